@@ -1,0 +1,1 @@
+"""Embedding and rerank models, all local."""

@@ -1,0 +1,67 @@
+"""Where vaultseek keeps things. Everything follows the XDG variables, on every platform; nothing is in a vault."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+APP = "vaultseek"
+DIRECTORY_MODE = 0o700
+
+
+def config_file() -> Path:
+    """``config.toml`` in the user's configuration directory; it need not exist."""
+    return _directory("XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
+
+
+def data_directory() -> Path:
+    """Ledgers and indexes, one folder a vault."""
+    return _directory("XDG_DATA_HOME", "user_data_dir")
+
+
+def state_directory() -> Path:
+    """Logs, and the socket where there is no runtime directory."""
+    return _directory("XDG_STATE_HOME", "user_state_dir")
+
+
+def runtime_directory() -> Path:
+    """The folder of the socket: ``$XDG_RUNTIME_DIR/vaultseek``, else ``run`` in the state directory."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    if base and Path(base).is_dir():
+        return Path(base) / APP
+    return state_directory() / "run"
+
+
+def socket_file() -> Path:
+    """The daemon's socket."""
+    return runtime_directory() / "daemon.sock"
+
+
+def log_file() -> Path:
+    """The daemon's log."""
+    return state_directory() / "daemon.log"
+
+
+def vault_data_directory(root: Path) -> Path:
+    """The data folder of the vault at ``root`` (a real path): readable name plus a digest of the whole path."""
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
+    return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
+
+
+def private_directory(path: Path) -> Path:
+    """Make ``path`` with mode 0700 and return it."""
+    path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
+    if path.stat().st_mode & 0o077:
+        path.chmod(DIRECTORY_MODE)
+    return path
+
+
+def _directory(variable: str, fallback: str) -> Path:
+    base = os.environ.get(variable)
+    if base and os.path.isabs(base):  # noqa: PTH117 - the variable is a plain string, the standard wants it absolute
+        return Path(base) / APP
+    import platformdirs
+
+    return Path(getattr(platformdirs, fallback)(APP, appauthor=False))

@@ -1,0 +1,1 @@
+"""Understanding a query and ordering its answers. Pure functions over values."""

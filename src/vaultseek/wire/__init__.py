@@ -1,0 +1,1 @@
+"""The socket: framing, messages, who may speak, the server."""
