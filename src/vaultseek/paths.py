@@ -1,4 +1,4 @@
-"""Where vaultseek keeps things. Everything follows the XDG variables, on every platform; nothing is in a vault."""
+"""Where vaultseek keeps things: XDG variables on every platform, and nothing in a vault."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def log_file() -> Path:
 
 
 def vault_data_directory(root: Path) -> Path:
-    """The data folder of the vault at ``root`` (a real path): readable name plus a digest of the whole path."""
+    """The data folder of the vault at ``root`` (a real path): readable name and a digest of the path."""
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
     return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
