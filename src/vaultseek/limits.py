@@ -63,3 +63,14 @@ RESCAN_SECONDS = 3600.0
 BATCH_NOTES = 256
 LOG_BYTES = 1 * MIB
 LOG_FILES = 5
+
+# Looking at the vault
+EXCLUDED_FILES_BYTES = 256 * KIB
+EXCLUDED_FILES_RULES = 200
+EXCLUDED_RULE_SECONDS = 0.01
+READ_ATTEMPTS = 3
+RACY_NANOSECONDS = 2_000_000_000
+"""A file younger than this when it was read is read again: a later write could carry the same stamp."""
+VANISHED_SHARE = 0.5
+"""If more than this share of the notes is gone at once, the vault is taken to be unmounted until seen twice."""
+VANISHED_NOTES = 20

@@ -1,0 +1,119 @@
+"""Reading one note's bytes: regular files only, bounded, and the same from first to last byte."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultseek.limits import NOTE_READ_BYTES, RACY_NANOSECONDS, READ_ATTEMPTS
+from vaultseek.model import Problem
+from vaultseek.vault.scan import Stamp, regular_stamp
+
+
+@dataclass(frozen=True, slots=True)
+class NoteBytes:
+    """A note's bytes and the stamp that they belong to.
+
+    ``racy``: the file changed so shortly before it was read that a later write could carry the same stamp;
+    it has to be read again next time, whatever its stamp says.
+    """
+
+    data: bytes
+    stamp: Stamp
+    racy: bool
+    problem: Problem | None = None
+
+
+def read_note(root: Path, path: str) -> NoteBytes | None:
+    """Read the note at ``path``; None if it is not there. Never blocks, never follows a link.
+
+    What cannot be read comes back with a problem and no bytes.
+    """
+    for attempt in range(READ_ATTEMPTS):
+        last = attempt == READ_ATTEMPTS - 1
+        found = _read_once(root / path, last)
+        if found is None or found is not _CHANGED:
+            return found
+    return None
+
+
+_CHANGED = NoteBytes(b"", Stamp(0, 0, 0, 0), True)
+
+
+def _read_once(file: Path, last: bool) -> NoteBytes | None:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        return _unopened(file, error)
+    try:
+        return _read_open(descriptor, last)
+    except OSError as error:
+        return _unreadable(Stamp(0, 0, 0, 0), error.strerror or "unreadable")
+    finally:
+        os.close(descriptor)
+
+
+def _read_open(descriptor: int, last: bool) -> NoteBytes:
+    status = os.fstat(descriptor)
+    before = regular_stamp(status)
+    if before is None:
+        return _unreadable(Stamp(0, 0, 0, 0), "a link or special file; links are not followed", "not_a_file")
+    if before.size > NOTE_READ_BYTES:
+        message = f"{before.size} bytes; notes over {NOTE_READ_BYTES} bytes are found by name only"
+        return NoteBytes(b"", before, False, Problem("too_large", message))
+    if before.size and not status.st_blocks:
+        return _not_local(descriptor, before)
+    data = _read_all(descriptor)
+    after = os.fstat(descriptor)
+    if regular_stamp(after) != before or len(data) != before.size:
+        return NoteBytes(data, regular_stamp(after) or before, True) if last else _CHANGED
+    newest = max(before.mtime_ns, before.ctime_ns)
+    return NoteBytes(data, before, _clock_ns() - newest < RACY_NANOSECONDS)
+
+
+def _not_local(descriptor: int, stamp: Stamp) -> NoteBytes:
+    # Small files may live in the inode on some file systems; only a hole proves that nothing is stored here.
+    try:
+        hole = os.lseek(descriptor, 0, os.SEEK_HOLE) == 0
+    except (OSError, AttributeError):
+        hole = True
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    if not hole:
+        return NoteBytes(_read_all(descriptor), stamp, False)
+    return NoteBytes(b"", stamp, False, Problem("not_local", "the content is not on this machine"))
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts: list[bytes] = []
+    left = NOTE_READ_BYTES + 1
+    while left > 0:
+        part = os.read(descriptor, min(left, 1 << 20))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _clock_ns() -> int:
+    import time
+
+    return time.time_ns()
+
+
+def _unopened(file: Path, error: Exception) -> NoteBytes:
+    stamp = Stamp(0, 0, 0, 0)
+    try:
+        found = regular_stamp(file.lstat())
+    except (OSError, ValueError):
+        found = None
+    if found is None:
+        return _unreadable(stamp, "a link or special file; links are not followed", "not_a_file")
+    return _unreadable(found, getattr(error, "strerror", None) or "unreadable")
+
+
+def _unreadable(stamp: Stamp, reason: str, code: str = "unreadable") -> NoteBytes:
+    return NoteBytes(b"", stamp, False, Problem(code, reason))
