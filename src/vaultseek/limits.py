@@ -74,3 +74,6 @@ RACY_NANOSECONDS = 2_000_000_000
 VANISHED_SHARE = 0.5
 """If more than this share of the notes is gone at once, the vault is taken to be unmounted until seen twice."""
 VANISHED_NOTES = 20
+
+# The ledger
+SQL_VARIABLES = 500

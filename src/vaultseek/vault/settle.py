@@ -19,7 +19,7 @@ class Settled:
 
 
 class Hints:
-    """Thread-safe: ``add`` and ``lose`` from any thread, ``settled`` awaited by the one who works them off."""
+    """Thread-safe: ``add`` and ``lose`` from any thread, ``settled`` awaited by whoever works them off."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

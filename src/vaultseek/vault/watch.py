@@ -55,7 +55,8 @@ class Watcher:
         ]
         observer = Observer()
         try:
-            observer.schedule(_Handler(self), str(self._root), recursive=True, event_filter=wanted)
+            handler: Any = _Handler(self)
+            observer.schedule(handler, str(self._root), recursive=True, event_filter=wanted)
             observer.start()
         except OSError as error:
             self._on_doubt(f"cannot watch: {error.strerror or error}")
