@@ -77,3 +77,13 @@ VANISHED_NOTES = 20
 
 # The ledger
 SQL_VARIABLES = 500
+CATCH_UP_NOTES = 1024
+"""The keyword index is brought up to the ledger whenever this many notes have changed."""
+
+# Settings
+CONFIG_BYTES = 1 * MIB
+RESCAN_MINUTES = 7 * 24 * 60
+WEIGHT = 100.0
+"""Largest weight or factor of a ranking setting."""
+SHOWN_CHARS = 80
+"""How much of a wrong value an error message repeats."""

@@ -1,8 +1,8 @@
 """The ledger: everything that is known of a vault, in one SQLite file.
 
 One transaction is the commit point. The keyword index, the vector store and the graph are caches that carry
-the revision they stand at; each can be refilled from here. The vault itself is the truth: a ledger that cannot
-be read, or that has another schema, is moved aside and made again.
+the revision they stand at; each can be refilled from here. The vault itself is the truth: a ledger that
+cannot be read, or that has another schema, is moved aside and made again.
 """
 
 from __future__ import annotations
@@ -76,6 +76,16 @@ class TakenIn:
     hash: bytes
     modified: float
     created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A note whose content is what it was, with its new stamp."""
+
+    path: str
+    stamp: Stamp
+    racy: bool
+    modified: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +212,13 @@ class Ledger:
         self._run("INSERT OR REPLACE INTO removed VALUES (?, ?)", number, revision)
         return number
 
-    def touch(self, path: str, stamp: Stamp, racy: bool, modified: float) -> None:
-        """Remember a new stamp of a note whose content is what it was."""
-        self._run(
+    def touch(self, touched: Iterable[Touched]) -> None:
+        """Remember new stamps of notes whose content is what it was."""
+        rows = ((*_stamp_values(t.stamp), int(t.racy), t.modified, t.path) for t in touched)
+        self._connection().executemany(
             "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?"
             " WHERE path = ?",
-            *_stamp_values(stamp),
-            int(racy),
-            modified,
-            path,
+            rows,
         )
 
     def put_attachments(self, added: Iterable[str], removed: Iterable[str]) -> None:
@@ -219,9 +227,13 @@ class Ledger:
         connection.executemany("INSERT OR IGNORE INTO attachments VALUES (?)", ((path,) for path in added))
         connection.executemany("DELETE FROM attachments WHERE path = ?", ((path,) for path in removed))
 
-    def put_scan_problems(self, problems: Iterable[tuple[str, Problem]]) -> None:
-        """Replace the problems that the last walk through the vault met."""
-        self._run("DELETE FROM problems WHERE of_scan = 1")
+    def put_scan_problems(self, problems: Iterable[tuple[str, Problem]], looked: Sequence[str]) -> None:
+        """Replace the problems that an earlier walk met in the files and folders ``looked`` at."""
+        for path in looked:
+            where, values = ("path = ? OR (path > ? AND path < ?)", (path, path + "/", path + "0"))
+            if not path:
+                where, values = "1", ()
+            self._run(f"DELETE FROM problems WHERE of_scan = 1 AND ({where})", *values)
         rows = [(path, p.code, p.message, p.line) for path, p in problems]
         self._connection().executemany("INSERT INTO problems VALUES (?, ?, ?, ?, 1)", rows)
 
@@ -256,13 +268,26 @@ class Ledger:
         return dict(self._in("SELECT key, vector FROM vectors WHERE key IN ({})", keys))
 
     def mark_stored(self, chunks: Sequence[str], notes: Sequence[int], orphans: Sequence[str]) -> None:
-        """The vector store holds these vectors now, and holds those orphans no more."""
+        """The vector store holds these vectors now, and holds those orphans no more.
+
+        What was removed from the ledger while its vector was on the way becomes an orphan.
+        """
         connection = self._connection()
         with connection:
             connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("DELETE FROM orphans WHERE id = ?", ((o,) for o in orphans))
             connection.executemany("UPDATE chunks SET stored = 1 WHERE id = ?", ((c,) for c in chunks))
             connection.executemany("UPDATE notes SET stored = 1 WHERE id = ?", ((n,) for n in notes))
-            connection.executemany("DELETE FROM orphans WHERE id = ?", ((o,) for o in orphans))
+            connection.executemany(
+                "INSERT OR IGNORE INTO orphans SELECT ?1"
+                " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE id = ?1)",
+                ((c,) for c in chunks),
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO orphans SELECT ?1"
+                " WHERE NOT EXISTS (SELECT 1 FROM notes WHERE id = ?2)",
+                ((note_vector_id(n), n) for n in notes),
+            )
         self._counts = None
 
     def nothing_stored(self, store: str) -> None:
@@ -318,6 +343,15 @@ class Ledger:
     def attachments(self, below: str = "") -> frozenset[str]:
         """Paths of all other files, or of those in the folder ``below``."""
         return frozenset(row[0] for row in self._below("SELECT path FROM attachments", below))
+
+    def known_at(self, path: str) -> Known | None:
+        """The stamp of the note at one path."""
+        row = self._one("SELECT size, mtime_ns, ctime_ns, inode, racy FROM notes WHERE path = ?", path)
+        return None if row is None else Known(Stamp(*row[:4]), bool(row[4]))
+
+    def is_attachment(self, path: str) -> bool:
+        """Whether a file that is no note is known at this path."""
+        return self._one("SELECT 1 FROM attachments WHERE path = ?", path) is not None
 
     def content_hash(self, path: str) -> bytes | None:
         """The hash of the bytes that the note at ``path`` was read from."""
@@ -389,6 +423,16 @@ class Ledger:
                 "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l"
                 " JOIN notes n ON n.id = l.note WHERE l.key IN ({})",
                 sorted(keys),
+            )
+        )
+
+    def links_in(self, ids: Sequence[int]) -> list[tuple[int, int, str, str, str]]:
+        """All links of these notes, in the form of ``links_listening``."""
+        return list(
+            self._in(
+                "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l"
+                " JOIN notes n ON n.id = l.note WHERE l.note IN ({})",
+                ids,
             )
         )
 

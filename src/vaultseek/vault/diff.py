@@ -19,7 +19,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The work that brings the ledger up to the disk. ``moved`` is old path to new path."""
+    """The work that brings the ledger up to the disk. ``moved`` is old path to new path.
+
+    ``looked`` names the files and folders that were compared; ``""`` is the whole vault.
+    """
 
     read: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -27,6 +30,7 @@ class Changes:
     attachments_added: tuple[str, ...] = ()
     attachments_removed: tuple[str, ...] = ()
     problems: tuple[tuple[str, Problem], ...] = ()
+    looked: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(
@@ -34,7 +38,12 @@ class Changes:
         )
 
 
-def compare(disk: Iterable[FoundFile], notes: Mapping[str, Known], attachments: frozenset[str]) -> Changes:
+def compare(
+    disk: Iterable[FoundFile],
+    notes: Mapping[str, Known],
+    attachments: frozenset[str],
+    looked: tuple[str, ...] = ("",),
+) -> Changes:
     """Compare a whole scan, or the scan of a part with what the ledger holds of the same part.
 
     A note that is gone from one path and new at another with the same inode, size and modification time has
@@ -70,6 +79,7 @@ def compare(disk: Iterable[FoundFile], notes: Mapping[str, Known], attachments: 
         attachments_added=tuple(sorted(seen_attachments - attachments)),
         attachments_removed=tuple(sorted(lost)),
         problems=tuple(problems),
+        looked=looked,
     )
 
 

@@ -1,0 +1,237 @@
+"""Taking notes in: read, parse, chunk, commit to the ledger, bring the keyword index and the graph up to it.
+
+Everything here runs in the one thread that writes to a vault's ledger. A note is searchable by word, link,
+tag and property when ``take`` returns; vectors follow in ``embedding``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vaultseek.dates import created_time
+from vaultseek.errors import IndexDamaged
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.index.ledger import Ledger, NoteRow, TakenIn, Touched
+from vaultseek.limits import BATCH_NOTES, CATCH_UP_NOTES
+from vaultseek.markdown.chunk import chunk
+from vaultseek.markdown.decode import decode
+from vaultseek.markdown.parse import parse
+from vaultseek.markdown.resolve import Names, link_key, name_keys
+from vaultseek.model import Chunk, Note
+from vaultseek.vault.diff import Changes
+from vaultseek.vault.read import NoteBytes, read_note
+
+Progress = Callable[[int, int], None]
+TokenCount = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a note's bytes become chunks: where the vault is, and what the embedding model can read."""
+
+    root: Path
+    count: TokenCount
+    window: int
+
+    def note(self, path: str, found: NoteBytes) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk; a note that could not be read is known by its name and its problem."""
+        text, problems = decode(found.data) if found.problem is None else ("", (found.problem,))
+        note = parse(text, path, problems)
+        return note, chunk(note, self.count, self.window)
+
+
+class Intake:
+    """Takes changes of one vault into its ledger, its keyword index and its graph."""
+
+    def __init__(self, reading: Reading, ledger: Ledger, names: Names, keyword: Keyword) -> None:
+        self.graph: Graph | None = None
+        self._reading = reading
+        self._ledger = ledger
+        self._names = names
+        self._keyword = keyword
+
+    def take(self, changes: Changes, progress: Progress = lambda done, total: None) -> list[str]:
+        """Take everything in, in batches that each leave the vault searchable. Returns the changed paths."""
+        total = len(changes.read) + len(changes.moved)
+        done = 0
+        changed: list[str] = []
+        progress(0, total)
+        if not changes:
+            self._ledger.put_scan_problems(changes.problems, changes.looked)
+        for batch in _batches(changes) if changes else ():
+            changed += self._take_batch(batch)
+            done += len(batch.read) + len(batch.moved)
+            if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
+                self._keyword.catch_up(self._ledger)
+            progress(done, total)
+        self._keyword.catch_up(self._ledger)
+        return changed
+
+    def build_graph(self) -> None:
+        """Make the graph from the ledger, from nothing."""
+        ledger = self._ledger
+        self.graph = Graph(ledger.note_ids(), ledger.edges(), ledger.revision)
+
+    def _take_batch(self, batch: Changes) -> list[str]:
+        arrived = {new for _, new in batch.moved}
+        found = [self._read(path, path in arrived) for path in (*sorted(arrived), *batch.read)]
+        taken = [item for item in found if isinstance(item, TakenIn)]
+        gone = set(batch.removed) | {old for old, _ in batch.moved}
+        with self._ledger.commit() as revision:
+            self._ledger.touch(item for item in found if isinstance(item, Touched))
+            keys = self._forget(batch, revision)
+            for old, new in batch.moved:
+                self._ledger.move(old, new)
+            ids = [self._ledger.put(note, revision) for note in taken]
+            keys |= self._name(taken, batch)
+            self._ledger.put_attachments(batch.attachments_added, batch.attachments_removed)
+            self._ledger.put_scan_problems(batch.problems, batch.looked)
+            relinked = self._relink(keys, ids)
+        self._draw(batch, ids, relinked, revision)
+        return sorted(gone | {note.note.path for note in taken})
+
+    def _read(self, path: str, moved: bool) -> TakenIn | Touched | None:
+        """Read one note: only its stamp is new if it says what it said before; None if it is gone again."""
+        found = read_note(self._reading.root, path)
+        if found is None:
+            return None
+        digest = hashlib.blake2b(found.data, digest_size=16).digest()
+        modified = found.stamp.mtime_ns / 1e9
+        if not moved and found.problem is None and self._ledger.content_hash(path) == digest:
+            return Touched(path, found.stamp, found.racy, modified)
+        note, chunks = self._reading.note(path, found)
+        keys = tuple(link_key(link.target) for link in note.links)
+        created = created_time(note, modified)
+        return TakenIn(note, chunks, keys, found.stamp, found.racy, digest, modified, created)
+
+    def _forget(self, batch: Changes, revision: int) -> set[str]:
+        """Remove what is gone; returns the names that point somewhere else from now on."""
+        keys: set[str] = set()
+        for path in (*batch.removed, *(old for old, _ in batch.moved)):
+            row = self._ledger.note_at(path)
+            if row is not None:
+                keys |= name_keys(path, row.aliases)
+            self._names.remove(path)
+        for path in batch.removed:
+            self._ledger.remove(path, revision)
+        for path in batch.attachments_removed:
+            keys |= name_keys(path, ())
+            self._names.remove(path)
+        return keys
+
+    def _name(self, taken: Sequence[TakenIn], batch: Changes) -> set[str]:
+        """Make names of new and changed notes known; returns the names that are different now."""
+        keys: set[str] = set()
+        for path in batch.attachments_added:
+            keys |= name_keys(path, ())
+            self._names.add(path)
+        for item in taken:
+            path, aliases = item.note.path, item.note.aliases
+            before = self._names.keys_of(path)
+            self._names.add(path, aliases)
+            keys |= before ^ name_keys(path, aliases)
+        return keys
+
+    def _relink(self, keys: set[str], ids: Sequence[int]) -> set[int]:
+        """Resolve the links of changed notes and every link that listens to a changed name."""
+        listening = self._ledger.links_listening(keys) + self._ledger.links_in(ids)
+        found = [
+            (note, ordinal, self._names.resolve(target, source, kind).path)
+            for note, ordinal, source, target, kind in listening
+        ]
+        self._ledger.resolve_links(found)
+        return {note for note, _, _ in found}
+
+    def _draw(self, batch: Changes, ids: Sequence[int], relinked: set[int], revision: int) -> None:
+        if self.graph is None:
+            return
+        sources = sorted(relinked | set(ids))
+        removed = self._ledger.removed_since(revision - 1)
+        self.graph.apply(removed, sources, self._ledger.edges(sources), revision)
+
+
+class Keyword:
+    """The keyword index and how far behind the ledger it is; refilled whenever it cannot be trusted."""
+
+    def __init__(self, directory: Path, language: str | None) -> None:
+        self._directory = directory
+        self._language = language
+        self.index = self._open()
+
+    def behind(self, ledger: Ledger) -> int:
+        """How many notes have changed since the revision that the index stands at (counted to a bound)."""
+        return len(ledger.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """Bring the index to the ledger's revision; a damaged one is made again from the ledger."""
+        try:
+            self._catch_up(ledger)
+        except IndexDamaged:
+            self.remake()
+            self._catch_up(ledger)
+
+    def remake(self) -> None:
+        """Throw the index away and begin an empty one."""
+        self.index.close()
+        self.index = KeywordIndex.create(self._directory, self._language)
+
+    def _open(self) -> KeywordIndex:
+        try:
+            return KeywordIndex.open(self._directory, self._language)
+        except IndexDamaged:
+            return KeywordIndex.create(self._directory, self._language)
+
+    def _catch_up(self, ledger: Ledger) -> None:
+        at = self._revision(ledger)
+        if at < 0:
+            self.remake()
+            at = 0
+        removed = ledger.removed_since(at)
+        while True:
+            now = ledger.revision
+            rows = ledger.changed_since(at, CATCH_UP_NOTES + 1)
+            if not rows and not removed:
+                return
+            page = rows[:CATCH_UP_NOTES]
+            at = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else now
+            self.index.apply(_documents(ledger, [note for note, _ in page]), removed, _stamp(ledger, at))
+            removed = []
+
+    def _revision(self, ledger: Ledger) -> int:
+        generation, _, revision = (self.index.stamp or "").partition(":")
+        return int(revision) if generation == ledger.generation and revision.isdigit() else -1
+
+
+def _stamp(ledger: Ledger, revision: int) -> str:
+    return f"{ledger.generation}:{revision}"
+
+
+def _documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
+    notes = ledger.notes(ids)
+    chunks = ledger.chunks_of(ids)
+    return [_document(row, chunks[number]) for number, row in notes.items()]
+
+
+def _document(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
+    return KeywordDocument(
+        note=row.id,
+        path=row.path,
+        title=row.title,
+        aliases=row.aliases,
+        headings=tuple(heading.text for heading in row.headings),
+        tags=row.tags,
+        chunks=tuple(KeywordChunk(c.id, c.prose_text(), c.code_text()) for c in chunks),
+    )
+
+
+def _batches(changes: Changes) -> Iterator[Changes]:
+    """Removals, attachments and a first note, then notes a batch at a time: one save is one batch."""
+    yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
+    for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):
+        yield Changes(moved=changes.moved[start : start + BATCH_NOTES])
+    for start in range(1, len(changes.read), BATCH_NOTES):
+        yield Changes(read=changes.read[start : start + BATCH_NOTES])
