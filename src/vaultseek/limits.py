@@ -87,3 +87,17 @@ WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""
 SHOWN_CHARS = 80
 """How much of a wrong value an error message repeats."""
+
+# Vectors
+WAITING_CHUNKS = 512
+OPENING_CHARS = 2_000
+
+# Counting tokens
+TOKEN_CACHE_WORDS = 100_000
+TOKEN_CACHE_WORD_CHARS = 64
+"""Longer words are counted each time; they are rare and would fill the table."""
+
+# Keeping a vault
+LIVENESS_SECONDS = 2.0
+RETRY_SECONDS = 1.0
+PROBLEMS_SHOWN = 200

@@ -1,0 +1,182 @@
+"""What the settings models say about a key, in words, and texts turned into the types that they ask for.
+
+Works on any pydantic model whose fields are scalars, tuples and further models; knows none by name.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from vaultseek import limits
+
+Location = tuple[int | str, ...]
+Model = type[BaseModel]
+
+
+def expected(field: FieldInfo) -> str:
+    """What a key takes, in words: ``a whole number from 1 to 200``."""
+    words = _kind(field.annotation)
+    if any(getattr(m, "min_length", 0) for m in field.metadata):
+        words += " that is not empty"
+    bounds = {
+        name: getattr(m, name) for m in field.metadata for name in ("gt", "ge", "le") if hasattr(m, name)
+    }
+    if not bounds:
+        return words
+    low, high = bounds.get("ge"), bounds.get("le")
+    if low is None:
+        return f"{words} above {_number(bounds['gt'])}" + (
+            f", at most {_number(high)}" if high is not None else ""
+        )
+    return f"{words} from {_number(low)} to {_number(high)}"
+
+
+def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Every key of ``model`` and the sections in it with its dotted name, ``search.recency.date``, in order.
+
+    A list of tables is one key.
+    """
+    for name, field in model.model_fields.items():
+        inner = section_of(field.annotation)
+        if inner is None or is_list(field.annotation):
+            yield f"{prefix}{name}", field
+        else:
+            yield from keys(inner, f"{prefix}{name}.")
+
+
+def typed(values: Any, model: Model) -> Any:
+    """``values`` with texts turned into the types of their keys; a text that is none of that type stays."""
+    if not isinstance(values, dict):
+        return values
+    return {name: _typed_value(value, model.model_fields.get(name)) for name, value in values.items()}
+
+
+def from_json(text: Any) -> Any:
+    """The value that ``text`` stands for, or ``text`` itself if it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return text
+
+
+def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
+    """Where the first problem of ``error`` is, and what was expected and found there."""
+    details = error.errors(include_url=False)
+    wrong = _wrong(details[0], model)
+    more = len(details) - 1
+    if more:
+        wrong += f" ({more} more {'problem' if more == 1 else 'problems'})"
+    return details[0]["loc"], wrong
+
+
+def unknown_key(name: str, owner: Model, table: Location = ()) -> str:
+    """That ``owner``, which stands at ``table``, has no key ``name``, and what was likely meant."""
+    close = get_close_matches(name, owner.model_fields, n=1)
+    if close:
+        return f"unknown key, expected {dotted((*table, close[0]))}?"
+    return f"unknown key, expected one of {', '.join(owner.model_fields)}"
+
+
+def dotted(location: Location) -> str:
+    """``vaults[0].path``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{printable(part)}" for part in location)
+    return text[1:] or '""'
+
+
+def shown(value: Any) -> str:
+    """A wrong value as a message repeats it: one short line without control characters."""
+    if isinstance(value, Path):
+        return printable(str(value), limits.PATH_BYTES)
+    try:
+        return printable(json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):  # TOML has dates, and tables may be deep
+        return printable(str(value))
+
+
+def printable(text: str, longest: int = limits.SHOWN_CHARS) -> str:
+    """``text`` cut to ``longest`` characters, with escapes for what a terminal would act on."""
+    short = text if len(text) <= longest else f"{text[:longest]}..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in short)
+
+
+def section_of(annotation: Any) -> Model | None:
+    """The model that a field holds, alone or in a list."""
+    candidates = (annotation, *get_args(annotation))
+    return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
+
+
+def is_list(annotation: Any) -> bool:
+    """Whether a field holds a list."""
+    return get_origin(annotation) is tuple
+
+
+def _typed_value(value: Any, field: FieldInfo | None) -> Any:
+    if field is None:
+        return value
+    inner = section_of(field.annotation)
+    if inner is not None and not is_list(field.annotation):
+        return typed(value, inner)
+    if not isinstance(value, str):
+        return value
+    if is_list(field.annotation):
+        return from_json(value)
+    adapter: TypeAdapter[Any] = TypeAdapter(field.annotation or Any)
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        return value
+
+
+def _wrong(detail: ErrorDetails, model: Model) -> str:
+    location = detail["loc"]
+    owner, field = _find(location, model)
+    if detail["type"] == "extra_forbidden":
+        return unknown_key(str(location[-1]), owner, location[:-1])
+    wanted = expected(field) if field else "something else"
+    if detail["type"] == "missing":
+        return f"expected {wanted}, found nothing"
+    if detail["type"] == "value_error":
+        wanted = str(detail["ctx"]["error"])
+    return f"expected {wanted}, found {shown(detail['input'])}"
+
+
+def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
+    """The section that holds a location, and its field; an item of a list is a field of the item's type."""
+    owner = model
+    field: FieldInfo | None = None
+    for part in location:
+        if isinstance(part, int):
+            field = FieldInfo(annotation=get_args(field.annotation)[0]) if field else None
+            continue
+        owner = (section_of(field.annotation) if field else None) or owner
+        field = owner.model_fields.get(part)
+    return owner, field
+
+
+def _kind(annotation: Any) -> str:
+    inner = section_of(annotation)
+    if is_list(annotation):
+        items = f"{{{', '.join(inner.model_fields)}}} tables" if inner else "texts"
+        return f"a list of {items}"
+    if inner:
+        return "a table"
+    options = [option for option in get_args(annotation) if option is not type(None)]
+    if get_origin(annotation) in (Union, types.UnionType):
+        return _kind(options[0])
+    if get_origin(annotation) is Literal:
+        return "one of " + ", ".join(f'"{option}"' for option in options)
+    names = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path"}
+    return names.get(annotation, "a text")
+
+
+def _number(value: float | None) -> str:
+    return "any" if value is None else str(int(value) if value == int(value) else value)
