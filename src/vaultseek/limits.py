@@ -45,6 +45,37 @@ CLIENTS = 64
 REQUESTS_IN_FLIGHT = 8
 UNSENT_BYTES = 1 * MIB
 SLOW_READER_SECONDS = 10.0
+INTEGER_BITS = 64
+RECEIVE_BYTES = 64 * KIB
+"""Read and written at once. A client must take this much within SLOW_READER_SECONDS."""
+READ_AHEAD_BYTES = 256 * KIB
+"""Requests that wait for a slot are read up to here, so that a cancel behind them is seen."""
+REQUESTS_WAITING = 1000
+"""No more than this many of them, however small."""
+NOTICE_BYTES = 256 * KIB
+"""With more than this unsent, notifications are dropped or only the latest of a kind is kept."""
+DEADLINE_SECONDS = 600.0
+"""The longest that a request may ask for."""
+DEADLINE_GRACE_SECONDS = 1.0
+"""What a handler gets beyond the deadline of its request before it is cut off."""
+ERROR_CHARS = 500
+NAME_CHARS = 80
+"""Of the name that a client gives itself, and of names from a request that an error repeats."""
+BACKLOG = 128
+ACCEPT_RETRY_SECONDS = 0.1
+"""Pause after an accept that failed, for example for want of file descriptors."""
+SOCKET_PATH_BYTES = 103
+"""Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
+LOCK_SECONDS = 0.5
+"""How long the lock on the folder is waited for: cleaners of temporary folders take it for a moment."""
+RECONNECT_SECONDS = 2.0
+RECONNECT_FIRST_SECONDS = 0.02
+NOTICES_KEPT = 1000
+"""Notifications that a client keeps until somebody asks for them."""
+LAUNCH_POLL_SECONDS = 0.02
+LAUNCH_LOST_SECONDS = 1.0
+"""How long the daemon that won the race is looked for after ours gave way to it."""
+LAUNCH_TAIL_BYTES = 4 * KIB
 
 # Queries
 QUERY_CHARS = 1000
@@ -96,8 +127,30 @@ OPENING_CHARS = 2_000
 TOKEN_CACHE_WORDS = 100_000
 TOKEN_CACHE_WORD_CHARS = 64
 """Longer words are counted each time; they are rare and would fill the table."""
+TOKEN_WORD_CHARS = 1_000
+"""A longer run without white space is taken apart before the tokenizer sees it."""
 
 # Keeping a vault
 LIVENESS_SECONDS = 2.0
 RETRY_SECONDS = 1.0
 PROBLEMS_SHOWN = 200
+MISSING_RESCAN_SECONDS = 10.0
+
+# The keyword index
+SURFACE_CHARS = 1000
+"""Of a longer run of characters without a space only this much is analysed."""
+TERM_CHARS = 80
+COMPOUND_PARTS = 32
+
+# The command line
+TERMINAL_COLUMNS = 80
+TERMINAL_COLUMNS_LEAST = 40
+TERMINAL_COLUMNS_MOST = 120
+"""Wider than this, lines are hard to read."""
+PREVIEW_LINES = 3
+PROBLEMS_SHOWN = 5
+DAEMON_START_SECONDS = 20.0
+DAEMON_STOP_SECONDS = 30.0
+CALL_SECONDS = 30.0
+PROGRESS_LINE_SECONDS = 5.0
+"""How often progress is printed where there is no terminal to draw a bar on."""
