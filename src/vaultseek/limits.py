@@ -80,6 +80,9 @@ LAUNCH_TAIL_BYTES = 4 * KIB
 # Queries
 QUERY_CHARS = 1000
 QUERY_TERMS = 32
+"""Conditions in a query: phrases, exclusions, operators, properties. Plain words are bounded by QUERY_CHARS."""
+QUERY_DEPTH = 32
+SNIPPET_TERMS = 64
 RESULTS = 200
 SEARCH_SECONDS = 1.5
 
@@ -154,3 +157,12 @@ DAEMON_STOP_SECONDS = 30.0
 CALL_SECONDS = 30.0
 PROGRESS_LINE_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""
+
+# Resolving links
+LINK_CANDIDATES = 20
+"""Of the other files that an ambiguous link could mean, so many are kept."""
+DAEMON_POLL_SECONDS = 0.02
+LEXICON_SURFACES = 100_000
+"""The analysis of this many distinct words is remembered."""
+MERGE_POSITIONS = 1_000_000
+"""Positions of words that are in memory at once while segments of the keyword index are merged."""

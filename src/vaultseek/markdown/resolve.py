@@ -1,0 +1,272 @@
+"""Which file a link means: an index of a vault's names that is kept up to date file by file. No I/O.
+
+The order of the rules: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
+folder and a leading ``/`` is exact from the root, both without any fallback; else an exact path; else every
+path that ends with the target at a folder border, first those below the source's folder, then the shortest
+path; last, aliases, for targets without a folder. A target is tried as written before ``.md`` is added.
+Names are equal without regard to case and to composed or decomposed form.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vaultseek.limits import LINK_CANDIDATES
+from vaultseek.model import Link, LinkKind
+
+NOTE_SUFFIX = ".md"
+FEW = 16
+"""So many namesakes are looked through one by one; more are kept in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a link points at: a path of the vault, or None.
+
+    ``candidates`` are the other files that the same target could have meant, the likeliest first (at most
+    ``LINK_CANDIDATES``).
+    """
+
+    path: str | None = None
+    candidates: tuple[str, ...] = ()
+    by_alias: bool = False
+
+
+UNRESOLVED = Resolution()
+
+
+def link_key(target: str) -> str:
+    """The name that a link listens to: the last segment of its target, folded, without ``.md``.
+
+    A link can only come to mean something else when a file that answers to this name comes or goes.
+    """
+    return _bare(_fold(target.strip()).rpartition("/")[2])
+
+
+def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
+    """The names that a file answers to: its own and its aliases, as ``link_key`` gives them."""
+    if _is_hidden(path):
+        return frozenset()
+    keys = {_bare(_fold(path).rpartition("/")[2])}
+    keys.update(_bare(alias) for alias in map(_alias_key, aliases) if alias)
+    return frozenset(keys)
+
+
+class Names:
+    """The files of a vault by name. Paths are relative to it, with ``/``; hidden files are no targets."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[str, ...]] = {}
+        self._by_path: dict[str, list[str]] = {}
+        self._by_name: dict[str, list[str]] = {}
+        self._by_alias: dict[str, list[str]] = {}
+        self._in_order: dict[str, _InOrder] = {}
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._files
+
+    def add(self, path: str, aliases: Sequence[str] = ()) -> None:
+        """Make a file known, note or attachment. For a known one these aliases replace the former ones."""
+        if _is_hidden(path):
+            return
+        self.remove(path)
+        keys = tuple(dict.fromkeys(key for key in map(_alias_key, aliases) if key))
+        self._files[path] = keys
+        folded = _fold(path)
+        self._by_path.setdefault(folded, []).append(path)
+        self._by_name.setdefault(folded.rpartition("/")[2], []).append(path)
+        self._in_order.pop(folded.rpartition("/")[2], None)
+        for key in keys:
+            self._by_alias.setdefault(key, []).append(path)
+
+    def remove(self, path: str) -> None:
+        """Forget a file; an unknown one is ignored."""
+        keys = self._files.pop(path, None)
+        if keys is None:
+            return
+        folded = _fold(path)
+        _drop(self._by_path, folded, path)
+        _drop(self._by_name, folded.rpartition("/")[2], path)
+        self._in_order.pop(folded.rpartition("/")[2], None)
+        for key in keys:
+            _drop(self._by_alias, key, path)
+
+    def keys_of(self, path: str) -> frozenset[str]:
+        """The names that the file answers to now; none if it is unknown."""
+        keys = self._files.get(path)
+        return frozenset() if keys is None else name_keys(path, keys)
+
+    def resolve(self, target: str, source: str, kind: LinkKind = "wikilink") -> Resolution:
+        """Find what ``target`` means in the note ``source``.
+
+        The target comes without fragment and alias, and decoded if it is a Markdown destination; all kinds
+        of links are looked up alike.
+        """
+        target = target.strip()
+        if not target:
+            return Resolution(source)
+        wanted = _fold(target)
+        if wanted.startswith(("/", "./", "../")):
+            return self._exact(target, wanted, source)
+        found = self._literal(target, wanted, source)
+        if found is None:
+            found = self._literal(target + NOTE_SUFFIX, wanted + NOTE_SUFFIX, source)
+        if found is None and "/" not in wanted:
+            found = self._alias(wanted, source)
+        return found or UNRESOLVED
+
+    def resolve_link(self, link: Link, source: str) -> Resolution:
+        """Like ``resolve``; a link that names nothing at all (``[[|text]]``) points nowhere."""
+        if not link.target and link.heading is None and link.block is None:
+            return UNRESOLVED
+        return self.resolve(link.target, source, link.kind)
+
+    def _exact(self, target: str, wanted: str, source: str) -> Resolution:
+        folder = "" if wanted.startswith("/") else _folder(_fold(source))
+        path = _join(folder, wanted)
+        if path is None or wanted.endswith("/"):
+            return UNRESOLVED
+        for suffix in ("", NOTE_SUFFIX):
+            paths = self._by_path.get(path + suffix)
+            if paths:
+                return _choice(_spelled(paths, target.rpartition("/")[2] + suffix))
+        return UNRESOLVED
+
+    def _literal(self, target: str, wanted: str, source: str) -> Resolution | None:
+        """Look for files whose path is ``wanted`` or ends with it."""
+        namesakes = self._by_name.get(wanted.rpartition("/")[2])
+        if not namesakes:
+            return None
+        folder = _folder(_fold(source))
+        first = self._by_path.get(wanted) or self._by_path.get(folder + wanted)
+        if len(namesakes) <= FEW:
+            ending = [path for path in namesakes if _ends_with(_fold(path), wanted)]
+            found = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
+        else:
+            found = self._ordered(wanted.rpartition("/")[2]).find(wanted, folder, LINK_CANDIDATES + 1)
+        if first:
+            best = _spelled(first, target)
+            found = best + [path for path in found if path not in best]
+        return _choice(found) if found else None
+
+    def _ordered(self, name: str) -> _InOrder:
+        ordered = self._in_order.get(name)
+        if ordered is None:
+            ordered = self._in_order[name] = _InOrder(self._by_name[name])
+        return ordered
+
+    def _alias(self, wanted: str, source: str) -> Resolution | None:
+        paths = self._by_alias.get(wanted)
+        if not paths:
+            return None
+        folder = _folder(_fold(source))
+        found = sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
+        return _choice(found, by_alias=True)
+
+
+class _InOrder:
+    """Many files of one name, ordered so that none of the questions below looks at all of them."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._by_rank = sorted(paths, key=_rank)
+        self._by_folder = sorted((_fold(path), path) for path in paths)
+        self._by_end = sorted((_backwards(_fold(path)), path) for path in paths)
+
+    def find(self, wanted: str, folder: str, most: int) -> list[str]:
+        """The files whose path ends with ``wanted``: those below ``folder``, then the others, by rank."""
+        if "/" in wanted:
+            end = _backwards(wanted)
+            found = [path for _, path in _within(self._by_end, end, end + "/")]
+            return sorted(found, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:most]
+        if not folder:
+            return self._by_rank[:most]
+        own = sorted((path for _, path in _within(self._by_folder, folder, folder)), key=_rank)[:most]
+        others = [path for path in self._by_rank[: most + len(own)] if path not in own]
+        return [*own, *others][:most]
+
+
+def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple[str, str]]:
+    """The pairs whose first part is ``exact`` or starts with ``prefix``."""
+    low = bisect_left(pairs, (prefix, ""))
+    high = bisect_left(pairs, (prefix[:-1] + chr(ord(prefix[-1]) + 1), ""))
+    if exact == prefix:
+        return pairs[low:high]
+    first = bisect_left(pairs, (exact, ""))
+    return pairs[first : bisect_left(pairs, (exact + "\0", ""))] + pairs[low:high]
+
+
+def _choice(found: Sequence[str], *, by_alias: bool = False) -> Resolution:
+    return Resolution(found[0], tuple(found[1 : LINK_CANDIDATES + 1]), by_alias)
+
+
+def _spelled(paths: Sequence[str], target: str) -> list[str]:
+    """Paths that differ in case or form only: first the one that is spelled like the target."""
+    return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))
+
+
+def _rank(path: str) -> tuple[int, str]:
+    return len(unicodedata.normalize("NFC", path)), path
+
+
+def _ends_with(path: str, tail: str) -> bool:
+    return path.endswith(tail) and (len(path) == len(tail) or path[-len(tail) - 1] == "/")
+
+
+def _backwards(path: str) -> str:
+    return "/".join(reversed(path.split("/")))
+
+
+def _folder(path: str) -> str:
+    """The folder of ``path`` with its slash; empty for the root."""
+    return path[: path.rfind("/") + 1]
+
+
+def _join(folder: str, relative: str) -> str | None:
+    """The path that ``relative`` leads to from ``folder``; None if it leaves the vault."""
+    segments = folder.split("/")[:-1]
+    for segment in relative.split("/"):
+        if segment == "..":
+            if not segments:
+                return None
+            segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/".join(segments)
+
+
+def _drop(table: dict[str, list[str]], key: str, path: str) -> None:
+    paths = table[key]
+    paths.remove(path)
+    if not paths:
+        del table[key]
+
+
+@lru_cache(maxsize=4096)
+def _fold(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def _bare(name: str) -> str:
+    """A folded name without ``.md``, however often it stands there: ``[[a]]`` may mean ``a.md.md``."""
+    while name.endswith(NOTE_SUFFIX):
+        name = name[: -len(NOTE_SUFFIX)]
+    return name
+
+
+def _alias_key(alias: str) -> str:
+    """The folded alias; empty if no link can mean it, because a path never matches an alias."""
+    key = _fold(alias.strip())
+    return "" if "/" in key else key
+
+
+def _is_hidden(path: str) -> bool:
+    return path.startswith(".") or "/." in path

@@ -1,0 +1,51 @@
+"""Every case of ``resolve.jsonl``: what a link of an Obsidian-style vault points at."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from vaultseek.markdown.resolve import Names, link_key, name_keys
+from vaultseek.model import Link
+
+CASES = [
+    json.loads(line)
+    for line in Path(__file__).with_name("resolve.jsonl").read_text(encoding="utf-8").splitlines()
+    if line
+]
+
+
+def link_of(case: dict[str, Any]) -> Link | None:
+    """The link as the parser would hand it over; None for an external URL."""
+    text, kind = case["link"], case["kind"]
+    if kind == "markdown" and re.match(r"[a-z][a-z0-9+.-]+:", text, re.IGNORECASE):
+        return None
+    if kind != "markdown":
+        text = text.partition("|")[0]
+    target, hash_sign, heading = text.partition("#")
+    if kind == "markdown":
+        target = unquote(target)
+    return Link(kind, target.strip(), heading if hash_sign else None, None, None, 1)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_link_resolves_as_the_case_says(case: dict[str, Any]) -> None:
+    names = Names()
+    for path in case["files"]:
+        names.add(path, case["aliases"].get(path, ()))
+    link = link_of(case)
+    found = names.resolve_link(link, case["from"]) if link else None
+    assert (found.path if found else None) == case["expect"], case["why"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["expect"]], ids=lambda case: case["id"])
+def test_a_link_listens_to_the_name_of_what_it_resolves_to(case: dict[str, Any]) -> None:
+    link = link_of(case)
+    assert link is not None
+    aliases = case["aliases"].get(case["expect"], ())
+    assert not link.target or link_key(link.target) in name_keys(case["expect"], aliases)

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.markdown import resolve
+from vaultseek.markdown.resolve import Names, Resolution, link_key, name_keys
+from vaultseek.model import Link
+
+SEGMENTS = st.sampled_from(
+    ["a", "A", "b", "log", "Log.md", "x.md", "x.md.md", "é", "e\u0301", "ß", "SS.md", "p.png", ".h"]
+)
+PATHS = st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join)
+ALIASES = st.lists(st.sampled_from(["log", "A", "a/b", " x ", "", "x.md", "É", "İ"]), max_size=3)
+FILES = st.dictionaries(PATHS, ALIASES, max_size=8)
+TARGETS = PATHS | st.builds("{}{}".format, st.sampled_from(["./", "../", "/", "../../", ""]), PATHS)
+
+
+def names_of(files: Mapping[str, Sequence[str]] | Sequence[str]) -> Names:
+    names = Names()
+    for path in files:
+        names.add(path, files[path] if isinstance(files, Mapping) else ())
+    return names
+
+
+@given(FILES, FILES, TARGETS, PATHS)
+def test_only_files_that_answer_to_the_name_change_a_resolution(
+    before: dict[str, list[str]], more: dict[str, list[str]], target: str, source: str
+) -> None:
+    names = names_of(before)
+    found = names.resolve(target, source)
+    for path, aliases in more.items():
+        told = names.keys_of(path) ^ name_keys(path, aliases)
+        names.add(path, aliases)
+        now = names.resolve(target, source)
+        assert now == found or link_key(target) in told | names.keys_of(path)
+        found = now
+
+
+@given(FILES, FILES, TARGETS, PATHS)
+def test_only_files_that_answer_to_the_name_change_a_resolution_when_they_go(
+    files: dict[str, list[str]], more: dict[str, list[str]], target: str, source: str
+) -> None:
+    names = names_of({**files, **more})
+    for path in files:
+        keys = names.keys_of(path)
+        found = names.resolve(target, source)
+        names.remove(path)
+        assert names.resolve(target, source) == found or link_key(target) in keys
+
+
+@given(FILES, st.lists(st.tuples(PATHS, ALIASES, st.booleans()), max_size=12), st.lists(TARGETS, min_size=3))
+def test_any_order_of_changes_equals_building_from_scratch(
+    files: dict[str, list[str]], changes: list[tuple[str, list[str], bool]], targets: list[str]
+) -> None:
+    names = names_of(files)
+    for path, aliases, here in changes:
+        if here:
+            files[path] = aliases
+            names.add(path, aliases)
+        else:
+            files.pop(path, None)
+            names.remove(path)
+        names.resolve(targets[0], "a/b.md")
+    fresh = names_of(dict(sorted(files.items(), reverse=True)))
+    for target in targets:
+        assert names.resolve(target, "a/Log.md") == fresh.resolve(target, "a/Log.md")
+    assert {path: names.keys_of(path) for path in files} == {path: fresh.keys_of(path) for path in files}
+
+
+@given(FILES, TARGETS, PATHS)
+def test_many_namesakes_resolve_like_few(files: dict[str, list[str]], target: str, source: str) -> None:
+    few = names_of(files).resolve(target, source)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resolve, "FEW", 0)
+        assert names_of(files).resolve(target, source) == few
+
+
+@given(FILES)
+def test_keys_of_a_file_are_those_of_its_path_and_aliases(files: dict[str, list[str]]) -> None:
+    names = names_of(files)
+    for path, aliases in files.items():
+        assert names.keys_of(path) == name_keys(path, aliases)
+
+
+def test_no_target_is_the_source_itself() -> None:
+    assert names_of([]).resolve("", "a/b.md") == Resolution("a/b.md")
+
+
+def test_a_link_that_names_nothing_points_nowhere() -> None:
+    names = names_of(["a.md"])
+    assert names.resolve_link(Link("wikilink", "", None, None, "text", 1), "a.md").path is None
+    assert names.resolve_link(Link("wikilink", "", "Heading", None, None, 1), "a.md").path == "a.md"
+
+
+def test_the_others_of_the_same_name_are_candidates_in_order() -> None:
+    names = names_of(["long/folder/Log.md", "b/Log.md", "a/Log.md", "here/Log.md", "here/deep/Log.md"])
+    found = names.resolve("log", "here/x.md")
+    assert found.path == "here/Log.md"
+    assert found.candidates == ("here/deep/Log.md", "a/Log.md", "b/Log.md", "long/folder/Log.md")
+
+
+def test_a_name_at_the_root_is_an_exact_path_and_wins() -> None:
+    assert names_of(["Log.md", "a/Log.md"]).resolve("Log", "a/x.md").path == "Log.md"
+
+
+def test_candidates_are_bounded() -> None:
+    names = names_of([f"d{n}/README.md" for n in range(1000)])
+    found = names.resolve("README", "d500/x.md")
+    assert found.path == "d500/README.md"
+    assert len(found.candidates) == 20
+
+
+def test_of_names_that_differ_in_case_only_the_spelling_decides() -> None:
+    names = names_of(["a/note.md", "a/Note.md"])
+    assert names.resolve("a/Note", "x.md").path == "a/Note.md"
+    assert names.resolve("a/note", "x.md").path == "a/note.md"
+    assert names.resolve("./note", "a/x.md").path == "a/note.md"
+    assert names.resolve("a/NOTE", "x.md") == Resolution("a/Note.md", ("a/note.md",))
+
+
+def test_an_alias_is_the_last_resort_and_says_so() -> None:
+    names = Names()
+    names.add("Reef.md", ["AR", "Fish"])
+    assert names.resolve("ar", "x.md") == Resolution("Reef.md", (), by_alias=True)
+    names.add("AR.md")
+    assert names.resolve("ar", "x.md") == Resolution("AR.md")
+    names.add("Reef.md", [])
+    assert names.resolve("Fish", "x.md").path is None
+
+
+@pytest.mark.parametrize(
+    "target", ["a/", "./a/", "../x", "/../x", "./../../x", "a//x", "b/../x", "..", ".", "/", "~"]
+)
+def test_odd_paths_find_nothing(target: str) -> None:
+    assert names_of(["x.md", "a.md", "a/x.md", "a/.md"]).resolve(target, "s.md").path is None
+
+
+def test_hidden_files_are_no_targets() -> None:
+    names = names_of([".obsidian/app.md", "a/.trash/app.md", ".app.md"])
+    assert len(names) == 0
+    assert names.resolve("app", "x.md").path is None
+
+
+def test_a_missing_file_can_be_removed() -> None:
+    names = names_of(["a.md"])
+    names.remove("b.md")
+    assert "a.md" in names
