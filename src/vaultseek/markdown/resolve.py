@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from vaultseek.limits import LINK_CANDIDATES
 from vaultseek.model import Link, LinkKind
@@ -21,6 +22,8 @@ from vaultseek.model import Link, LinkKind
 NOTE_SUFFIX = ".md"
 FEW = 16
 """So many namesakes are looked through one by one; more are kept in order."""
+MANY_BELOW = 256
+"""Of so many namesakes below one folder, the shortest are met soon when all are gone through by length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +175,12 @@ class Names:
 
 
 class _InOrder:
-    """Many files of one name, ordered so that none of the questions below looks at all of them."""
+    """Many files of one name, ordered so that hardly any question looks at all of them."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        self._by_rank = sorted(paths, key=_rank)
-        self._by_folder = sorted((_fold(path), path) for path in paths)
-        self._by_end = sorted((_backwards(_fold(path)), path) for path in paths)
+        self._by_rank = [(_fold(path), path) for path in sorted(paths, key=_rank)]
+        self._by_folder = sorted(self._by_rank)
+        self._by_end = sorted((_backwards(folded), path) for folded, path in self._by_rank)
 
     def find(self, wanted: str, folder: str, most: int) -> list[str]:
         """The files whose path ends with ``wanted``: those below ``folder``, then the others, by rank."""
@@ -186,10 +189,17 @@ class _InOrder:
             found = [path for _, path in _within(self._by_end, end, end + "/")]
             return sorted(found, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:most]
         if not folder:
-            return self._by_rank[:most]
-        own = sorted((path for _, path in _within(self._by_folder, folder, folder)), key=_rank)[:most]
-        others = [path for path in self._by_rank[: most + len(own)] if path not in own]
+            return [path for _, path in self._by_rank[:most]]
+        own = self._below(folder, most)
+        others = [path for _, path in self._by_rank[: most + len(own)] if path not in own]
         return [*own, *others][:most]
+
+    def _below(self, folder: str, most: int) -> list[str]:
+        pairs = _within(self._by_folder, folder, folder)
+        if len(pairs) <= MANY_BELOW:
+            return sorted((path for _, path in pairs), key=_rank)[:most]
+        below = (path for folded, path in self._by_rank if folded.startswith(folder))
+        return list(islice(below, most))
 
 
 def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple[str, str]]:
