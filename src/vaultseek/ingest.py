@@ -174,6 +174,10 @@ class Keyword:
             self.remake()
             self._catch_up(ledger)
 
+    def tidy(self) -> None:
+        """One bounded step of merging segments."""
+        self.index.merge_step()
+
     def remake(self) -> None:
         """Throw the index away and begin an empty one."""
         self.index.close()

@@ -154,6 +154,7 @@ PREVIEW_LINES = 3
 PROBLEMS_SHOWN = 5
 DAEMON_START_SECONDS = 20.0
 DAEMON_STOP_SECONDS = 30.0
+DAEMON_POLL_SECONDS = 0.02
 CALL_SECONDS = 30.0
 PROGRESS_LINE_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""
@@ -161,7 +162,6 @@ PROGRESS_LINE_SECONDS = 5.0
 # Resolving links
 LINK_CANDIDATES = 20
 """Of the other files that an ambiguous link could mean, so many are kept."""
-DAEMON_POLL_SECONDS = 0.02
 LEXICON_SURFACES = 100_000
 """The analysis of this many distinct words is remembered."""
 MERGE_POSITIONS = 1_000_000

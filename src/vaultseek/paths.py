@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import IO
+
+from vaultseek.errors import AlreadyRunning
 
 APP = "vaultseek"
 DIRECTORY_MODE = 0o700
@@ -56,6 +59,22 @@ def private_directory(path: Path) -> Path:
     if path.stat().st_mode & 0o077:
         path.chmod(DIRECTORY_MODE)
     return path
+
+
+def lock_directory(directory: Path) -> IO[bytes]:
+    """Hold ``directory`` for this process; the lock ends with the returned file, or with the process.
+
+    Raises AlreadyRunning if another process holds it.
+    """
+    import fcntl
+
+    file = (directory / "lock").open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise AlreadyRunning(f"another vaultseek process is using {directory}; stop it first") from None
+    return file
 
 
 def _directory(variable: str, fallback: str) -> Path:

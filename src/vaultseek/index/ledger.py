@@ -21,6 +21,7 @@ from typing import Any
 
 from vaultseek.limits import SQL_VARIABLES
 from vaultseek.model import JSON, Chunk, Heading, Link, Note, Problem
+from vaultseek.query.compare import fold
 from vaultseek.vault.diff import Known
 from vaultseek.vault.scan import Stamp
 
@@ -463,9 +464,9 @@ class Ledger:
         rows = self._all("SELECT path, code, message, line FROM problems ORDER BY path, line")
         return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
 
-    def select_ids(self, sql: str, *values: Any) -> set[int]:
-        """Ids that a filter's SQL selects; only code of ours writes ``sql``."""
-        return {row[0] for row in self._all(sql, *values)}
+    def select(self, sql: str, *values: Any) -> list[Any]:
+        """Rows of a filter's query; only code of ours writes ``sql``."""
+        return self._all(sql, *values)
 
     # -- the file --------------------------------------------------------------------------------------
 
@@ -545,7 +546,7 @@ class Ledger:
         for table in ("tags", "links"):
             self._run(f"DELETE FROM {table} WHERE note = ?", number)
         self._run("DELETE FROM problems WHERE path = ?", note.path)
-        tags = ((number, folded) for folded in {tag.casefold() for tag in note.tags})
+        tags = ((number, folded) for folded in {fold(tag) for tag in note.tags})
         connection.executemany("INSERT INTO tags (note, tag) VALUES (?, ?)", tags)
         links = (
             (number, i, k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)

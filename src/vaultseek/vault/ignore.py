@@ -64,7 +64,7 @@ def _glob(pattern: str) -> Rule:
         folded += "*"
     forms = [folded, folded.rstrip("/") + "/*"]
     if "/" not in folded:
-        forms.append("*/" + folded)
+        forms += ["*/" + form for form in forms]
     compiled = [re.compile(fnmatch.translate(form)) for form in forms]
 
     def rule(path: str) -> bool:

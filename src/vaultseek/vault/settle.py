@@ -22,7 +22,7 @@ class Hints:
     """Thread-safe: ``add`` and ``lose`` from any thread, ``settled`` awaited by whoever works them off."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._doubt: str | None = None
@@ -78,6 +78,6 @@ class Hints:
 
     def _wake(self) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._arrived.set)
+            self.loop.call_soon_threadsafe(self._arrived.set)
         except RuntimeError:
             return  # the loop is closing; nobody works hints off any more

@@ -1,0 +1,224 @@
+"""Vectors follow the ledger: what has no vector in the store is embedded, newest notes first.
+
+Every step can be repeated: vectors are kept in the ledger before they go to the store, and a chunk is marked
+as stored after the store has it. A store that is lost is filled again from the ledger without the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
+from vaultseek.limits import BATCH_TEXTS, EMBED_SECONDS, OPENING_CHARS, WAITING_CHUNKS
+from vaultseek.markdown.chunk import CHUNKER_VERSION
+from vaultseek.markdown.recipe import RECIPE_VERSION, EmbeddingText, note_text, passage_text
+from vaultseek.worker import CHUNKS, NOTES, SemanticWorker
+
+T = TypeVar("T")
+InWriter = Callable[..., Awaitable[Any]]
+
+
+class TokenCount(Protocol):
+    """How many tokens the embedding model makes of a text."""
+
+    def __call__(self, text: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What decides a vector besides the text: the model, how much it reads, and how the text is made."""
+
+    fingerprint: str
+    count: TokenCount
+    window: int
+
+    @property
+    def name(self) -> str:
+        """Vectors of recipes with different names must never meet in one store."""
+        return f"{self.fingerprint}/{CHUNKER_VERSION}/{RECIPE_VERSION}"
+
+    def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
+        """The text that is embedded for a chunk."""
+        return passage_text(
+            title=note.title,
+            title_is_name=note.title_is_name,
+            aliases=note.aliases,
+            heading_path=row.chunk.heading_path,
+            text=row.chunk.text,
+            count=self.count,
+            window=self.window,
+        )
+
+    def note(self, note: NoteRow, opening: str) -> EmbeddingText:
+        """The text that is embedded for a whole note."""
+        description = note.properties.get("description")
+        return note_text(
+            title=note.title,
+            title_is_name=note.title_is_name,
+            aliases=note.aliases,
+            tags=note.tags,
+            description=description if isinstance(description, str) else "",
+            opening=opening,
+            count=self.count,
+            window=self.window,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One vector to be stored: of a chunk, or of a note if ``chunk`` is empty."""
+
+    collection: str
+    id: str
+    note: int
+    text: EmbeddingText
+    chunk: str = ""
+
+
+class Embedding:
+    """Brings one vault's vector store up to its ledger, a batch a step."""
+
+    def __init__(
+        self, ledger: Ledger, worker: SemanticWorker, store: Path, recipe: Recipe, in_writer: InWriter
+    ) -> None:
+        self.recipe = recipe
+        self.store = store
+        self.ready = False
+        self._ledger = ledger
+        self._worker = worker
+        self._in_writer = in_writer
+        self._waiting: deque[ChunkRow] = deque()
+        self._revision = -1
+        self._recent: deque[tuple[float, int]] = deque(maxlen=20)
+
+    def rate(self) -> float:
+        """Texts a second over the last batches; 0 when nothing was embedded lately."""
+        if len(self._recent) < 2 or time.monotonic() - self._recent[-1][0] > 10:
+            return 0.0
+        seconds = self._recent[-1][0] - self._recent[0][0]
+        return sum(count for _, count in list(self._recent)[1:]) / seconds if seconds > 0 else 0.0
+
+    async def step(self) -> bool:
+        """Store one batch of vectors. False when there is nothing left to do.
+
+        Raises WorkerUnavailable; a damaged store is thrown away and filled again by the following steps.
+        """
+        try:
+            if not self.ready:
+                await self._open_store()
+            return await self._store_batch()
+        except IndexDamaged:
+            await self.lose_store()
+            return True
+
+    async def lose_store(self) -> None:
+        """Throw the vector store away; the next step begins a new one."""
+        self.ready = False
+        self._waiting.clear()
+        await self._worker.drop(self.store)
+        await self._in_writer(self._ledger.nothing_stored, "")
+
+    async def _open_store(self) -> None:
+        """Trust the store only if it is the one that the ledger's marks speak of."""
+        stamp = await self._worker.stamp(self.store, CHUNKS)
+        if not stamp or stamp != self._ledger.store() or not stamp.startswith(self.recipe.name + ":"):
+            name = f"{self.recipe.name}:{uuid.uuid4().hex}"
+            await self._worker.drop(self.store)
+            for collection in (CHUNKS, NOTES):
+                await self._worker.apply(self.store, collection, stamp=name)
+            await self._in_writer(self._ledger.nothing_stored, name)
+        self.ready = True
+
+    async def _store_batch(self) -> bool:
+        items = await self._in_writer(self._next_items)
+        orphans = await self._in_writer(self._ledger.orphans, WAITING_CHUNKS)
+        if not items and not orphans:
+            return False
+        if orphans:
+            await self._forget(orphans)
+        if items:
+            await self._store(items, await self._vectors(items))
+        return True
+
+    async def _forget(self, orphans: list[str]) -> None:
+        stamp = self._ledger.store()
+        notes = [orphan for orphan in orphans if orphan.startswith("note:")]
+        chunks = [orphan for orphan in orphans if not orphan.startswith("note:")]
+        for collection, ids in ((CHUNKS, chunks), (NOTES, notes)):
+            if ids:
+                await self._worker.apply(self.store, collection, deletes=ids, stamp=stamp)
+        await self._in_writer(self._ledger.mark_stored, [], [], orphans)
+
+    def _next_items(self) -> list[_Item]:
+        """The texts of the next batch; runs in the writer's thread, where the ledger does not change."""
+        if self._revision != self._ledger.revision or not self._waiting:
+            self._revision = self._ledger.revision
+            self._waiting = deque(self._ledger.chunks_to_store(WAITING_CHUNKS))
+        rows = [self._waiting.popleft() for _ in range(min(BATCH_TEXTS, len(self._waiting)))]
+        notes = self._ledger.notes([row.note for row in rows])
+        items = [
+            _Item(CHUNKS, row.chunk.id, row.note, self.recipe.passage(notes[row.note], row), row.chunk.id)
+            for row in rows
+            if row.note in notes
+        ]
+        return items or [self._note_item(note) for note in self._ledger.notes_to_store(BATCH_TEXTS)]
+
+    def _note_item(self, note: NoteRow) -> _Item:
+        text = self.recipe.note(note, self._ledger.opening(note.id, OPENING_CHARS))
+        return _Item(NOTES, note_vector_id(note.id), note.id, text)
+
+    async def _vectors(self, items: Sequence[_Item]) -> list[bytes]:
+        """Vectors of the items, from the ledger where the same text was embedded before."""
+        keys = [f"{self.recipe.fingerprint}:{item.text.key}" for item in items]
+        kept: dict[str, bytes] = await self._in_writer(self._ledger.vectors, keys)
+        missing = {key: item.text.text for key, item in zip(keys, items, strict=True) if key not in kept}
+        if missing:
+            matrix = await self._worker.embed(list(missing.values()), deadline=EMBED_SECONDS)
+            new = {
+                key: np.asarray(row, np.float32).tobytes() for key, row in zip(missing, matrix, strict=True)
+            }
+            await self._in_writer(self._ledger.keep_vectors, new)
+            self._recent.append((time.monotonic(), len(new)))
+            kept |= new
+        return [kept[key] for key in keys]
+
+    async def _store(self, items: Sequence[_Item], vectors: Sequence[bytes]) -> None:
+        collection = items[0].collection
+        matrix = np.frombuffer(b"".join(vectors), np.float32).reshape(len(items), -1)
+        await self._worker.apply(
+            self.store,
+            collection,
+            ids=[item.id for item in items],
+            notes=[item.note for item in items],
+            vectors=matrix,
+            stamp=self._ledger.store(),
+        )
+        chunks = [item.chunk for item in items if item.chunk]
+        notes = [item.note for item in items if not item.chunk]
+        await self._in_writer(self._ledger.mark_stored, chunks, notes, [])
+
+
+async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[str | None], None]) -> None:
+    """Keep the vector store up to the ledger for ever; ``wake`` says that there is something to do."""
+    while True:
+        try:
+            busy = await embedding.step()
+            on_state(None)
+        except WorkerUnavailable as error:
+            on_state(str(error))
+            busy = False
+            await asyncio.sleep(1.0)
+            continue
+        if not busy:
+            wake.clear()
+            await wake.wait()

@@ -1,0 +1,333 @@
+"""One open vault: its ledger, its indexes, and the tasks that keep them true to the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vaultseek import paths, reconcile
+from vaultseek.embedding import Embedding, Recipe, follow
+from vaultseek.errors import VaultMissing, WorkerUnavailable
+from vaultseek.index.ledger import Counts, Ledger
+from vaultseek.ingest import Intake, Keyword, Reading
+from vaultseek.limits import (
+    LIVENESS_SECONDS,
+    MISSING_RESCAN_SECONDS,
+    PROBLEMS_SHOWN,
+    RESCAN_SECONDS,
+    RETRY_SECONDS,
+)
+from vaultseek.markdown.resolve import Names
+from vaultseek.model import JSON
+from vaultseek.vault.diff import Changes
+from vaultseek.vault.ignore import Ignore
+from vaultseek.vault.settle import Hints, Settled
+from vaultseek.vault.watch import Watcher
+from vaultseek.worker import SemanticWorker
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class VaultPlace:
+    """Which vault: its name for people, its real path, and how it wants to be read."""
+
+    name: str
+    root: Path
+    exclude: tuple[str, ...] = ()
+    language: str | None = None
+
+
+class Keeper:
+    """Keeps one vault's index true: watches, compares, takes in, embeds, and says how far it is."""
+
+    def __init__(self, place: VaultPlace, worker: SemanticWorker, recipe: Recipe, on_progress: OnProgress):
+        self.place = place
+        self.state = "opening"
+        self.reason: str | None = None
+        self._worker = worker
+        self._recipe = recipe
+        self._on_progress = on_progress
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"writer-{place.name}")
+        self._tasks: list[asyncio.Task[None]] = []
+        self._embed_wake = asyncio.Event()
+        self._scanned = asyncio.Condition()
+        self._scans_begun = 0
+        self._scans_done = 0
+        self._reading_total = 0
+        self._reading_done = 0
+        self._loss_accepted = False
+        self._last_change: float | None = None
+        self._embed_problem: str | None = None
+
+    # -- life ------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Open what is on disk, so that searches can be answered; the comparison with the vault follows."""
+        loop = asyncio.get_running_loop()
+        self.hints = Hints(loop)
+        self.ignore = Ignore(self.place.root, self.place.exclude)
+        await self.in_writer(self._open_indexes)
+        self.embedding = Embedding(
+            self.ledger, self._worker, self.directory / "semantic", self._recipe, self.in_writer
+        )
+        self.state = "indexing"
+        self._watcher = Watcher(self.place.root, self.hints.add, self.hints.lose)
+        self._spawn(self._catch_up_and_watch(), "follow")
+        self._spawn(follow(self.embedding, self._embed_wake, self._embed_state), "embed")
+        self._spawn(self._doubt(), "doubt")
+
+    async def close(self) -> None:
+        """Stop all tasks and close every file; what was taken in so far is kept."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if hasattr(self, "_watcher"):
+            await asyncio.to_thread(self._watcher.stop)
+        await asyncio.to_thread(self._writer.shutdown)
+        if hasattr(self, "ledger"):
+            self.keyword.index.close()
+            self.ledger.close()
+            self._lock.close()
+
+    async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run something in the one thread that writes."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work, *arguments)
+
+    # -- asked by requests -----------------------------------------------------------------------------
+
+    async def seen_everything(self, *, accept_loss: bool = False) -> None:
+        """Return when all that was on disk at the moment of the call has been taken in.
+
+        ``accept_loss``: that most notes are gone is meant so, and they are to be forgotten.
+        """
+        async with self._scanned:
+            self._loss_accepted = accept_loss
+            wanted = self._scans_begun + 1
+            self.hints.lose("asked to look")
+            await self._scanned.wait_for(lambda: self._scans_done >= wanted)
+        if self.state == "vault_missing":
+            raise VaultMissing(self.reason or f"the vault {self.place.name} is not there")
+
+    async def all_embedded(self) -> None:
+        """Return when no vector is waiting any more; raises WorkerUnavailable if none can be made."""
+        failures = 0
+        while self.counts().pending:
+            self._embed_wake.set()
+            await asyncio.sleep(0.05)
+            failures = failures + 1 if self._embed_problem else 0
+            if failures > 100 or self._worker.state.status == "broken":
+                raise WorkerUnavailable(self._embed_problem or "the semantic worker is down")
+
+    def counts(self) -> Counts:
+        """How many notes and chunks there are and how many vectors are missing."""
+        return self.ledger.counts()
+
+    def status(self) -> JSON:
+        """The vault's part of ``index/status``."""
+        counts = self.counts()
+        problems = self.ledger.problems()
+        rate = self.embedding.rate()
+        return {
+            "name": self.place.name,
+            "path": str(self.place.root),
+            "state": self.state,
+            "reason": self.reason,
+            "notes": counts.notes,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": self.pending(),
+            "embeddings_computed": self.ledger.embeddings_computed(),
+            "rate": round(rate, 1),
+            "eta_seconds": round(counts.pending / rate) if rate else None,
+            "last_change": self._last_change,
+            "revision": self.ledger.revision,
+            "problems": [{"path": path, **problem.as_json()} for path, problem in problems[:PROBLEMS_SHOWN]],
+            "problem_count": len(problems),
+            "lanes": self._lanes(),
+        }
+
+    def pending(self) -> int:
+        """Notes not yet read plus vectors not yet stored."""
+        return self.counts().pending + max(0, self._reading_total - self._reading_done)
+
+    def progress(self) -> JSON:
+        """What ``index/progress`` tells."""
+        counts = self.counts()
+        rate = self.embedding.rate()
+        reading = self._reading_done < self._reading_total or self.state in ("opening", "indexing")
+        return {
+            "vault": self.place.name,
+            "phase": "reading" if reading else "embedding" if counts.pending else "done",
+            "notes": counts.notes,
+            "notes_done": self._reading_done,
+            "notes_total": self._reading_total,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": self.pending(),
+            "rate": round(rate, 1),
+            "eta_seconds": round(counts.pending / rate) if rate else None,
+        }
+
+    # -- tasks -----------------------------------------------------------------------------------------
+
+    async def _catch_up_and_watch(self) -> None:
+        await self.in_writer(self._load_names)
+        # Watch before looking, so that nothing falls between.
+        await asyncio.to_thread(self._watcher.start)
+        self.hints.lose("just opened")
+        while True:
+            settled = await self.hints.settled()
+            try:
+                await self._work_off(settled)
+            except VaultMissing as error:
+                self._set_state("vault_missing", str(error))
+                await self._scan_over(settled)
+            except Exception:
+                log.exception("taking in changes of %s failed; trying again", self.place.name)
+                await asyncio.sleep(RETRY_SECONDS)
+                self.hints.lose("the last attempt failed")
+
+    async def _work_off(self, settled: Settled) -> None:
+        if settled.doubt is not None:
+            self._scans_begun += 1
+            changes = await self.in_writer(
+                reconcile.everything, self.place.root, self._fresh_ignore(), self.ledger
+            )
+            if self._vanished(changes):
+                await self._scan_over(settled)
+                return
+        else:
+            await self._rules_changed(settled)
+            changes = await self.in_writer(
+                reconcile.hinted, self.place.root, self.ignore, self.ledger, settled.paths
+            )
+        await self._take(changes)
+        self._set_state("ready", None)
+        await self._scan_over(settled)
+
+    async def _take(self, changes: Changes) -> None:
+        changed = await self.in_writer(self._intake.take, changes, self._taking)
+        if changed:
+            self._last_change = time.time()
+        self._reading_total = self._reading_done = 0
+        if self._intake.graph is None:
+            await self.in_writer(self._intake.build_graph)
+        await self.in_writer(self.keyword.tidy)
+        self._embed_wake.set()
+        self._on_progress(self, changed)
+
+    def _taking(self, done: int, total: int) -> None:
+        self._reading_done, self._reading_total = done, total
+        self._embed_wake_soon()
+
+    async def _scan_over(self, settled: Settled) -> None:
+        if settled.doubt is None:
+            return
+        async with self._scanned:
+            self._scans_done = self._scans_begun
+            self._scanned.notify_all()
+
+    async def _doubt(self) -> None:
+        """Look for reasons to distrust the watcher, and compare everything now and then anyway."""
+        compared = time.monotonic()
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(LIVENESS_SECONDS)
+            now = time.monotonic()
+            if now - before > 3 * LIVENESS_SECONDS:
+                self.hints.lose("the machine was asleep")
+            if not self._watcher.alive() and self.place.root.is_dir():
+                await asyncio.to_thread(self._watcher.stop)
+                await asyncio.to_thread(self._watcher.start)
+                self.hints.lose("the watcher had to be started again")
+            interval = MISSING_RESCAN_SECONDS if self.state == "vault_missing" else RESCAN_SECONDS
+            if now - compared > interval:
+                compared = now
+                self.hints.lose("looking around")
+
+    # -- steps -----------------------------------------------------------------------------------------
+
+    def _open_indexes(self) -> None:
+        self.directory = paths.private_directory(paths.vault_data_directory(self.place.root))
+        self._lock = paths.lock_directory(self.directory)
+        (self.directory / "vault.json").write_text(json.dumps({"path": str(self.place.root)}))
+        self.ledger = Ledger(self.directory / "ledger.sqlite")
+        self.keyword = Keyword(self.directory / "keyword", self.place.language)
+        self.names = Names()
+        reading = Reading(self.place.root, self._recipe.count, self._recipe.window)
+        self._intake = Intake(reading, self.ledger, self.names, self.keyword)
+
+    @property
+    def graph(self) -> Any:
+        """The link graph, or None while it is not built yet."""
+        return self._intake.graph
+
+    def _load_names(self) -> None:
+        for path, aliases in self.ledger.names():
+            self.names.add(path, aliases)
+        self.keyword.catch_up(self.ledger)
+        self._intake.build_graph()
+
+    def _fresh_ignore(self) -> Ignore:
+        self.ignore = Ignore(self.place.root, self.place.exclude)
+        return self.ignore
+
+    async def _rules_changed(self, settled: Settled) -> None:
+        if any(path.startswith(".obsidian") for path in settled.paths):
+            self.hints.lose("the app's settings changed")
+
+    def _vanished(self, changes: Changes) -> bool:
+        """A vault that loses most notes at once is rather unmounted; only the user can say otherwise."""
+        if self._loss_accepted or not reconcile.vanished(changes, self.counts().notes):
+            self._loss_accepted = False
+            return False
+        reason = (
+            f"{len(changes.removed)} notes are gone at once; the index is kept. If they are meant to be gone"
+        )
+        self._set_state("vault_missing", reason + ", run `vaultseek index`")
+        return True
+
+    def _set_state(self, state: str, reason: str | None) -> None:
+        if (state, reason) != (self.state, self.reason):
+            self.state, self.reason = state, reason
+            self._on_progress(self, [])
+
+    def _embed_state(self, problem: str | None) -> None:
+        self._embed_problem = problem
+        self._on_progress(self, [])
+
+    def _embed_wake_soon(self) -> None:
+        self.hints.loop.call_soon_threadsafe(self._embed_wake.set)
+
+    def _lanes(self) -> JSON:
+        semantic = self._worker.state.status
+        up = self.embedding.ready and semantic == "ready"
+        why = self._embed_problem or self._worker.state.reason or f"the semantic worker is {semantic}"
+        graph = self._intake.graph is not None
+        return {
+            "keyword": {"up": True, "reason": None},
+            "semantic": {"up": up, "reason": None if up else why},
+            "graph": {"up": graph, "reason": None if graph else "the link graph is being built"},
+        }
+
+    def _spawn(self, work: Any, name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=f"{name} {self.place.name}")
+        task.add_done_callback(_report)
+        self._tasks.append(task)
+
+
+OnProgress = Callable[[Keeper, list[str]], None]
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.error("task %s ended", task.get_name(), exc_info=task.exception())

@@ -1,0 +1,151 @@
+"""The vaults that are open in this daemon, and which of them a request means."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from vaultseek.config import Settings, VaultSettings
+from vaultseek.embedding import Recipe
+from vaultseek.errors import UsageError, VaultMissing
+from vaultseek.keeper import Keeper, OnProgress, VaultPlace
+from vaultseek.vault.ignore import OBSIDIAN_FOLDER
+from vaultseek.worker import SemanticWorker
+
+
+class Library:
+    """Opens vaults once and keeps them: the configured ones, and folders that a request named."""
+
+    def __init__(
+        self, settings: Settings, worker: SemanticWorker, recipe: Recipe, on_progress: OnProgress
+    ) -> None:
+        self.settings = settings
+        self._worker = worker
+        self._recipe = recipe
+        self._on_progress = on_progress
+        self._keepers: dict[Path, Keeper] = {}
+        self._opening: dict[Path, asyncio.Task[Keeper]] = {}
+
+    @property
+    def keepers(self) -> list[Keeper]:
+        """The open vaults, in the order in which they were opened."""
+        return list(self._keepers.values())
+
+    async def open_configured(self, settings: Settings) -> None:
+        """Open the vaults of ``settings`` and close those that an earlier configuration had."""
+        before = {vault.path for vault in self.settings.vaults}
+        self.settings = settings
+        wanted = [self._configured(vault) for vault in settings.vaults]
+        for place in wanted:
+            keeper = self._keepers.get(place.root)
+            if keeper is not None and keeper.place != place:
+                await self._close(place.root)
+        for gone in before - {place.root for place in wanted}:
+            await self._close(gone)
+        for place in wanted:
+            await self._open(place)
+
+    async def find(self, vault: str | None, folder: str | None) -> Keeper:
+        """The vault that a request means: by name or folder, else by where it was asked from.
+
+        Raises UsageError if that is none or could be several, VaultMissing if its folder is not there.
+        """
+        place = self._named(vault) if vault else self._around(folder)
+        return await self._open(place)
+
+    async def close(self) -> None:
+        """Close all vaults."""
+        for task in self._opening.values():
+            task.cancel()
+        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
+        self._keepers.clear()
+
+    # -- which -----------------------------------------------------------------------------------------
+
+    def _named(self, vault: str) -> VaultPlace:
+        for entry in self.settings.vaults:
+            if entry.name.casefold() == vault.casefold():
+                return self._configured(entry)
+        for keeper in self._keepers.values():
+            if keeper.place.name == vault:
+                return keeper.place
+        path = Path(vault).expanduser()
+        if not path.is_absolute():
+            raise VaultMissing(f"no vault is named {vault!r} and there is no such folder; {self._choices()}")
+        if not path.is_dir():
+            raise VaultMissing(f"there is no vault at {path}: no such folder")
+        return self._at(path)
+
+    def _around(self, folder: str | None) -> VaultPlace:
+        here = Path(os.path.realpath(folder)) if folder else None
+        if here is not None:
+            inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
+            if inside:
+                return self._configured(max(inside, key=lambda entry: len(entry.path.parts)))
+            for above in (here, *here.parents):
+                if (above / OBSIDIAN_FOLDER).is_dir():
+                    return self._at(above)
+        if len(self.settings.vaults) == 1:
+            return self._configured(self.settings.vaults[0])
+        raise UsageError(f"which vault? {self._choices()}")
+
+    def _at(self, path: Path) -> VaultPlace:
+        root = Path(os.path.realpath(path))
+        for entry in self.settings.vaults:
+            if entry.path == root:
+                return self._configured(entry)
+        if root in self._keepers:
+            return self._keepers[root].place
+        if Path.home().resolve().is_relative_to(root):
+            raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
+        return VaultPlace(self._free_name(root.name), root, self.settings.index.exclude)
+
+    def _configured(self, entry: VaultSettings) -> VaultPlace:
+        exclude = (*self.settings.index.exclude, *entry.exclude)
+        return VaultPlace(entry.name, entry.path, exclude, entry.language)
+
+    def _free_name(self, name: str) -> str:
+        taken = {entry.name.casefold() for entry in self.settings.vaults}
+        taken |= {keeper.place.name.casefold() for keeper in self._keepers.values()}
+        candidates = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 3))]
+        return next(candidate for candidate in candidates if candidate.casefold() not in taken)
+
+    def _choices(self) -> str:
+        names = [entry.name for entry in self.settings.vaults]
+        if names:
+            return f"say --vault with one of {_listed(names)}, or a folder"
+        return "say --vault FOLDER, run it inside a vault, or name one in config.toml under [[vaults]]"
+
+    # -- open and close --------------------------------------------------------------------------------
+
+    async def _open(self, place: VaultPlace) -> Keeper:
+        keeper = self._keepers.get(place.root)
+        if keeper is not None:
+            return keeper
+        opening = self._opening.get(place.root)
+        if opening is None:
+            opening = asyncio.get_running_loop().create_task(self._make(place))
+            self._opening[place.root] = opening
+            opening.add_done_callback(lambda _: self._opening.pop(place.root, None))
+        return await asyncio.shield(opening)
+
+    async def _make(self, place: VaultPlace) -> Keeper:
+        keeper = Keeper(place, self._worker, self._recipe, self._on_progress)
+        try:
+            await keeper.open()
+        except BaseException:
+            await keeper.close()
+            raise
+        self._keepers[place.root] = keeper
+        return keeper
+
+    async def _close(self, root: Path) -> None:
+        keeper = self._keepers.pop(root, None)
+        if keeper is not None:
+            await keeper.close()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)

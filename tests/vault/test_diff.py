@@ -1,0 +1,67 @@
+"""Disk against ledger."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.model import Problem
+from vaultseek.vault.diff import Changes, Known, compare
+from vaultseek.vault.scan import FoundFile, Stamp
+
+
+def stamp(number: int, inode: int = 1) -> Stamp:
+    return Stamp(10, number, number, inode)
+
+
+def note(path: str, number: int, inode: int = 1) -> FoundFile:
+    return FoundFile(path, stamp(number, inode))
+
+
+def test_new_changed_removed_and_same():
+    known = {
+        "same.md": Known(stamp(1), False),
+        "old.md": Known(stamp(1), False),
+        "gone.md": Known(stamp(9), False),
+    }
+    disk = [note("same.md", 1), note("old.md", 2), note("new.md", 3)]
+    changes = compare(disk, known, frozenset())
+    assert set(changes.read) == {"old.md", "new.md"}
+    assert changes.removed == ("gone.md",)
+
+
+def test_the_same_inode_elsewhere_has_moved():
+    changes = compare([note("b/x.md", 5, 77)], {"a/x.md": Known(stamp(5, 77), False)}, frozenset())
+    assert changes == Changes(moved=(("a/x.md", "b/x.md"),), looked=("",))
+
+
+def test_a_racy_note_is_read_again_whatever_its_stamp_says():
+    assert compare([note("a.md", 1)], {"a.md": Known(stamp(1), True)}, frozenset()).read == ("a.md",)
+
+
+def test_a_folder_that_cannot_be_listed_loses_nothing():
+    disk = [FoundFile("locked", None, Problem("unreadable_folder", "Permission denied"))]
+    known = {"locked/a.md": Known(stamp(1), False), "b.md": Known(stamp(1), False)}
+    changes = compare(disk, known, frozenset({"locked/p.png", "q.png"}))
+    assert (changes.removed, changes.attachments_removed) == (("b.md",), ("q.png",))
+
+
+paths = st.sampled_from([f"{folder}{name}.md" for folder in ("", "a/", "b/") for name in "xyz"])
+states = st.dictionaries(paths, st.tuples(st.integers(0, 3), st.integers(0, 5)))
+
+
+@given(states, states)
+def test_applying_the_changes_gives_what_is_on_disk(before, after):
+    known = {path: Known(stamp(*state), False) for path, state in before.items()}
+    changes = compare([note(path, *state) for path, state in after.items()], known, frozenset())
+    paths_now = set(before)
+    for source, target in changes.moved:
+        paths_now.remove(source)
+        assert target not in paths_now
+        paths_now.add(target)
+        assert before[source] == after[target]
+    paths_now -= set(changes.removed)
+    paths_now |= set(changes.read)
+    assert paths_now == set(after)
+    untouched = set(after) - set(changes.read) - {target for _, target in changes.moved}
+    assert all(before[path] == after[path] for path in untouched)

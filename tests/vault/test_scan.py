@@ -1,0 +1,109 @@
+"""What a walk through a vault finds, and what it leaves out."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from vaultseek.vault.ignore import Ignore
+from vaultseek.vault.scan import scan
+
+
+def listed(root: Path, exclude: tuple[str, ...] = ()) -> list[str]:
+    return sorted(
+        f"{file.path}!{file.problem.code}" if file.problem else file.path
+        for file in scan(root, Ignore(root, exclude))
+    )
+
+
+def test_notes_and_attachments_are_found_at_any_depth(vault):
+    root = vault({"a.md": "", "b/c/d.MD": "", "b/pic.png": b"x", "notes.txt": ""})
+    assert listed(root) == ["a.md", "b/c/d.MD", "b/pic.png", "notes.txt"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".hidden.md",
+        ".obsidian/app.md",
+        ".trash/old.md",
+        ".git/x.md",
+        "node_modules/p/readme.md",
+        "a.md~",
+        ".#a.md",
+        "#a.md#",
+        "a.md.swp",
+        "4913",
+        "a.sync-conflict-20260101-120000-ABCDEFG.md",
+        "a (conflicted copy 2026-01-01).md",
+        "~$a.md",
+        "a.md.tmp",
+    ],
+)
+def test_leftovers_and_hidden_files_are_left_out(vault, path):
+    assert listed(vault({"a.md": "", path: ""})) == ["a.md"]
+
+
+def test_a_vault_inside_a_vault_is_a_vault_of_its_own(vault):
+    assert listed(vault({"a.md": "", "inner/.obsidian/app.json": "{}", "inner/b.md": ""})) == ["a.md"]
+
+
+def test_excluded_files_of_the_app_are_prefixes_or_expressions(vault):
+    rules = '{"userIgnoreFilters": ["Private/", "/draft-\\\\d+/", "/(a+)+$/", "/(/", 7]}'
+    root = vault({
+        ".obsidian/app.json": rules, "Private/x.md": "", "draft-12.md": "", "draft.md": "", "a" * 40 + "!.md": ""
+    })  # fmt: skip
+    assert listed(root) == ["a" * 40 + "!.md", "draft.md"]
+
+
+@pytest.mark.parametrize("content", ["[", "[1]", '{"userIgnoreFilters": 3}', "[" * 100_000, "\xff"])
+def test_broken_app_settings_exclude_nothing(vault, content):
+    assert listed(vault({".obsidian/app.json": content.encode("latin-1"), "a.md": ""})) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("Archive/", ["a.md", "b/Archive/d.md"]),
+        ("Archive", ["a.md"]),
+        ("**/d.md", ["Archive/c.md", "a.md"]),
+        ("*.md", []),
+        ("archive/*", ["a.md", "b/Archive/d.md"]),
+    ],
+)
+def test_globs_of_the_configuration(vault, pattern, left):
+    root = vault({"a.md": "", "Archive/c.md": "", "b/Archive/d.md": ""})
+    assert listed(root, (pattern,)) == left
+
+
+def test_links_and_special_files_are_named_and_never_followed(vault, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret")
+    root = vault({"a.md": ""})
+    (root / "folder").symlink_to(outside)
+    (root / "loop.md").symlink_to("loop.md")
+    (root / "link.md").symlink_to(outside / "secret.md")
+    os.mkfifo(root / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as s:
+        here = Path.cwd()
+        os.chdir(root)
+        s.bind("s.md")
+        os.chdir(here)
+    found = listed(root)
+    assert found == [
+        "a.md",
+        "link.md!not_a_file",
+        "loop.md!not_a_file",
+        "pipe.md!not_a_file",
+        "s.md!not_a_file",
+    ]
+
+
+def test_strange_names_are_handled_or_reported(vault):
+    root = vault({"..x.md": "", "-a.md": "", "new\nline.md": "", "ünï 😀.md": "", "trailing .md": ""})
+    (root / os.fsdecode(b"bad\xff.md")).write_text("")
+    assert listed(root) == ["-a.md", "bad\\xff.md!bad_name", "new\nline.md", "trailing .md", "ünï 😀.md"]
