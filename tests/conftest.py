@@ -10,7 +10,7 @@ import pytest
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
 
-@pytest.fixture()
+@pytest.fixture
 def vault(tmp_path: Path) -> MakeVault:
     """``vault({"a.md": "# A"})`` makes a folder with these files and returns it."""
 

@@ -53,10 +53,10 @@ def test_a_vault_inside_a_vault_is_a_vault_of_its_own(vault):
 
 def test_excluded_files_of_the_app_are_prefixes_or_expressions(vault):
     rules = '{"userIgnoreFilters": ["Private/", "/draft-\\\\d+/", "/(a+)+$/", "/(/", 7]}'
-    root = vault({
-        ".obsidian/app.json": rules, "Private/x.md": "", "draft-12.md": "", "draft.md": "", "a" * 40 + "!.md": ""
-    })  # fmt: skip
-    assert listed(root) == ["a" * 40 + "!.md", "draft.md"]
+    slow = "a" * 40 + "!.md"
+    names = ("Private/x.md", "draft-12.md", "draft.md", slow)
+    root = vault({".obsidian/app.json": rules, **dict.fromkeys(names, "")})
+    assert listed(root) == [slow, "draft.md"]
 
 
 @pytest.mark.parametrize("content", ["[", "[1]", '{"userIgnoreFilters": 3}', "[" * 100_000, "\xff"])
