@@ -15,6 +15,7 @@ import numpy.typing as npt
 from vaultseek.index.ledger import Ledger
 from vaultseek.model import Task
 from vaultseek.query.compare import fold
+from vaultseek.query.facts import Scope
 from vaultseek.query.filters import (
     Contains,
     Dated,
@@ -23,7 +24,6 @@ from vaultseek.query.filters import (
     Filter,
     InFolder,
     PathContains,
-    Scope,
     Tag,
     conjuncts,
     matches,

@@ -26,6 +26,18 @@ NOTE_PROBLEMS = 50
 # Embedding
 HEADER_SHARE = 0.35
 """At most this share of the model's window goes to title, aliases and heading path."""
+TITLE_SHARE = 0.11
+ALIASES_SHARE = 0.06
+"""What is left of HEADER_SHARE is for the heading path."""
+TAGS_SHARE = 0.1
+DESCRIPTION_SHARE = 0.35
+LISTED_ITEMS = 50
+"""Aliases and tags that are considered for a text; the first that fit are in it."""
+PLAIN_CHARS = 20_000
+TOKEN_CHARS = 40
+"""No token is taken to be longer when a text is cut before its tokens are counted."""
+KEY_TEXT_CHARS = 16
+"""With fewer letters and digits beside it, a title from the file name decides the vector and is in its key."""
 BATCH_TEXTS = 32
 EMBED_SECONDS = 120.0
 QUERY_EMBED_SECONDS = 1.5
@@ -62,6 +74,7 @@ ERROR_CHARS = 500
 NAME_CHARS = 80
 """Of the name that a client gives itself, and of names from a request that an error repeats."""
 BACKLOG = 128
+HANG_UP_POLL_SECONDS = 0.05
 ACCEPT_RETRY_SECONDS = 0.1
 """Pause after an accept that failed, for example for want of file descriptors."""
 SOCKET_PATH_BYTES = 103
@@ -166,3 +179,9 @@ LEXICON_SURFACES = 100_000
 """The analysis of this many distinct words is remembered."""
 MERGE_POSITIONS = 1_000_000
 """Positions of words that are in memory at once while segments of the keyword index are merged."""
+PROGRESS_SECONDS = 0.2
+HASHING_WINDOW = 254
+
+# The daemon
+STOP_SECONDS = 5.0
+SOCKET_CHECK_SECONDS = 5.0

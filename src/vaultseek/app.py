@@ -1,0 +1,116 @@
+"""The composition root: the only place that knows every concrete part. ``serve`` is the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from vaultseek import limits, paths
+from vaultseek.config import Settings
+from vaultseek.embedding import Recipe
+from vaultseek.keeper import Keeper
+from vaultseek.library import Library
+from vaultseek.models.catalogue import LocalModel, find_model
+from vaultseek.service import Service
+from vaultseek.settings_file import SettingsFile
+from vaultseek.wire.endpoint import Endpoint
+from vaultseek.wire.server import Server
+from vaultseek.worker import SemanticWorker
+
+log = logging.getLogger("vaultseek")
+
+
+def serve(config_path: Path | None = None) -> int:
+    """Run the daemon in the foreground until it is told to stop; returns the exit code.
+
+    Raises ConfigError for wrong settings and AlreadyRunning if another daemon has the socket.
+    """
+    os.umask(0o077)
+    file = SettingsFile(config_path)
+    settings = file.read()
+    _start_log()
+    endpoint = Endpoint.open()
+    try:
+        return asyncio.run(_run(file, settings, endpoint))
+    finally:
+        endpoint.close()
+
+
+async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> int:
+    model = find_model(settings.model.name)
+    worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
+    library = Library(settings, worker, _recipe(model), _no_subscribers)
+    service = Service(file, library, worker, str(endpoint.path))
+    server = Server(service.handlers())
+    stop_on_signal(service.stop.set)
+    serving = asyncio.create_task(server.serve(endpoint.socket))
+    opening = asyncio.create_task(_open(library, settings, worker))
+    watching = asyncio.create_task(_still_ours(endpoint, service.stop.set))
+    log.info("listening on %s", endpoint.path)
+    try:
+        await service.stop.wait()
+    finally:
+        for task in (opening, watching, serving):
+            task.cancel()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_close(server, library, worker), limits.STOP_SECONDS)
+    log.info("stopped")
+    return 0
+
+
+async def _open(library: Library, settings: Settings, worker: SemanticWorker) -> None:
+    try:
+        await library.open_configured(settings)
+    except Exception:
+        log.exception("opening the configured vaults failed")
+    await worker.start()
+
+
+async def _close(server: Server, library: Library, worker: SemanticWorker) -> None:
+    await server.close()
+    await worker.stop()
+    await library.close()
+
+
+async def _still_ours(endpoint: Endpoint, stop: Callable[[], None]) -> None:
+    """End when clients of this user arrive somewhere else: another daemon has the address."""
+    while endpoint.is_ours():
+        await asyncio.sleep(limits.SOCKET_CHECK_SECONDS)
+    log.error("the socket %s is gone or another's; stopping", endpoint.path)
+    stop()
+
+
+def stop_on_signal(stop: Callable[[], None]) -> None:
+    """Call ``stop`` on SIGTERM and SIGINT."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+
+
+def _recipe(model: LocalModel) -> Recipe:
+    return Recipe(model.fingerprint, model.counter(), model.window)
+
+
+def _no_subscribers(keeper: Keeper, changed: list[str]) -> None:
+    """Progress is asked for by those who wait; nobody is told unasked."""
+
+
+def _start_log() -> None:
+    folder = paths.private_directory(paths.state_directory())
+    handler = logging.handlers.RotatingFileHandler(
+        folder / paths.log_file().name, maxBytes=limits.LOG_BYTES, backupCount=limits.LOG_FILES
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    root.addHandler(handler)
+    logging.getLogger("watchdog").setLevel(logging.WARNING)
+    if sys.stderr.isatty():
+        root.addHandler(logging.StreamHandler())

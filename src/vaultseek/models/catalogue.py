@@ -1,0 +1,50 @@
+"""Which embedding model the settings mean, and what the daemon has to know of it without loading it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultseek import limits
+from vaultseek.models.bundled import fingerprint, model_directory, window_of
+from vaultseek.models.tokens import TokenCounter
+
+BUNDLED = "bundled"
+HASHING = "hashing"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model on this machine. ``directory`` is None for the stand-in that tests use.
+
+    ``window`` is how many tokens of a text it reads, its own marks not counted.
+    """
+
+    name: str
+    directory: Path | None
+    fingerprint: str
+    window: int
+
+    def counter(self) -> Callable[[str], int]:
+        """Counts the tokens that the model makes of a text."""
+        if self.directory is None:
+            return count_words
+        return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
+
+
+def find_model(name: str) -> LocalModel:
+    """The model called ``name`` in the settings: ``bundled``, ``hashing``, or a folder."""
+    if name == HASHING:
+        return LocalModel(HASHING, None, HASHING, limits.HASHING_WINDOW)
+    directory = model_directory() if name == BUNDLED else Path(name)
+    return LocalModel(name, directory, fingerprint(directory), window_of(directory))
+
+
+def count_words(text: str) -> int:
+    """Words and punctuation marks: the tokens of the stand-in."""
+    return len(_WORD.findall(text))
+
+
+_WORD = re.compile(r"\w+|[^\w\s]")

@@ -1,0 +1,166 @@
+"""The ledger: one transaction is the commit point, and nothing is forgotten or kept too long."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from vaultseek.index.ledger import Ledger, TakenIn, Touched, note_vector_id
+from vaultseek.model import Chunk, Link, Note, Problem
+from vaultseek.vault.scan import Stamp
+
+STAMP = Stamp(1, 2, 3, 4)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = Ledger(tmp_path / "ledger.sqlite")
+    yield opened
+    opened.close()
+
+
+def taken(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = (), **parts) -> TakenIn:
+    chunks = tuple(Chunk(f"{path}:{text}", (), 1, 1, text) for text in texts)
+    note = Note(path, title, links=links, **parts)
+    keys = tuple(link.target.casefold() for link in links)
+    return TakenIn(note, chunks, keys, STAMP, False, b"h", 100.0, 50.0)
+
+
+def put(ledger: Ledger, *notes: TakenIn) -> list[int]:
+    with ledger.commit() as revision:
+        return [ledger.put(note, revision) for note in notes]
+
+
+def link(target: str) -> Link:
+    return Link("wikilink", target, None, None, None, 1)
+
+
+def test_a_note_comes_back_as_it_went_in(ledger):
+    note = taken("a.md", "one", "two", tags=("Work/Pumps",), aliases=("A1",), frontmatter={"status": "open"})
+    (number,) = put(ledger, note)
+    row = ledger.note_at("a.md")
+    assert row is not None
+    assert (row.id, row.tags, row.aliases, row.properties) == (
+        number,
+        ("Work/Pumps",),
+        ("A1",),
+        {"status": "open"},
+    )
+    assert [chunk.text for chunk in ledger.chunks_of([number])[number]] == ["one", "two"]
+    assert ledger.known() == {"a.md": ledger.known_at("a.md")}
+
+
+def test_a_failed_commit_leaves_everything_as_it_was(ledger):
+    put(ledger, taken("a.md", "one"))
+    before = ledger.revision
+    broken = TakenIn(Note("b.md", "T", links=(link("x"),)), (), (), STAMP, False, b"h", 0.0, 0.0)
+    with pytest.raises(ValueError):
+        put(ledger, taken("c.md", "two"), broken)
+    assert (ledger.revision, ledger.note_at("c.md")) == (before, None)
+
+
+def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
+    (number,) = put(ledger, taken("a.md", "one", "two"))
+    ledger.mark_stored(["a.md:one", "a.md:two"], [number], [])
+    put(ledger, taken("a.md", "zero", "two"))
+    assert [row.chunk.text for row in ledger.chunks_to_store(10)] == ["zero"]
+    assert ledger.orphans(10) == ["a.md:one"]
+
+
+def test_another_title_makes_every_chunk_wait_again(ledger):
+    (number,) = put(ledger, taken("a.md", "one", "two"))
+    ledger.mark_stored(["a.md:one", "a.md:two"], [number], [])
+    put(ledger, taken("a.md", "one", "two", title="Other"))
+    assert len(ledger.chunks_to_store(10)) == 2
+
+
+def test_removal_is_remembered_for_the_indexes(ledger):
+    (number,) = put(ledger, taken("a.md", "one"))
+    ledger.mark_stored(["a.md:one"], [number], [])
+    at = ledger.revision
+    with ledger.commit() as revision:
+        assert ledger.remove("a.md", revision) == number
+    assert ledger.removed_since(at) == [number]
+    assert set(ledger.orphans(10)) == {"a.md:one", note_vector_id(number)}
+    assert ledger.counts().notes == 0
+    assert put(ledger, taken("a.md", "one")) != [number], "an id is never given twice"
+
+
+def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledger):
+    put(ledger, taken("a.md", "one"))
+    put(ledger, taken("a.md", "two"))
+    ledger.mark_stored(["a.md:one"], [], [])
+    assert ledger.orphans(10) == ["a.md:one"]
+
+
+def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
+    a, b = put(ledger, taken("a.md", links=(link("B"), link("Ghost"))), taken("b.md"))
+    assert [(note, target) for note, _, _, target, _ in ledger.links_listening({"b"})] == [(a, "B")]
+    ledger.resolve_links([(a, 0, "b.md")])
+    assert ledger.edges() == [(a, b)]
+    assert [row.source for row in ledger.links_to(["b.md"])] == ["a.md"]
+    assert [row.resolved for row in ledger.links_from([a])] == ["b.md", None]
+
+
+def test_vectors_are_counted_when_they_are_computed(ledger):
+    ledger.keep_vectors({"k1": b"1", "k2": b"2"})
+    assert ledger.vectors(["k2", "k3"]) == {"k2": b"2"}
+    assert ledger.embeddings_computed() == 2
+
+
+def test_a_new_vector_store_starts_from_nothing(ledger):
+    (number,) = put(ledger, taken("a.md", "one"))
+    ledger.mark_stored(["a.md:one"], [number], [])
+    assert ledger.counts().pending == 0
+    ledger.nothing_stored("store-2")
+    assert (ledger.store(), ledger.counts().pending) == ("store-2", 2)
+
+
+def test_only_what_was_looked_at_loses_its_scan_problems(ledger):
+    problem = Problem("not_a_file", "a link")
+    ledger.put_scan_problems([("x/a.md", problem), ("xy.md", problem)], [""])
+    ledger.put_scan_problems([], ["x"])
+    assert [path for path, _ in ledger.problems()] == ["xy.md"]
+
+
+def test_a_folder_is_its_own_subtree_only(ledger):
+    put(ledger, *(taken(path) for path in ("x/a.md", "x/y/b.md", "x.md", "xy/c.md", "x-/d.md")))
+    assert sorted(ledger.known("x")) == ["x/a.md", "x/y/b.md"]
+
+
+def test_a_touched_note_keeps_its_content(ledger):
+    put(ledger, taken("a.md", "one"))
+    ledger.touch([Touched("a.md", Stamp(9, 9, 9, 9), True, 5.0)])
+    known = ledger.known_at("a.md")
+    assert known is not None
+    assert (known.stamp, known.racy) == (Stamp(9, 9, 9, 9), True)
+
+
+def test_many_ids_at_once(ledger):
+    ids = put(ledger, *(taken(f"{i}.md") for i in range(1200)))
+    assert len(ledger.notes(ids)) == 1200
+
+
+@pytest.mark.parametrize("damage", [b"", b"noise" * 1000, "middle", "version"])
+def test_a_ledger_that_cannot_be_trusted_is_moved_aside(tmp_path, damage):
+    file = tmp_path / "ledger.sqlite"
+    first = Ledger(file)
+    put(first, *(taken(f"{i}.md", "text " * 100) for i in range(200)))
+    if damage == "version":
+        first._connection().execute("PRAGMA user_version = 999")
+    first.close()
+    if isinstance(damage, bytes):
+        file.write_bytes(damage)
+    elif damage == "middle":
+        with file.open("r+b") as stream:
+            stream.seek(file.stat().st_size // 2)
+            stream.write(b"\xff" * 20_000)
+    second = Ledger(file)
+    assert second.counts().notes == 0
+    assert second.generation != first.generation
+    second.close()
+
+
+def test_nobody_else_can_read_it(ledger, tmp_path):
+    assert stat.S_IMODE((tmp_path / "ledger.sqlite").stat().st_mode) == 0o600
