@@ -75,6 +75,8 @@ NAME_CHARS = 80
 """Of the name that a client gives itself, and of names from a request that an error repeats."""
 BACKLOG = 128
 HANG_UP_POLL_SECONDS = 0.05
+PARTING_SECONDS = 1.0
+"""What a client gets to read the last messages, and cancelled work to end."""
 ACCEPT_RETRY_SECONDS = 0.1
 """Pause after an accept that failed, for example for want of file descriptors."""
 SOCKET_PATH_BYTES = 103
@@ -185,3 +187,39 @@ HASHING_WINDOW = 254
 # The daemon
 STOP_SECONDS = 5.0
 SOCKET_CHECK_SECONDS = 5.0
+
+# The semantic worker and its vectors
+WORKER_HEADER_BYTES = 32 * MIB
+WORKER_PAYLOAD_BYTES = 256 * MIB
+WORKER_QUERY_SECONDS = 10.0
+"""A query, or the embedding of one, that runs longer inside the worker counts as hung: the worker is killed."""
+WORKER_STORE_SECONDS = 120.0
+"""The same for opening, writing and dropping a vector store."""
+WORKER_STOP_SECONDS = 5.0
+WORKER_STABLE_SECONDS = 60.0
+"""A worker that was ready for this long has earned a clean record: the breaker counts from zero again."""
+WORKER_STORE_DEATHS = 2
+"""So many deaths of the worker at the same work on one store, and the store counts as damaged."""
+WORKER_WATCH_SECONDS = 0.25
+WORKER_PARKED_TEXTS = 10_000
+WORKER_THREADS = 8
+
+EMBED_TOKENS = 2048
+"""Texts are put through the model together up to this many tokens, padding included."""
+HASHING_DIMENSION = 64
+MODEL_FILES = 1_000
+MODEL_JSON_BYTES = 64 * MIB
+
+VECTOR_FRAME = 1_000
+"""Vectors a frame to the worker."""
+VECTOR_WRITE = 128
+"""Vectors a write to Chroma, which holds the interpreter lock meanwhile and keeps queries waiting."""
+VECTOR_IDS = 500
+VECTOR_EXACT = 1_000
+"""Up to this many vectors left by a filter are scored one by one instead of searched for."""
+VECTOR_OVERFETCH = 4
+"""A filtered search asks for at most this many times what the filter left before it scores that exactly."""
+VECTOR_PASSAGES = 5
+"""Passages a note that one search returns."""
+VECTOR_PROBES = 16
+VECTOR_FREE_BYTES = 16 * MIB

@@ -1,0 +1,102 @@
+"""The command line: the only part of vaultseek that prints.
+
+``run`` is what the console script calls. Modules that cost time are imported by the command that needs them,
+so that a search with a running daemon takes a few hundredths of a second.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+FOUND = 0
+NOTHING_FOUND = 1
+WRONG_USE = 2
+UNAVAILABLE = 3
+BUG = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class OutputClosed(Exception):
+    """Nobody reads the output any more."""
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(main(arguments))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; every error has been printed by then."""
+    from vaultseek.cli.terminal import plain_output
+
+    plain_output()
+    try:
+        code = _command(arguments)
+        sys.stdout.flush()
+    except (BrokenPipeError, OutputClosed):
+        _forget_output()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _command(arguments: Sequence[str] | None) -> int:
+    import click
+
+    from vaultseek.cli.commands import vaultseek
+    from vaultseek.errors import VaultseekError
+
+    try:
+        code = vaultseek.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return WRONG_USE
+    except click.ClickException as error:
+        complain(error.format_message())
+        _hint(error)
+        return WRONG_USE
+    except VaultseekError as error:
+        complain(str(error))
+        return error.exit_code
+    except (BrokenPipeError, OutputClosed):
+        raise
+    except Exception:
+        return _bug()
+    return code if isinstance(code, int) else FOUND
+
+
+def complain(message: str) -> None:
+    """Print one line of trouble on standard error."""
+    from vaultseek.cli.terminal import clean
+
+    print(f"vaultseek: {clean(message)}", file=sys.stderr)
+
+
+def _hint(error: Exception) -> None:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        print(f"Try '{context.command_path} -h' for help.", file=sys.stderr)
+
+
+def _bug() -> int:
+    import traceback
+
+    traceback.print_exc()
+    complain("this is a bug in vaultseek; please report the lines above")
+    return BUG
+
+
+def _forget_output() -> None:
+    # Python flushes standard output once more when it ends, and would complain then.
+    import os
+
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,63 @@
+"""The commands by name, each in a module that is imported when the command is used."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+
+import click
+
+from vaultseek import __version__
+from vaultseek.cli import OutputClosed
+from vaultseek.cli.invocation import shared_options
+
+_COMMANDS = {
+    "search": "search",
+    "index": "index",
+    "status": "status",
+    "inspect": "inspect",
+    "serve": "lifecycle",
+    "start": "lifecycle",
+    "stop": "lifecycle",
+}
+_EXIT_CODES = (
+    "Exit codes: 0 found or done, 1 nothing found, 2 wrong use or configuration, "
+    "3 daemon or vault unavailable."
+)
+
+
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        # Before click does, which would end with 1: that is for nothing found.
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise OutputClosed from None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"vaultseek.cli.{_COMMANDS[cmd_name]}"), cmd_name)
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_EXIT_CODES,
+)
+@click.version_option(__version__, "--version", prog_name="vaultseek", message="%(prog)s %(version)s")
+@partial(shared_options, environment="VAULTSEEK_CONFIG")
+def vaultseek() -> None:
+    """Search folders of Markdown notes by word, by meaning and by link.
+
+    A daemon watches the vaults and answers; commands that need it start it.
+
+    \b
+    vaultseek search "how do I descale the boiler"
+    vaultseek index --wait
+    vaultseek status
+    """

@@ -1,0 +1,70 @@
+"""``vaultseek serve``, ``start`` and ``stop``: the daemon's life."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from vaultseek import limits, paths
+from vaultseek.cli import FOUND
+from vaultseek.cli.invocation import Invocation, pass_invocation, shared_options
+from vaultseek.errors import Unavailable
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command(context_settings=_CONTEXT)
+@shared_options
+@pass_invocation
+def serve(invocation: Invocation) -> int:
+    """Run the daemon in the foreground, until Ctrl-C or `vaultseek stop`.
+
+    This is what a service manager runs; by hand, `vaultseek start` is the one to use.
+    """
+    from vaultseek.app import serve as serve_until_stopped
+
+    return serve_until_stopped(invocation.config)
+
+
+@click.command(context_settings=_CONTEXT)
+@shared_options
+@pass_invocation
+def start(invocation: Invocation) -> int:
+    """Start the daemon in the background, unless it runs already."""
+    from vaultseek.cli import reach
+
+    client = reach.running()
+    words = "already running" if client else "started"
+    with client or reach.start(invocation, asked=True) as client:
+        daemon = client.call("index/status", {}, timeout=limits.CALL_SECONDS).get("daemon") or {}
+    print(f"{words}: pid {daemon.get('pid', '?')}, socket {daemon.get('socket') or paths.socket_file()}")
+    return FOUND
+
+
+@click.command(context_settings=_CONTEXT)
+@shared_options
+def stop() -> int:
+    """Stop the daemon; nothing is lost, what was not indexed yet follows after the next start."""
+    from vaultseek.cli import reach
+
+    client = reach.running()
+    if client is None:
+        print("no daemon is running")
+        return FOUND
+    with client:
+        client.call("shutdown", {}, timeout=limits.CALL_SECONDS)
+    _wait_until_gone()
+    print("stopped")
+    return FOUND
+
+
+def _wait_until_gone() -> None:
+    from vaultseek.cli import reach
+
+    deadline = time.monotonic() + limits.DAEMON_STOP_SECONDS
+    while (client := reach.running()) is not None:
+        client.close()
+        if time.monotonic() > deadline:
+            raise Unavailable(f"the daemon has not stopped yet; its log is {paths.log_file()}")
+        time.sleep(limits.DAEMON_POLL_SECONDS)

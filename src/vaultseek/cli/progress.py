@@ -1,0 +1,106 @@
+"""How the index fills: a bar on a terminal, a line now and then anywhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from vaultseek import limits
+from vaultseek.cli.terminal import clean, duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+JSON = dict[str, Any]
+Show = Callable[[JSON], None]
+
+
+@contextmanager
+def progress(*, color: bool = True, quiet: bool = False) -> Iterator[Show]:
+    """What to call with each ``index/progress`` notification while the context lasts."""
+    if quiet:
+        yield lambda _: None
+    elif sys.stderr.isatty():
+        with _bars(color=color) as bars:
+            yield _Bars(bars).show
+    else:
+        yield _Lines().show
+
+
+def summary(state: JSON) -> str:
+    """One line for a moment of indexing: notes, passages, rate, time left."""
+    parts = [
+        _of(state, "notes", "notes_total", "note"),
+        _of(state, "embedded", "chunks", "passage", verb="embedded"),
+    ]
+    if state.get("rate"):
+        parts.append(f"{state['rate']:,.0f}/s")
+    if state.get("eta_seconds"):
+        parts.append(f"{duration(state['eta_seconds'])} left")
+    name = f"{clean(state['vault'])}: " if state.get("vault") else ""
+    return name + " · ".join(part for part in parts if part)
+
+
+class _Lines:
+    """Prints a line when the phase changes, else every few seconds."""
+
+    def __init__(self) -> None:
+        self._phase: object = None
+        self._due = 0.0
+
+    def show(self, state: JSON) -> None:
+        now = time.monotonic()
+        if state.get("phase") == self._phase and now < self._due:
+            return
+        self._phase = state.get("phase")
+        self._due = now + limits.PROGRESS_LINE_SECONDS
+        print(summary(state), file=sys.stderr, flush=True)
+
+
+class _Bars:
+    """Two bars: notes that can be found by word, passages that can be found by meaning."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._notes = bars.add_task("notes", total=None, rest="")
+        self._passages = bars.add_task("passages", total=None, rest="")
+
+    def show(self, state: JSON) -> None:
+        notes, total = int(state.get("notes") or 0), state.get("notes_total")
+        self._bars.update(self._notes, completed=notes, total=total, rest=_counts(notes, total))
+        embedded, chunks = int(state.get("embedded") or 0), state.get("chunks")
+        rest = " · ".join(part for part in (_counts(embedded, chunks), *_pace(state)) if part)
+        self._bars.update(self._passages, completed=embedded, total=chunks or None, rest=rest)
+
+
+def _bars(*, color: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True, no_color=not color, highlight=False)
+    return Progress(
+        TextColumn("{task.description:<8}", markup=False),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[rest]}", markup=False),
+        console=console,
+        transient=True,
+    )
+
+
+def _pace(state: JSON) -> tuple[str, ...]:
+    rate = f"{state['rate']:,.0f}/s" if state.get("rate") else ""
+    left = f"{duration(state['eta_seconds'])} left" if state.get("eta_seconds") else ""
+    return rate, left
+
+
+def _counts(done: int, total: object) -> str:
+    return f"{done:,}/{total:,}" if isinstance(total, int) and total else f"{done:,}"
+
+
+def _of(state: JSON, done: str, total: str, word: str, verb: str = "") -> str:
+    if state.get(done) is None:
+        return ""
+    return f"{_counts(int(state[done]), state.get(total))} {word}s {verb}".rstrip()

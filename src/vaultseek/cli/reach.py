@@ -1,0 +1,57 @@
+"""Reaching the daemon: connect to the one that runs, or start one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from vaultseek import limits, paths
+from vaultseek.errors import Busy, Unavailable
+
+if TYPE_CHECKING:
+    from vaultseek.cli.invocation import Invocation
+    from vaultseek.client import Client
+
+
+def connect(invocation: Invocation) -> Client:
+    """A client of the running daemon, started first if there is none and nothing forbids it.
+
+    Raises:
+        ConfigError: a daemon would have to be started, and its configuration is wrong.
+        Unavailable: there is no daemon, and it was not to be started or did not start.
+    """
+    return running() or start(invocation)
+
+
+def running() -> Client | None:
+    """A client of the running daemon, or None where none runs."""
+    from vaultseek.client import Client
+
+    try:
+        return Client()
+    except Busy:
+        raise
+    except Unavailable:
+        return None
+
+
+def start(invocation: Invocation, *, asked: bool = False) -> Client:
+    """Start a daemon in the background, wait until it answers, and return a client of it.
+
+    ``asked``: the user said so, which no setting overrules.
+    """
+    # Read here what the daemon will read: a mistake is told at once, and autostart may be forbidden.
+    from vaultseek.client import Client, start_daemon
+    from vaultseek.config import load
+
+    settings = load(invocation.config)
+    if not asked and not (invocation.autostart and settings.daemon.autostart):
+        raise Unavailable("no daemon is running and it may not be started by itself; run `vaultseek start`")
+    start_daemon(serve_command(invocation), paths.log_file(), limits.DAEMON_START_SECONDS)
+    return Client()
+
+
+def serve_command(invocation: Invocation) -> list[str]:
+    """The command line of a daemon with this invocation's configuration."""
+    config = ["--config", str(invocation.config)] if invocation.config else []
+    return [sys.executable, "-m", "vaultseek", *config, "serve"]

@@ -1,0 +1,208 @@
+"""Text for a person's terminal: colour or none, its width, and nothing that the terminal would act on."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from vaultseek import limits
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+# C0, DEL and C1 controls, bidirectional controls, line and paragraph separators, lone surrogates, BOM
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+_UNSAFE_IN_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where text goes: whether in colour, and how many columns wide."""
+
+    color: bool = False
+    width: int = 80
+
+    def paint(self, text: str, *styles: str) -> str:
+        """``text`` in the styles named, if this terminal has colour."""
+        if not self.color or not text:
+            return text
+        return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
+
+    def bar(self, share: float, cells: int = 8) -> str:
+        """A bar of ``cells`` columns, filled by ``share`` (0 to 1) to an eighth of a column."""
+        eighths = round(max(0.0, min(1.0, share)) * cells * 8)
+        full, rest = divmod(eighths, 8)
+        filled = _BLOCKS[-1] * full + (_BLOCKS[rest] if rest else "")
+        return self.paint(filled, "green") + self.paint("·" * (cells - len(filled)), "dim")
+
+    def highlight(self, text: str, terms: re.Pattern[str] | None) -> str:
+        """``text`` with what ``terms`` matches set off."""
+        if not self.color or terms is None:
+            return text
+        return terms.sub(lambda match: self.paint(match[0], "bold", "yellow"), text)
+
+
+def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
+    """The terminal behind ``stream``; colour only where wanted, possible and not forbidden by NO_COLOR."""
+    possible = stream.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+    return Terminal(color=color and possible, width=_columns(stream))
+
+
+def clean(text: object) -> str:
+    """One line of ``text`` with escapes, ``\\x1b``, in place of everything that a terminal would act on."""
+    line = re.sub(r"[\t\r\n]+", " ", str(text))
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), line)
+
+
+def clean_json(text: str) -> str:
+    """JSON with the same meaning, in which nothing is left that a terminal would act on."""
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def width_of(text: str) -> int:
+    """How many columns ``text`` takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
+
+
+def cut(text: str, columns: int) -> str:
+    """``text`` in at most ``columns`` columns, with an ellipsis where some was left out."""
+    if width_of(text) <= columns:
+        return text
+    used = 0
+    for at, character in enumerate(text):
+        used += _cells(character)
+        if used > columns - 1:
+            return text[:at].rstrip() + "…"
+    return text
+
+
+def wrap(text: str, columns: int, lines: int) -> list[str]:
+    """``text`` in at most ``lines`` lines of ``columns`` columns, broken at spaces where there are any."""
+    made: list[str] = []
+    rest = " ".join(text.split())
+    while rest and len(made) < lines - 1:
+        line, rest = _first_line(rest, columns)
+        made.append(line)
+    return [*made, cut(rest, columns)] if rest else made
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """``1 note``, ``1,003 notes``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def size(number: float) -> str:
+    """Bytes in words: ``412 MB``."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number /= 1024
+    return f"{number:.1f} GB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words, in at most two units: ``2 h 3 min``."""
+    whole = max(0, round(seconds))
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    parts: list[str] = []
+    for name, length in units:
+        amount, whole = divmod(whole, length)
+        if amount or parts:
+            parts.append(f"{amount} {name}" if amount else "")
+    return " ".join(part for part in parts[:2] if part) or "0 s"
+
+
+def age(modified: object, now: float) -> str:
+    """How long ago a time (seconds since 1970, or ISO 8601) was, roughly; empty for what is no time."""
+    then = _timestamp(modified)
+    if then is None:
+        return ""
+    seconds = now - then
+    if seconds < 60:
+        return "just now" if seconds > -60 else "in the future"
+    for name, length in (("year", 365.25), ("month", 30.44), ("week", 7.0), ("day", 1.0)):
+        if seconds >= length * 86_400:
+            return f"{count(int(seconds // (length * 86_400)), name)} ago"
+    return f"{int(seconds // 3600)} h ago" if seconds >= 3600 else f"{int(seconds // 60)} min ago"
+
+
+def table(rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
+    """Rows of equal length as lines with aligned columns; the columns in ``right`` are flushed right."""
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    aligned = set(right)
+    return [
+        "  ".join(
+            _padded(cell, width, right=at in aligned)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _columns(stream: TextIO) -> int:
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named) > 0:
+        columns = int(named)
+    else:
+        try:
+            columns = os.get_terminal_size(stream.fileno()).columns or limits.TERMINAL_COLUMNS
+        except (OSError, ValueError, AttributeError):
+            columns = limits.TERMINAL_COLUMNS
+    return max(limits.TERMINAL_COLUMNS_LEAST, min(columns, limits.TERMINAL_COLUMNS_MOST))
+
+
+def _cells(character: str) -> int:
+    if character < "\u0300":
+        return 1
+    import unicodedata
+
+    if unicodedata.combining(character) or character in "\u200b\u200c\u200d\ufe0e\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _first_line(text: str, columns: int) -> tuple[str, str]:
+    used = 0
+    space = 0
+    for at, character in enumerate(text):
+        used += _cells(character)
+        if character == " ":
+            space = at
+        if used > columns:
+            end = space or at or 1
+            return text[:end].rstrip(), text[end:].lstrip()
+    return text, ""
+
+
+def _padded(cell: str, width: int, *, right: bool) -> str:
+    gap = " " * (width - width_of(cell))
+    return gap + cell if right else cell + gap
+
+
+def _timestamp(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(value).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def plain_output() -> None:
+    """Let nothing that is printed fail for the sake of the terminal's character set."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,168 @@
+"""An answer to a search as a person reads it."""
+
+import re
+from typing import Any
+
+import pytest
+
+from vaultseek.cli.results import missing_lane, page, search_terms
+from vaultseek.cli.terminal import Terminal, width_of
+
+NOW = 1_700_000_000.0
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def result(**more: Any) -> dict[str, Any]:
+    return {
+        "rank": 1,
+        "path": "house/Boiler.md",
+        "title": "Boiler",
+        "heading_path": ["Boiler", "Descaling"],
+        "chunk_id": "c1",
+        "start_line": 12,
+        "end_line": 20,
+        "score": 1.0,
+        "preview": "To descale the boiler, close both valves first.",
+        "tags": ["house/heating"],
+        "modified": NOW - 3 * 86_400,
+        "lanes": {"keyword": {"rank": 1, "score": 12.345}},
+        "recency": 1.2,
+        **more,
+    }
+
+
+def answer(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
+    index = {"notes": 1003, "chunks": 6000, "embedded": 6000, "pending": 0, "revision": 4}
+    return {
+        "query": "descale boiler",
+        "vault": "notes",
+        "mode": "hybrid",
+        "took_ms": 41.7,
+        "results": list(results),
+        "partial": [],
+        "index": index,
+        **more,
+    }
+
+
+def test_a_result_in_three_lines_and_a_footer() -> None:
+    text = page(answer(result()), Terminal(width=70), now=NOW)
+    assert text.splitlines() == [
+        " 1  Boiler › Descaling" + " " * 35 + "████████ 1.00",
+        "    house/Boiler.md:12 · #house/heating · 3 days ago",
+        "    To descale the boiler, close both valves first.",
+        "",
+        "1 note · 42 ms · hybrid",
+    ]
+
+
+def test_words_of_the_query_are_set_off_in_colour() -> None:
+    text = page(answer(result(), query='"the boiler" -close descal'), Terminal(color=True), now=NOW)
+    assert "\x1b[1;33mboiler\x1b[0m" in text
+    assert "\x1b[1;33mdescale\x1b[0m" in text
+    assert "\x1b[1;33mclose" not in text
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "found"),
+    [
+        ("boiler valve", "Valves of boilers", ["Valves", "boilers"]),
+        ("E-4107", "error E-4107, not E-4108", ["E-4107"]),
+        ("tag:house [status:open] path:x boiler", "boiler house open status", ["boiler", "house"]),
+        ("-boiler", "boiler", []),
+        ('-"old boiler" new', "old boiler, new one", ["new"]),
+        ("温水器", "新しい温水器です", ["温水器"]),
+        ("how do I", "how do I", ["how", "do"]),
+        ("how do I descale", "how to descale", ["descale"]),
+        ("***", "***", []),
+    ],
+)
+def test_what_is_set_off(query: str, text: str, found: list[str]) -> None:
+    terms = search_terms({"query": query})
+    assert (terms.findall(text) if terms else []) == found
+
+
+@pytest.mark.parametrize("width", [40, 57, 120])
+@pytest.mark.parametrize("color", [True, False])
+def test_no_line_is_wider_than_the_terminal(width: int, color: bool) -> None:
+    long = result(
+        title="温水器の掃除" * 20,
+        preview="温水器 boiler " * 90,
+        tags=["very/long/tag/name"] * 9,
+        lanes={"graph": {"rank": 3, "score": 0.5, "through": "a/very/long/path/of/a/note.md" * 3}},
+    )
+    text = page(answer(long, partial=[]), Terminal(color=color, width=width), now=NOW, explain=True)
+    assert max(width_of(ESCAPES.sub("", line)) for line in text.splitlines()) <= width
+
+
+def test_nothing_from_a_note_reaches_the_terminal_as_a_command() -> None:
+    hostile = "\x1b]0;owned\x07\x9b31m\u202e"
+    bad = result(
+        title=hostile, path=hostile, preview=hostile, tags=[hostile], heading_path=[hostile], modified=hostile
+    )
+    text = page(answer(bad, query=hostile), Terminal(), now=NOW, explain=True)
+    assert not set(text) & set("\x1b\x07\x9b\u202e")
+    assert r"\x1b]0;owned\x07" in text
+
+
+def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
+    index = {"notes": 3, "chunks": 9, "embedded": 8, "pending": 1, "revision": 1}
+    found = answer(result(), partial=[{"lane": "semantic", "reason": "loading"}], index=index)
+    lines = page(found, Terminal(), now=NOW).splitlines()
+    assert lines[-2:] == [
+        "semantic search is still loading; keyword results only",
+        "1 passage still waits to be embedded",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lane", "mode", "words"),
+    [
+        ({"lane": "graph", "reason": "timeout"}, "hybrid", "graph search was too slow this time"),
+        (
+            {"lane": "semantic", "reason": "model lost"},
+            "semantic",
+            "semantic search did not take part (model lost)",
+        ),
+        (
+            "semantic: worker_unavailable",
+            "hybrid",
+            "semantic search did not take part (worker_unavailable); keyword",
+        ),
+        ({"lane": "keyword"}, "hybrid", "keyword search did not take part"),
+    ],
+)
+def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:
+    assert missing_lane(lane, {"mode": mode}).startswith(words)
+
+
+def test_nothing_found_is_one_friendly_line() -> None:
+    text = page(answer(query="flux capacitor"), Terminal(), now=NOW)
+    assert text == "Nothing found for flux capacitor in 1,003 notes; other or fewer words may help."
+    assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(), now=NOW)
+    empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
+    assert "no notes yet" in page(answer(index=empty), Terminal(), now=NOW)
+    filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
+    assert "--wait waits for it" in page(answer(index=filling), Terminal(), now=NOW)
+
+
+def test_explain_shows_each_lane_with_what_it_added() -> None:
+    lanes = {
+        "keyword": {"rank": 1, "score": 12.345, "weight": 1.0, "contribution": 0.0164},
+        "semantic": {"rank": 2, "score": 0.61, "weight": 0.5, "contribution": 0.0081},
+        "graph": {"rank": 1, "score": 0.2, "through": "Heating.md"},
+        "none": {},
+    }
+    text = page(answer(result(lanes=lanes)), Terminal(), now=NOW, explain=True)
+    assert [line.split() for line in text.splitlines()[3:8]] == [
+        ["lane", "rank", "score", "weight", "adds"],
+        ["keyword", "1", "12.35", "1", "0.0164"],
+        ["semantic", "2", "0.61", "0.5", "0.0081"],
+        ["graph", "1", "0.2", "through", "Heating.md"],
+        ["recency", "x", "1.2"],
+    ]
+
+
+def test_an_answer_with_the_least_that_can_be_in_it() -> None:
+    assert page({"results": [{"path": "a.md"}]}, Terminal(width=40), now=NOW).splitlines()[1] == "    a.md:1"
+    assert page({}, Terminal(), now=NOW).startswith("Nothing found")

@@ -1,0 +1,97 @@
+"""The daemon and its vaults at a glance, and how far indexing is."""
+
+from typing import Any
+
+from vaultseek.cli import progress
+from vaultseek.cli.status import page
+from vaultseek.cli.terminal import Terminal
+
+NOW = 1_700_000_000.0
+
+
+def vault(**more: Any) -> dict[str, Any]:
+    return {
+        "name": "notes",
+        "path": "/home/me/Notes",
+        "state": "ready",
+        "notes": 1003,
+        "chunks": 6210,
+        "embedded": 6210,
+        "pending": 0,
+        "embeddings_computed": 6210,
+        "rate": 0.0,
+        "eta_seconds": None,
+        "last_change": NOW - 200,
+        "problems": [],
+        "lanes": {"keyword": {"up": True, "reason": None}, "semantic": {"up": False, "reason": "loading"}},
+        **more,
+    }
+
+
+def status(*vaults: dict[str, Any]) -> dict[str, Any]:
+    worker = {"status": "ready", "reason": None, "model": "all-MiniLM-L6-v2", "memory_bytes": 412 * 1024**2}
+    return {
+        "daemon": {
+            "pid": 12,
+            "version": "0.1.0",
+            "uptime_seconds": 7400,
+            "memory_bytes": 81 * 1024**2,
+            "config": "/home/me/config.toml",
+            "socket": "/run/daemon.sock",
+            "worker": worker,
+        },
+        "vaults": list(vaults),
+    }
+
+
+def test_everything_at_a_glance() -> None:
+    assert page(status(vault()), Terminal(), now=NOW).splitlines() == [
+        "vaultseek 0.1.0 · pid 12 · up 2 h 3 min · 81 MB",
+        "model: all-MiniLM-L6-v2 · ready · 412 MB",
+        "config: /home/me/config.toml",
+        "socket: /run/daemon.sock",
+        "",
+        "notes  /home/me/Notes  ready",
+        "  1,003 notes · 6,210 passages · all embedded",
+        "  last change seen 3 min ago",
+        "  lanes: keyword up, semantic down (loading)",
+    ]
+
+
+def test_a_vault_that_is_being_indexed() -> None:
+    text = page(
+        status(vault(state="indexing", embedded=5000, pending=1210, rate=33.2, eta_seconds=36)),
+        Terminal(),
+        now=NOW,
+    )
+    assert "/home/me/Notes  indexing" in text
+    assert "5,000 embedded, 1,210 to go · 33/s · 36 s left" in text
+
+
+def test_a_vault_whose_folder_is_gone() -> None:
+    assert "its folder is not there; the index is kept" in page(
+        status(vault(state="vault_missing")), Terminal(), now=NOW
+    )
+
+
+def test_the_first_problems_are_named_and_the_rest_counted() -> None:
+    problems = [
+        {"path": f"a\x1b{n}.md", "code": "too_large", "message": "larger than 2 MiB"} for n in range(7)
+    ]
+    lines = page(status(vault(problems=problems)), Terminal(), now=NOW).splitlines()
+    assert lines[-7] == "  7 problems"
+    assert lines[-6] == r"    a\x1b0.md: larger than 2 MiB"
+    assert lines[-1] == "    and 2 more; `vaultseek status --json` names them all"
+
+
+def test_no_vault_and_hardly_anything_known() -> None:
+    assert "no vault is open" in page(status(), Terminal(), now=NOW)
+    assert page({}, Terminal(), now=NOW).startswith("vaultseek · pid ?")
+    assert "0 notes" in page({"vaults": [{"name": "a"}]}, Terminal(), now=NOW)
+
+
+def test_progress_in_one_line() -> None:
+    state = {"vault": "notes", "notes": 90, "notes_total": 1003, "embedded": 12, "chunks": 400}
+    assert progress.summary(state) == "notes: 90/1,003 notes · 12/400 passages embedded"
+    assert progress.summary({**state, "rate": 33.3, "eta_seconds": 70}).endswith(" · 33/s · 1 min 10 s left")
+    assert progress.summary({}) == ""
