@@ -7,9 +7,11 @@ tag and property when ``take`` returns; vectors follow in ``embedding``.
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from vaultseek.dates import created_time
 from vaultseek.errors import IndexDamaged
@@ -181,13 +183,17 @@ class Keyword:
     def remake(self) -> None:
         """Throw the index away and begin an empty one."""
         self.index.close()
-        self.index = KeywordIndex.create(self._directory, self._language)
+        self.index = self._create()
+
+    def _create(self) -> KeywordIndex:
+        shutil.rmtree(self._directory, ignore_errors=True)
+        return KeywordIndex.create(self._directory, language=self._language)
 
     def _open(self) -> KeywordIndex:
         try:
-            return KeywordIndex.open(self._directory, self._language)
+            return KeywordIndex.open(self._directory, language=self._language)
         except IndexDamaged:
-            return KeywordIndex.create(self._directory, self._language)
+            return self._create()
 
     def _catch_up(self, ledger: Ledger) -> None:
         at = self._revision(ledger)
@@ -228,8 +234,20 @@ def _document(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
         aliases=row.aliases,
         headings=tuple(heading.text for heading in row.headings),
         tags=row.tags,
-        chunks=tuple(KeywordChunk(c.id, c.prose_text(), c.code_text()) for c in chunks),
+        chunks=(
+            *(KeywordChunk(c.id, c.prose_text(), c.code_text()) for c in chunks),
+            *(KeywordChunk("properties", text, "") for text in [_property_text(row.properties)] if text),
+        ),
     )
+
+
+def _property_text(value: Any) -> str:
+    """The values of properties, one a line: a part number may stand nowhere else."""
+    if isinstance(value, dict):
+        return "\n".join(filter(None, map(_property_text, value.values())))
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_property_text, value)))
+    return "" if value is None or isinstance(value, bool) else str(value)
 
 
 def _batches(changes: Changes) -> Iterator[Changes]:

@@ -14,13 +14,17 @@ from typing import Any, TypeVar
 
 from vaultseek import paths, reconcile
 from vaultseek.embedding import Embedding, Recipe, follow
-from vaultseek.errors import VaultMissing, WorkerUnavailable
+from vaultseek.errors import IndexDamaged, VaultMissing, WorkerUnavailable
+from vaultseek.filtering import Allowed
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger
 from vaultseek.ingest import Intake, Keyword, Reading
 from vaultseek.limits import (
     LIVENESS_SECONDS,
     MISSING_RESCAN_SECONDS,
     PROBLEMS_SHOWN,
+    QUERY_EMBED_SECONDS,
     RESCAN_SECONDS,
     RETRY_SECONDS,
 )
@@ -30,7 +34,7 @@ from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.settle import Hints, Settled
 from vaultseek.vault.watch import Watcher
-from vaultseek.worker import SemanticWorker
+from vaultseek.worker import SemanticAnswer, SemanticWorker
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -126,6 +130,51 @@ class Keeper:
             failures = failures + 1 if self._embed_problem else 0
             if failures > 100 or self._worker.state.status == "broken":
                 raise WorkerUnavailable(self._embed_problem or "the semantic worker is down")
+
+    @property
+    def name(self) -> str:
+        """The vault's name."""
+        return self.place.name
+
+    @property
+    def keyword_index(self) -> KeywordIndex:
+        """The keyword index as it is now; another one after it was made again."""
+        return self.keyword.index
+
+    @property
+    def graph(self) -> Graph | None:
+        """The link graph, or None while it is not built yet."""
+        return self._intake.graph
+
+    def semantic_reason(self) -> str | None:
+        """Why the semantic lane cannot take part, None if it can."""
+        state = self._worker.state
+        if state.status != "ready":
+            return state.reason or f"the semantic worker is {state.status}"
+        return None if self.embedding.ready else "the vectors are not ready yet"
+
+    async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
+        """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+        ids = None if only is None else only.ids
+        try:
+            return await self._worker.query(
+                self.embedding.store, text, k, allowed=ids, deadline=QUERY_EMBED_SECONDS
+            )
+        except IndexDamaged:
+            await self.embedding.lose_store()
+            self._embed_wake.set()
+            raise
+
+    def index_state(self) -> JSON:
+        """The ``index`` part of an answer."""
+        counts = self.counts()
+        return {
+            "notes": counts.notes,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": self.pending(),
+            "revision": self.ledger.revision,
+        }
 
     def counts(self) -> Counts:
         """How many notes and chunks there are and how many vectors are missing."""
@@ -265,11 +314,6 @@ class Keeper:
         self.names = Names()
         reading = Reading(self.place.root, self._recipe.count, self._recipe.window)
         self._intake = Intake(reading, self.ledger, self.names, self.keyword)
-
-    @property
-    def graph(self) -> Any:
-        """The link graph, or None while it is not built yet."""
-        return self._intake.graph
 
     def _load_names(self) -> None:
         for path, aliases in self.ledger.names():

@@ -17,11 +17,17 @@ FRONTMATTER_BYTES = 64 * KIB
 FRONTMATTER_DEPTH = 16
 FRONTMATTER_KEYS = 1000
 FRONTMATTER_SECONDS = 0.1
+FRONTMATTER_EXPANDED = 256 * KIB
+"""Characters and values that frontmatter may come to once its aliases are expanded."""
 
 NOTE_LINKS = 10_000
-NOTE_TAGS = 1_000
+NOTE_TAGS = 5_000
 NOTE_HEADINGS = 5_000
 NOTE_PROBLEMS = 50
+OPEN_BRACKETS = 10_000
+"""Brackets in one block that wait for their partner; of more, the outer half is taken for text."""
+TITLE_CHARS = 500
+"""A heading is taken as title up to here."""
 
 # Embedding
 HEADER_SHARE = 0.35
@@ -223,3 +229,23 @@ VECTOR_PASSAGES = 5
 """Passages a note that one search returns."""
 VECTOR_PROBES = 16
 VECTOR_FREE_BYTES = 16 * MIB
+
+# Chunking
+JOIN_SHARE = 0.6
+"""Sibling sections are joined up to this share of the model's window."""
+UNCOUNTED_CHARS = 64 * KIB
+"""A longer block is not counted as a whole; it is taken apart first."""
+CUT_GUESSES = 24
+CHUNK_ID_BYTES = 10
+MERGE_FACTOR = 8
+"""So many segments of one size become one."""
+MERGE_INLINE_NOTES = 512
+"""Merges of so many notes in all take milliseconds and are done with the change that made them due."""
+KEYWORD_TERMS = 64
+PREFIX_TERMS = 64
+NEAR_TERMS = 8
+"""A word that the vault does not contain is stood in for by so many at most, of each kind."""
+PASSAGES = 3
+
+# Answers
+PREVIEW_CHARS = 240

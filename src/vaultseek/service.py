@@ -93,7 +93,7 @@ class Service:
         if asked.wait:
             await keeper.seen_everything()
             await _embedded(keeper, request.mode)
-        return await Searcher(keeper, self._worker).search(request)
+        return await Searcher(keeper).search(request)
 
     async def status(self, params: JSON, context: RequestContext) -> JSON:
         """How the daemon and its vaults are."""

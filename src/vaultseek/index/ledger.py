@@ -47,6 +47,8 @@ CREATE INDEX chunks_by_note ON chunks (note, ordinal);
 CREATE INDEX chunks_to_store ON chunks (note) WHERE stored = 0;
 CREATE TABLE tags (note INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;
 CREATE INDEX tags_by_note ON tags (note);
+CREATE TABLE names (note INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (name, note)) WITHOUT ROWID;
+CREATE INDEX names_by_note ON names (note);
 CREATE TABLE links (
   note INTEGER NOT NULL, ordinal INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL, heading TEXT,
   block TEXT, alias TEXT, line INTEGER NOT NULL, property TEXT, key TEXT NOT NULL, resolved TEXT,
@@ -207,7 +209,7 @@ class Ledger:
         )
         self._run("INSERT OR REPLACE INTO orphans VALUES (?)", note_vector_id(number))
         self._run("DELETE FROM chunks WHERE note = ?", number)
-        for table in ("tags", "links"):
+        for table in ("tags", "names", "links"):
             self._run(f"DELETE FROM {table} WHERE note = ?", number)
         self._run("DELETE FROM notes WHERE id = ?", number)
         self._run("INSERT OR REPLACE INTO removed VALUES (?, ?)", number, revision)
@@ -382,6 +384,10 @@ class Ledger:
         row = self._one(f"SELECT {_NOTE} FROM notes WHERE path = ?", path)
         return None if row is None else _note_row(row)
 
+    def named(self, name: str) -> set[int]:
+        """Ids of the notes whose title, alias or file name is ``name``, whatever its case."""
+        return {row[0] for row in self._all("SELECT note FROM names WHERE name = ?", fold(name))}
+
     def names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Path and aliases of every note, then every attachment without any."""
         for path, aliases in self._all("SELECT path, aliases FROM notes"):
@@ -543,11 +549,13 @@ class Ledger:
     def _put_parts(self, number: int, taken: TakenIn) -> None:
         note = taken.note
         connection = self._connection()
-        for table in ("tags", "links"):
+        for table in ("tags", "names", "links"):
             self._run(f"DELETE FROM {table} WHERE note = ?", number)
         self._run("DELETE FROM problems WHERE path = ?", note.path)
         tags = ((number, folded) for folded in {fold(tag) for tag in note.tags})
         connection.executemany("INSERT INTO tags (note, tag) VALUES (?, ?)", tags)
+        names = ((number, name) for name in _names(note))
+        connection.executemany("INSERT INTO names (note, name) VALUES (?, ?)", names)
         links = (
             (number, i, k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)
             for i, (k, key) in enumerate(zip(note.links, taken.link_keys, strict=True))
@@ -619,6 +627,12 @@ def _note_values(taken: TakenIn, revision: int) -> dict[str, Any]:
         "modified": taken.modified,
         "created": taken.created,
     }
+
+
+def _names(note: Note) -> set[str]:
+    """What the note may be called: title, aliases, file name with and without its extension."""
+    file_name = note.path.rpartition("/")[2]
+    return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
 
 
 def _stamp_values(stamp: Stamp) -> tuple[int, int, int, int]:

@@ -1,0 +1,386 @@
+"""The way of a query: understand, filter, ask the lanes, add neighbours, fuse, choose passages, answer.
+
+One concern a step. Filters are decided first, from the ledger, and every lane sees only the notes that are
+left. Lanes rank notes; the passage of each note is chosen afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol, TypeVar
+
+from vaultseek import limits
+from vaultseek.config import SearchSettings
+from vaultseek.errors import BadQuery, IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.evidence import anchor_shares, neighbour_evidence
+from vaultseek.filtering import Allowed, allowed
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword import KeywordAnswer, KeywordIndex
+from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.model import JSON, Chunk
+from vaultseek.query.fields import from_fields
+from vaultseek.query.filters import all_of
+from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
+from vaultseek.query.grammar import Query, parse_query
+from vaultseek.query.profile import Profile, profile
+from vaultseek.query.snippet import preview
+from vaultseek.worker import SemanticAnswer
+
+T = TypeVar("T")
+Mode = Literal["hybrid", "keyword", "semantic"]
+DAY_SECONDS = 86_400.0
+CHUNK_SHARE = 0.65
+"""Share of the best passage in a note's semantic score; the note's own vector gives the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone."""
+
+    query: str
+    settings: SearchSettings
+    limit: int | None = None
+    mode: Mode = "hybrid"
+    explain: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SearchedVault(Protocol):
+    """What a search needs of an open vault."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def keyword_index(self) -> KeywordIndex: ...
+
+    @property
+    def graph(self) -> Graph | None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def semantic_reason(self) -> str | None:
+        """Why the semantic lane cannot take part, None if it can."""
+
+    async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
+        """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+
+    def index_state(self) -> JSON:
+        """The ``index`` part of an answer."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What is known of a query while it goes through the steps."""
+
+    request: Request
+    query: Query
+    profile: Profile
+    limit: int
+    only: Allowed | None = None
+    keyword: KeywordAnswer | None = None
+    semantic: SemanticAnswer | None = None
+    partial: dict[str, str] = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def k(self) -> int:
+        """How many notes each lane may give."""
+        return max(10, round(self.request.settings.top_k_factor * self.limit))
+
+
+class Searcher:
+    """Answers searches in one vault."""
+
+    def __init__(self, vault: SearchedVault) -> None:
+        self._vault = vault
+        self._ledger = vault.ledger
+
+    async def search(self, request: Request) -> JSON:
+        """The answer, in the form that ``search --json`` prints.
+
+        Raises BadQuery for a query that cannot be asked, Unavailable if no lane can answer.
+        """
+        began = time.perf_counter()
+        asked = self._understand(request)
+        asked.only = await self._timed(asked, "filter", self._filter, asked)
+        if asked.query.is_listing or not asked.query.rank_text:
+            ranked, notes = await asyncio.to_thread(self._listing, asked)
+        else:
+            await asyncio.gather(self._ask_keyword(asked), self._ask_semantic(asked))
+            self._require_a_lane(asked)
+            ranked, notes = await self._timed(asked, "fuse", self._rank, asked)
+        results = await self._timed(asked, "passages", self._results, asked, ranked, notes)
+        return self._answer(asked, results, began)
+
+    # -- the steps -------------------------------------------------------------------------------------
+
+    def _understand(self, request: Request) -> _Asked:
+        now = datetime.now()
+        query = parse_query(request.query, now=now)
+        by_fields = from_fields(request.fields, now=now)
+        if by_fields is not None:
+            query = _with_filter(query, all_of((query.filter, by_fields)))
+        if query.is_empty:
+            raise BadQuery("the query is empty; say a word, a phrase or a filter")
+        listing = limits.RESULTS if not query.rank_text else request.settings.limit
+        return _Asked(request, query, profile(query), request.limit or listing)
+
+    def _filter(self, asked: _Asked) -> Allowed | None:
+        return allowed(asked.query.filter, self._ledger)
+
+    def _listing(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
+        """A query of filters alone: every note that is left, the last modified first."""
+        ids = [] if asked.only is None else asked.only.ids.tolist()
+        rows = sorted(self._ledger.notes(ids).values(), key=lambda row: (-row.modified, row.path))
+        ranked = [Fused(row.path, 1.0, 0.0, {}) for row in rows[: asked.limit]]
+        return ranked, {row.path: row for row in rows}
+
+    async def _ask_keyword(self, asked: _Asked) -> None:
+        if asked.request.mode == "semantic":
+            return
+        try:
+            asked.keyword = await self._timed(asked, "keyword", self._keyword, asked)
+        except (IndexDamaged, OSError) as error:
+            asked.partial["keyword"] = f"the keyword index is being made again ({error})"
+
+    def _keyword(self, asked: _Asked) -> KeywordAnswer:
+        only = None if asked.only is None else asked.only.ids
+        return self._vault.keyword_index.search(asked.query.rank_text, asked.k, only)
+
+    async def _ask_semantic(self, asked: _Asked) -> None:
+        mode = asked.request.mode
+        if mode == "keyword" or (mode == "hybrid" and asked.profile.pure_identifier):
+            return
+        reason = self._vault.semantic_reason()
+        if reason is not None:
+            asked.partial["semantic"] = reason
+            return
+        began = time.perf_counter()
+        try:
+            asked.semantic = await self._vault.ask_semantic(asked.query.rank_text, asked.k, asked.only)
+        except (WorkerUnavailable, IndexDamaged) as error:
+            asked.partial["semantic"] = str(error)
+        asked.milliseconds["semantic"] = (time.perf_counter() - began) * 1000
+
+    def _require_a_lane(self, asked: _Asked) -> None:
+        if asked.keyword is None and asked.semantic is None:
+            raise Unavailable("no search can answer now: " + "; ".join(asked.partial.values()))
+
+    def _rank(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
+        keyword = _keyword_scores(asked.keyword)
+        semantic = _semantic_scores(asked.semantic, asked.k)
+        exact = self._ledger.named(asked.query.rank_text)
+        if asked.only is not None:
+            exact &= set(asked.only.ids.tolist())
+        notes = self._ledger.notes(sorted({*keyword, *semantic, *exact}))
+        lanes = self._lanes(asked, notes, keyword, semantic)
+        signals = self._signals(asked, notes, exact)
+        fusion = _fusion(asked.request.settings)
+        ranked = fuse(lanes, fusion=fusion, signals=signals)
+        graph = self._graph_lane(asked, ranked, notes)
+        if graph is not None:
+            signals = self._signals(asked, notes, exact)
+            ranked = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
+        return ranked[: asked.limit], {row.path: row for row in notes.values()}
+
+    def _lanes(
+        self,
+        asked: _Asked,
+        notes: Mapping[int, NoteRow],
+        keyword: Mapping[int, float],
+        semantic: Mapping[int, float],
+    ) -> list[Lane]:
+        for_keyword, for_semantic = _weights(asked)
+        return [
+            Lane(name, weight, [LaneHit(notes[n].path, score) for n, score in scores.items() if n in notes])
+            for name, weight, scores in (
+                ("keyword", for_keyword, keyword),
+                ("semantic", for_semantic, semantic),
+            )
+        ]
+
+    def _signals(self, asked: _Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
+        now = time.time()
+        settings = asked.request.settings
+        return Signals(
+            age_days={row.path: (now - _date(row, settings)) / DAY_SECONDS for row in notes.values()},
+            anchors=anchor_shares(asked.profile.anchors, asked.keyword, notes),
+            exact={notes[number].path for number in exact if number in notes},
+        )
+
+    def _graph_lane(self, asked: _Asked, ranked: Sequence[Fused], notes: dict[int, NoteRow]) -> Lane | None:
+        """Neighbours of the best notes; what they are is added to ``notes``."""
+        graph, settings = self._vault.graph, asked.request.settings
+        if not settings.graph or settings.graph_weight <= 0 or asked.request.mode != "hybrid":
+            return None
+        if graph is None:
+            asked.partial["graph"] = "the link graph is being built"
+            return None
+        only = None if asked.only is None else set(asked.only.ids.tolist())
+        found = neighbour_evidence(asked.query.rank_text, ranked, notes, graph, self._ledger, only)
+        return Lane("graph", settings.graph_weight, [LaneHit(path, score) for path, score in found.items()])
+
+    # -- the answer ------------------------------------------------------------------------------------
+
+    def _results(self, asked: _Asked, ranked: Sequence[Fused], notes: Mapping[str, NoteRow]) -> list[JSON]:
+        passages = self._passages(asked, [notes[found.note] for found in ranked])
+        words = _words(asked)
+        results: list[JSON] = []
+        for rank, found in enumerate(ranked, start=1):
+            row = notes[found.note]
+            results.append(_result(rank, found, row, passages.get(row.id), words, asked))
+        return results
+
+    def _passages(self, asked: _Asked, rows: Sequence[NoteRow]) -> dict[int, Chunk]:
+        """The passage of each note that both lanes together like best; its first one without any hit."""
+        likes: dict[str, float] = {}
+        for hits in _passage_scores(asked):
+            best = max(hits.values(), default=0.0)
+            for chunk, score in hits.items():
+                likes[chunk] = likes.get(chunk, 0.0) + (score / best if best > 0 else 0.0)
+        chosen: dict[int, Chunk] = {}
+        for number, chunks in self._ledger.chunks_of([row.id for row in rows]).items():
+            if chunks:
+                chosen[number] = max(chunks, key=lambda chunk: likes.get(chunk.id, 0.0))
+        return chosen
+
+    def _answer(self, asked: _Asked, results: list[JSON], began: float) -> JSON:
+        answer: JSON = {
+            "query": asked.request.query,
+            "vault": self._vault.name,
+            "mode": asked.request.mode,
+            "took_ms": round((time.perf_counter() - began) * 1000, 2),
+            "results": results,
+            "partial": [{"lane": lane, "reason": reason} for lane, reason in asked.partial.items()],
+            "index": self._vault.index_state(),
+            "interpreted": asked.query.interpreted,
+        }
+        if asked.request.explain:
+            answer["explain"] = _explanation(asked)
+        return answer
+
+    async def _timed(self, asked: _Asked, stage: str, work: Callable[..., T], *arguments: Any) -> T:
+        began = time.perf_counter()
+        try:
+            return await asyncio.to_thread(work, *arguments)
+        finally:
+            asked.milliseconds[stage] = (time.perf_counter() - began) * 1000
+
+
+def _with_filter(query: Query, condition: Any) -> Query:
+    return replace(query, filter=condition)
+
+
+def _keyword_scores(answer: KeywordAnswer | None) -> dict[int, float]:
+    return {} if answer is None else {hit.note: hit.score for hit in answer.hits}
+
+
+def _semantic_scores(answer: SemanticAnswer | None, k: int) -> dict[int, float]:
+    """One score a note, of its best passage and its own vector; a part not found counts as the lowest."""
+    if answer is None:
+        return {}
+    passages: dict[int, float] = {}
+    for _, note, score in answer.chunks:
+        passages[note] = max(score, passages.get(note, -1.0))
+    whole = dict(answer.notes)
+    low_passage = min(passages.values(), default=0.0)
+    low_whole = min(whole.values(), default=0.0)
+    scores = {
+        note: CHUNK_SHARE * passages.get(note, low_passage) + (1 - CHUNK_SHARE) * whole.get(note, low_whole)
+        for note in {*passages, *whole}
+    }
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return dict(best[:k])
+
+
+def _weights(asked: _Asked) -> tuple[float, float]:
+    """Weights of the keyword and the semantic lane: as set, else by the query's profile."""
+    settings, chosen = asked.request.settings, asked.profile.weights
+    adaptive = settings.adaptive and not settings.weights_given
+    if settings.fusion == "linear":
+        alpha = chosen.alpha if settings.adaptive else settings.alpha
+        return 1 - alpha, alpha
+    if adaptive:
+        return chosen.keyword, chosen.semantic
+    return settings.keyword_weight, settings.semantic_weight
+
+
+def _fusion(settings: SearchSettings) -> Fusion:
+    tiers = tuple((tier.days, tier.factor) for tier in settings.recency.tiers)
+    return Fusion(
+        method=settings.fusion,
+        ranks=settings.rrf_ranks,
+        rrf_k=settings.rrf_k,
+        rrf_min_score=settings.rrf_min_score,
+        anchor_boost=settings.anchor_boost,
+        tiers=tiers if settings.recency.enabled else (),
+    )
+
+
+def _date(row: NoteRow, settings: SearchSettings) -> float:
+    return row.modified if settings.recency.date == "modified" else row.created
+
+
+def _passage_scores(asked: _Asked) -> list[dict[str, float]]:
+    keyword = (
+        {} if asked.keyword is None else {c.id: c.score for hit in asked.keyword.hits for c in hit.chunks}
+    )
+    semantic = {} if asked.semantic is None else {chunk: score for chunk, _, score in asked.semantic.chunks}
+    return [keyword, semantic]
+
+
+def _words(asked: _Asked) -> list[str]:
+    """What is highlighted: the query's words and what was found in their place."""
+    near = (
+        () if asked.keyword is None else (t for term in asked.keyword.terms if term.near for t in term.terms)
+    )
+    return [*asked.query.rank_text.split(), *near]
+
+
+def _result(
+    rank: int, found: Fused, row: NoteRow, chunk: Chunk | None, words: list[str], asked: _Asked
+) -> JSON:
+    shown = preview(chunk.text if chunk else "", words, limits.PREVIEW_CHARS)
+    result: JSON = {
+        "rank": rank,
+        "path": row.path,
+        "title": row.title,
+        "heading_path": list(chunk.heading_path) if chunk else [],
+        "chunk_id": chunk.id if chunk else None,
+        "start_line": chunk.start_line if chunk else 1,
+        "end_line": chunk.end_line if chunk else 1,
+        "score": round(found.score, 6),
+        "preview": shown.text,
+        "highlights": [list(span) for span in shown.highlights],
+        "tags": list(row.tags),
+        "modified": datetime.fromtimestamp(row.modified, UTC).isoformat(timespec="seconds"),
+        "lanes": _lane_parts(found, asked.request.explain),
+        "recency": found.recency,
+    }
+    return result
+
+
+def _lane_parts(found: Fused, explain: bool) -> JSON:
+    parts: JSON = {"keyword": None, "semantic": None, "graph": None}
+    for name, given in found.contributions.items():
+        parts[name] = given.as_json() if explain else {"rank": given.rank, "score": round(given.score, 6)}
+    return parts
+
+
+def _explanation(asked: _Asked) -> JSON:
+    weights = _weights(asked)
+    only = asked.only
+    return {
+        "profile": asked.profile.name,
+        "identifiers": list(asked.profile.identifiers),
+        "weights": {"keyword": weights[0], "semantic": weights[1]},
+        "candidates_per_lane": asked.k,
+        "filters": [{"condition": text, "notes_left": left} for text, left in (only.steps if only else ())],
+        "milliseconds": {stage: round(spent, 2) for stage, spent in asked.milliseconds.items()},
+    }
