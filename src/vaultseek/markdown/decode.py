@@ -1,0 +1,75 @@
+"""Bytes of a note to text: byte order marks, UTF-16, invalid UTF-8, and what is no text at all."""
+
+from __future__ import annotations
+
+import codecs
+
+from vaultseek.limits import BINARY_PROBE_BYTES
+from vaultseek.model import Problem
+
+CONTROL_SHARE = 0.1
+"""More control characters than this among the first bytes, and the file is no text."""
+ZERO_SHARE = 0.3
+"""More zero bytes than this at even or at odd places, and none at the others: UTF-16 without a mark."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1B}) + b"\x7f"
+
+
+def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
+    """The text of ``data`` without its byte order mark, and what was wrong with it.
+
+    UTF-8 is expected; UTF-16 and UTF-32 are read when they carry a mark or are obvious. Bytes that cannot be
+    read become U+FFFD (problem ``bad_encoding``); data that is no text gives ``""`` (problem ``binary``).
+    """
+    mark, encoding = _encoding(data)
+    if encoding == "utf-8" and _is_binary(data):
+        return "", (Problem("binary", "The file is not text; its content is not searched."),)
+    body = data[len(mark) :]
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = 1 + body.count(b"\n", 0, error.start) if encoding == "utf-8" else None
+        problem = Problem(
+            "bad_encoding", f"Not valid {encoding.upper()}: unreadable bytes were replaced.", line
+        )
+        return body.decode(encoding, errors="replace"), (problem,)
+    if encoding == "utf-8":
+        return text, ()
+    return text, (Problem("bad_encoding", f"Read as {encoding.upper()}: save the note as UTF-8."),)
+
+
+def _encoding(data: bytes) -> tuple[bytes, str]:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return mark, encoding
+    return b"", _unmarked_utf16(data[:BINARY_PROBE_BYTES]) or "utf-8"
+
+
+def _unmarked_utf16(probe: bytes) -> str | None:
+    if len(probe) < 4 or b"\0" not in probe:
+        return None
+    even, odd = probe[::2], probe[1::2]
+    if odd.count(0) > ZERO_SHARE * len(odd) and not even.count(0):
+        return "utf-16-le"
+    if even.count(0) > ZERO_SHARE * len(even) and not odd.count(0):
+        return "utf-16-be"
+    return None
+
+
+def _is_binary(data: bytes) -> bool:
+    probe = data[:BINARY_PROBE_BYTES]
+    controls = len(probe) - len(probe.translate(None, _CONTROLS))
+    if controls > CONTROL_SHARE * len(probe):
+        return True
+    if b"\0" not in probe:
+        return False
+    # A stray zero byte in readable UTF-8 is damage, next to other unreadable bytes it is another format.
+    readable = probe.decode("utf-8", errors="ignore").encode()
+    return len(probe) - len(readable) > 3

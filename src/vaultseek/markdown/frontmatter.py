@@ -1,0 +1,129 @@
+"""Frontmatter: where it stands, what it says, and the tags, aliases, title and links in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultseek.limits import FRONTMATTER_BYTES
+from vaultseek.markdown.inline import property_link
+from vaultseek.markdown.simpleyaml import read_simple
+from vaultseek.markdown.yamlcore import Loaded, Refused, Scalar, load
+from vaultseek.model import JSON, Link, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """A note's properties as JSON has them; ``body_line`` is the 1-based line on which the body starts."""
+
+    properties: JSON = field(default_factory=dict)
+    body_line: int = 1
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
+    """The frontmatter of a note's ``lines``. Whatever is wrong with it is named as a problem."""
+    if not lines or not _FENCE.fullmatch(lines[0]):
+        return Frontmatter()
+    close = next((row for row in range(1, len(lines)) if _FENCE.fullmatch(lines[row])), None)
+    if close is None:
+        return Frontmatter(problems=_unclosed(lines))
+    body_line = close + 2
+    block = lines[1:close]
+    if not any(block):
+        return Frontmatter(body_line=body_line)
+    if sum(map(len, block)) + len(block) > FRONTMATTER_BYTES:
+        return _refused("frontmatter_too_large", "The frontmatter is too large to be read.", 1, body_line)
+    try:
+        loaded = read_simple(block) or load("\n".join(block) + "\n")
+    except Refused as refused:
+        line = 2 + refused.row if refused.row is not None else 1
+        message = f"The frontmatter was not read: {refused}."
+        return _refused("bad_frontmatter", message, min(line, close + 1), body_line)
+    if loaded.value is None:
+        return Frontmatter(body_line=body_line)
+    if not isinstance(loaded.value, dict):
+        return _refused("bad_frontmatter", "The frontmatter holds no properties (name: value).", 1, body_line)
+    return _understood(loaded, body_line)
+
+
+_FENCE = re.compile(r"---[ \t]*")
+_PROPERTY = re.compile(r"[^\W\d][\w -]{0,60}:(?: |$)")
+
+
+def _unclosed(lines: Sequence[str]) -> tuple[Problem, ...]:
+    if len(lines) > 1 and _PROPERTY.match(lines[1]):
+        return (Problem("bad_frontmatter", "The frontmatter is not closed by a line of three hyphens.", 1),)
+    return ()
+
+
+def _refused(code: str, message: str, line: int, body_line: int) -> Frontmatter:
+    return Frontmatter(body_line=body_line, problems=(Problem(code, message, line),))
+
+
+def _understood(loaded: Loaded, body_line: int) -> Frontmatter:
+    properties: JSON = loaded.value
+    return Frontmatter(
+        properties,
+        body_line,
+        _title(loaded),
+        tuple(_tags(properties)),
+        tuple(_aliases(properties)),
+        tuple(_links(loaded.scalars)),
+    )
+
+
+def _title(loaded: Loaded) -> str | None:
+    for key, value in loaded.value.items():
+        if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
+            # As written: a title that reads as a number or a date keeps its form.
+            written = (scalar.text for scalar in loaded.scalars if scalar.key == key)
+            return " ".join(next(written, str(value)).split()) or None
+    return None
+
+
+def _tags(properties: JSON) -> Iterable[str]:
+    for value in _values(properties, "tags", "tag"):
+        if isinstance(value, str):
+            yield from _valid_tags(_SEPARATORS.split(value))
+        elif isinstance(value, list):
+            # A tag holds no space: a list's entry that does is none, rather than several.
+            words = (item.strip() for item in value if isinstance(item, str))
+            yield from _valid_tags(
+                part for word in words if not _SPACE.search(word) for part in word.split(",")
+            )
+
+
+def _valid_tags(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        tag = word.lstrip("#")
+        if tag and not (tag.isascii() and tag.isdigit()):
+            yield tag
+
+
+def _aliases(properties: JSON) -> Iterable[str]:
+    for value in _values(properties, "aliases", "alias"):
+        names = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
+        yield from (name.strip() for name in names if isinstance(name, str) and name.strip())
+
+
+def _values(properties: JSON, *names: str) -> Iterable[Any]:
+    return (value for key, value in properties.items() if key.casefold() in names)
+
+
+def _links(scalars: Iterable[Scalar]) -> Iterable[Link]:
+    for scalar in scalars:
+        if scalar.is_text and scalar.text.lstrip().startswith("["):
+            link = property_link(scalar.text, scalar.row + 2, scalar.key)
+            if link is not None:
+                yield link
+
+
+_SEPARATORS = re.compile(r"[\s,]+")
+_SPACE = re.compile(r"\s")

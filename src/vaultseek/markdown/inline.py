@@ -1,0 +1,543 @@
+"""Links and tags in the text of a block, in one pass from left to right and in linear time.
+
+Links follow CommonMark with Obsidian's wikilinks; where a tag may start follows what Obsidian's metadata
+cache was observed to hold: after white space, or right after something that it reads as a node of its own (a
+link, a code span, an escape, a delimiter that opens or closes emphasis).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from vaultseek.limits import OPEN_BRACKETS
+from vaultseek.model import Link, LinkKind
+
+Definitions = Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found in a note so far, in document order."""
+
+    links: list[Link] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+
+
+def worth_scanning(text: str) -> bool:
+    """False when ``text`` can hold neither a link nor a tag."""
+    return "[" in text or "#" in text
+
+
+def scan(text: str, line: int, definitions: Definitions, found: Found) -> None:
+    """Add the links and tags of a block's ``text``, whose first line is ``line``, to ``found``."""
+    _Scanner(text, line, definitions, found).run()
+
+
+def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -> Link | None:
+    """The link that ``content``, what stands between ``[[`` and ``]]``, makes; None when it names nothing."""
+    path, _, alias = content.partition("|")
+    if alias or content.endswith("|"):
+        path = path.removesuffix("\\")
+    return _link(kind, path, alias.strip() or None, line, prop)
+
+
+def markdown_link(
+    destination: str, kind: LinkKind, alias: str, line: int, prop: str | None = None
+) -> Link | None:
+    """The link to a raw Markdown ``destination``; None when it is empty or leads out of the vault."""
+    if _EXTERNAL.match(destination):
+        return None
+    return _link(kind, _plain_destination(destination), alias or None, line, prop, decode=True)
+
+
+def label_key(label: str) -> str:
+    """``label`` as reference labels are compared."""
+    return " ".join(label.split()).casefold()
+
+
+def property_link(value: str, line: int, prop: str) -> Link | None:
+    """The link that a property's whole ``value`` is, if it is one."""
+    value = value.strip()
+    if match := _WHOLE_WIKILINK.fullmatch(value):
+        return wikilink(match[1], "wikilink", line, prop)
+    if match := _WHOLE_MARKDOWN.fullmatch(value):
+        return markdown_link(match[2].removeprefix("<").removesuffix(">"), "markdown", match[1], line, prop)
+    return None
+
+
+_WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
+_WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
+_EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def _plain_destination(destination: str) -> str:
+    if "\\" in destination:
+        destination = _ESCAPED.sub(r"\1", destination)
+    return html.unescape(destination) if "&" in destination else destination
+
+
+def _link(
+    kind: LinkKind, path: str, alias: str | None, line: int, prop: str | None, *, decode: bool = False
+) -> Link | None:
+    target, _, fragment = path.partition("#")
+    if decode:
+        target, fragment = _decoded(target), _decoded(fragment)
+    target, fragment = target.strip(), fragment.strip()
+    heading = block = None
+    if fragment.startswith("^"):
+        block = fragment[1:].strip() or None
+    else:
+        heading = fragment or None
+    if not (target or heading or block):
+        return None
+    return Link(kind, target, heading, block, alias, line, prop)
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict").replace("\0", "\ufffd")
+    except UnicodeDecodeError:
+        return text
+
+
+# -- the scanner
+
+_SPECIAL = re.compile(r"[\\`$<\[\]#]|!(?=\[)|https?://", re.IGNORECASE)
+_SPECIAL_EMPHASIS = re.compile(r"[\\`$<\[\]#*_~=]|!(?=\[)|https?://", re.IGNORECASE)
+_EMPHASIS_MATTERS = re.compile(r"[*_~=]#|#[^\s#_]*+_")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_TAG = re.compile(r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
+_URL_REST = re.compile(r"[^\s<>\[\]`|\"']*")
+_BACKTICKS = re.compile(r"`+")
+_DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
+_WIKI_END = re.compile(r"\]\]|\[\[|\n")
+_FOOTNOTE = re.compile(r"\[\^[^\s\[\]]+\]")
+_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
+_AUTOLINK = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+|[^\s<>@]++@[^\s<>@]++)>")
+_ATTRIBUTE = r"\s++[A-Za-z_:][\w:.-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+"
+_HTML_TAG = re.compile(rf"</[A-Za-z][A-Za-z0-9-]*+\s*+>|<[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>")
+_NONSPACE = re.compile(r"\S")
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """An opening bracket that waits for its partner."""
+
+    content: int
+    image: bool
+    links: int
+    tags: int
+    nested: bool = False
+    pending: list[str] | None = None
+    """Tags that start right after the bracket: they count if it turns out to be one of a pair."""
+
+
+class _Scanner:
+    def __init__(self, text: str, line: int, definitions: Definitions, found: Found) -> None:
+        self.text = text
+        self.line = line
+        self.counted = 0
+        self.definitions = definitions
+        self.found = found
+        self.edge = 0
+        """Where the last node ended: a tag may start there."""
+        self.brackets: list[_Bracket] = []
+        self.inactive = 0
+        """This many of the outermost brackets are around a link and make none themselves."""
+        self.chain: tuple[int, _Bracket | None] = (-1, None)
+        """Where the last tag ended and the bracket that decides about it; glued tags share its fate."""
+        self.no_double_dollar = False
+        self._runs: dict[int, list[int]] | None = None
+        self._dollars: list[int] | None = None
+        self.emphasis = _Emphasis(text) if _EMPHASIS_MATTERS.search(text) else None
+
+    def run(self) -> None:
+        text = self.text
+        search = (_SPECIAL_EMPHASIS if self.emphasis else _SPECIAL).search
+        handlers = _HANDLERS
+        at = 0
+        while match := search(text, at):
+            start = match.start()
+            at = handlers[text[start]](self, start)
+
+    def line_of(self, at: int) -> int:
+        # Links come in ascending order, so that each line end is counted once.
+        if at > self.counted:
+            self.line += self.text.count("\n", self.counted, at)
+            self.counted = at
+            return self.line
+        return self.line - self.text.count("\n", at, self.counted)
+
+    # -- what hides text
+
+    def escape(self, at: int) -> int:
+        if self.text[at + 1 : at + 2] in _PUNCTUATION:
+            self.edge = at + 2
+            return at + 2
+        return at + 1
+
+    def code(self, at: int) -> int:
+        run = _BACKTICKS.match(self.text, at)
+        end = run.end() if run else at + 1
+        for length in range(end - at, 0, -1):
+            closer = self.closing_run(length, end)
+            if closer is not None:
+                self.edge = closer + length
+                return self.edge
+        return end
+
+    def closing_run(self, length: int, after: int) -> int | None:
+        if self._runs is None:
+            self._runs = {}
+            for match in _BACKTICKS.finditer(self.text):
+                self._runs.setdefault(match.end() - match.start(), []).append(match.start())
+        starts = self._runs.get(length)
+        if not starts:
+            return None
+        index = bisect_left(starts, after)
+        return starts[index] if index < len(starts) else None
+
+    def math(self, at: int) -> int:
+        text = self.text
+        following = text[at + 1 : at + 2]
+        if following == "$":
+            return self.double_math(at)
+        if not following or following in " \t":
+            return at + 1
+        if self._dollars is None:
+            self._dollars = [match.start() for match in _DOLLAR.finditer(text)]
+        index = bisect_right(self._dollars, at + 1)
+        if index == len(self._dollars):
+            return at + 1
+        self.edge = self._dollars[index] + 1
+        return self.edge
+
+    def double_math(self, at: int) -> int:
+        end = -1 if self.no_double_dollar else self.text.find("$$", at + 2)
+        if end < 0:
+            self.no_double_dollar = True
+            return at + 1
+        self.edge = end + 2
+        return self.edge
+
+    def angle(self, at: int) -> int:
+        text = self.text
+        if text.startswith("<!--", at):
+            return self.comment(at)
+        match = _HTML_TAG.match(text, at) or _AUTOLINK.match(text, at)
+        if not match:
+            return at + 1
+        self.edge = match.end()
+        return self.edge
+
+    def comment(self, at: int) -> int:
+        text = self.text
+        if text.startswith((">", "->"), at + 4):
+            return at + 4
+        end = text.find("--", at + 4 + text.startswith("-", at + 4))
+        if end < 0 or not text.startswith(">", end + 2):
+            return at + 4
+        self.edge = end + 3
+        return self.edge
+
+    def url(self, at: int) -> int:
+        rest = _URL_REST.match(self.text, at)
+        return rest.end() if rest else at + 1
+
+    # -- tags
+
+    def hash(self, at: int) -> int:
+        text = self.text
+        waiting = self.waiting_for_tag(at)
+        if waiting is None and not (at == self.edge or text[at - 1].isspace() or text[at - 1] == "\ufeff"):
+            return at + 1
+        limit = self.emphasis.limit(at) if self.emphasis else len(text)
+        match = _TAG.match(text, at + 1, limit)
+        if not match or (match[0].isascii() and match[0].isdigit()):
+            return at + 1
+        if waiting is None:
+            self.found.tags.append(match[0])
+        else:
+            waiting.pending = [*(waiting.pending or ()), match[0]]
+        self.edge = match.end()
+        self.chain = (self.edge, waiting)
+        return self.edge
+
+    def waiting_for_tag(self, at: int) -> _Bracket | None:
+        if at == self.chain[0]:
+            return self.chain[1]
+        last = self.brackets[-1] if self.brackets else None
+        return last if last is not None and last.content == at else None
+
+    def delimiter(self, at: int) -> int:
+        assert self.emphasis is not None
+        end, is_node = self.emphasis.take(at)
+        if is_node:
+            self.edge = end
+        return end
+
+    # -- brackets
+
+    def bang(self, at: int) -> int:
+        if self.text.startswith("[[", at + 1) and (end := self.wiki(at + 1, "embed")):
+            return end
+        return self.push(at + 2, image=True)
+
+    def bracket(self, at: int) -> int:
+        text = self.text
+        if text.startswith("[", at + 1) and (end := self.wiki(at, "wikilink")):
+            return end
+        if text.startswith("^", at + 1) and (match := _FOOTNOTE.match(text, at)):
+            self.edge = match.end()
+            return self.edge
+        return self.push(at + 1, image=False)
+
+    def push(self, content: int, *, image: bool) -> int:
+        if len(self.brackets) >= OPEN_BRACKETS:
+            # The innermost brackets are the ones that may still close.
+            del self.brackets[: OPEN_BRACKETS // 2]
+            self.inactive = max(0, self.inactive - OPEN_BRACKETS // 2)
+        found = self.found
+        self.brackets.append(_Bracket(content, image, len(found.links), len(found.tags)))
+        return content
+
+    def wiki(self, at: int, kind: LinkKind) -> int | None:
+        """The end of the wikilink whose ``[[`` is at ``at``; None when there is none."""
+        text, start = self.text, at + 2
+        if text.startswith("[", start):
+            return None
+        match = _WIKI_END.search(text, start)
+        if not match or match[0] != "]]":
+            return None
+        end = match.start()
+        content = text[start:end]
+        if text.startswith("]", end + 2) and content.count("[") > content.count("]"):
+            end += 1
+            content = text[start:end]
+        link = wikilink(content, kind, self.line_of(at))
+        if link is not None:
+            self.found.links.append(link)
+            self.edge = end + 2
+        return end + 2
+
+    def close(self, at: int) -> int:
+        if not self.brackets:
+            return at + 1
+        opener = self.brackets.pop()
+        active = opener.image or len(self.brackets) >= self.inactive
+        self.inactive = min(self.inactive, len(self.brackets))
+        end, destination = self.partner(opener, at)
+        if end is None:
+            if self.brackets:
+                self.brackets[-1].nested = True
+            return at + 1
+        self.settle(opener)
+        if self.brackets:
+            self.brackets[-1].nested = True
+        if destination is not None and active:
+            self.add_link(opener, at, destination)
+        self.edge = end
+        return end
+
+    def partner(self, opener: _Bracket, at: int) -> tuple[int | None, str | None]:
+        """The end of the node that the ``]`` at ``at`` closes (None: it is text), and its destination."""
+        text = self.text
+        if text.startswith("(", at + 1):
+            destination, end = _destination(text, at + 1)
+            if end:
+                return end, destination
+        if text.startswith("[", at + 1) and not text.startswith("[^", at + 1):
+            label = _LABEL.match(text, at + 1)
+            if label:
+                name = label[1] if label[1].strip() else None
+                if name is None and (opener.nested or at == opener.content):
+                    return None, None
+                return label.end(), self.definition(name or text[opener.content : at])
+        if opener.nested or at == opener.content:
+            return None, None
+        return at + 1, self.definition(text[opener.content : at])
+
+    def definition(self, label: str) -> str | None:
+        return self.definitions.get(label_key(label)) if self.definitions else None
+
+    def settle(self, opener: _Bracket) -> None:
+        """Keep the tags that waited for the bracket to close; drop all that an image's alt text held."""
+        found = self.found
+        if opener.image:
+            del found.links[opener.links :]
+            del found.tags[opener.tags :]
+        elif opener.pending:
+            found.tags[opener.tags : opener.tags] = opener.pending
+
+    def add_link(self, opener: _Bracket, at: int, destination: str) -> None:
+        kind: LinkKind = "embed" if opener.image else "markdown"
+        alias = self.text[opener.content : at]
+        link = markdown_link(destination, kind, alias, self.line_of(opener.content))
+        if link is not None:
+            self.found.links.insert(opener.links, link)
+        if not opener.image:
+            self.inactive = len(self.brackets)
+
+
+_HANDLERS = {
+    "\\": _Scanner.escape,
+    "`": _Scanner.code,
+    "$": _Scanner.math,
+    "<": _Scanner.angle,
+    "[": _Scanner.bracket,
+    "]": _Scanner.close,
+    "!": _Scanner.bang,
+    "#": _Scanner.hash,
+    "h": _Scanner.url,
+    "H": _Scanner.url,
+    "*": _Scanner.delimiter,
+    "_": _Scanner.delimiter,
+    "~": _Scanner.delimiter,
+    "=": _Scanner.delimiter,
+}
+
+
+# -- destinations
+
+_SIMPLE_DESTINATION = re.compile(r"\(([^\s()<>\\]++)\)")
+_ANGLE_DESTINATION = re.compile(r"\(\s*+<((?:[^<>\n\\]|\\.)*+)>")
+_SPACE = re.compile(r"\s*+")
+_BARE = re.compile(r"[^\s()\\\x00-\x1f\x7f]++|\\[!-~]?+|[()]")
+_TITLE = re.compile(
+    r"""\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))\s*+\)|\s*+\)""", re.DOTALL
+)
+_PARENTHESES = 32
+
+
+def _destination(text: str, at: int) -> tuple[str, int]:
+    """The raw destination of the ``(`` at ``at`` and where the link ends; end 0 when it is no link."""
+    if match := _SIMPLE_DESTINATION.match(text, at):
+        return match[1], match.end()
+    if match := _ANGLE_DESTINATION.match(text, at):
+        destination, end = match[1], match.end()
+    else:
+        destination, end = _bare_destination(text, at + 1)
+    close = _TITLE.match(text, end) if end else None
+    return (destination, close.end()) if close else ("", 0)
+
+
+def _bare_destination(text: str, at: int) -> tuple[str, int]:
+    space = _SPACE.match(text, at)
+    start = at = space.end() if space else at
+    if text.startswith("<", start):
+        return "", 0
+    depth = 0
+    while match := _BARE.match(text, at):
+        depth += (match[0] == "(") - (match[0] == ")")
+        if depth < 0:
+            break
+        if depth > _PARENTHESES:
+            return "", 0
+        at = match.end()
+    return (text[start:at], at) if depth <= 0 else ("", 0)
+
+
+# -- emphasis
+
+_DELIMITERS = re.compile(r"\\.|\*+|_+|~~|==", re.DOTALL)
+
+
+class _Emphasis:
+    """Which delimiters of a text open and close emphasis, as far as tags beside them depend on it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.singles: dict[str, list[int]] = {"*": [], "_": []}
+        """Single delimiters that can close, and odd runs, at which a search gives up."""
+        self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
+        self.closers: dict[int, int] = {}
+        self.ends: list[int] = []
+        """The ends of the emphasis that is open, outermost first."""
+        self.run_end = 0
+        """The end of the run of delimiters that was measured last."""
+        for match in _DELIMITERS.finditer(text):
+            self._note(match.start(), match.end())
+
+    def take(self, at: int) -> tuple[int, bool]:
+        """Where the scan goes on after the delimiter at ``at``, and whether it opens or closes something."""
+        self._leave(at)
+        if at in self.closers:
+            return at + self.closers.pop(at), True
+        for width in (2, 1):
+            closer = self._closer(at, width)
+            if closer is not None and closer <= self.limit(at):
+                self.closers[closer] = width
+                self.ends.append(closer)
+                return at + width, True
+        return at + 1, False
+
+    def limit(self, at: int) -> int:
+        """Where the innermost emphasis around ``at`` ends."""
+        self._leave(at)
+        return self.ends[-1] if self.ends else len(self.text)
+
+    def _leave(self, at: int) -> None:
+        while self.ends and self.ends[-1] <= at:
+            self.ends.pop()
+
+    def _note(self, start: int, end: int) -> None:
+        marker, length = self.text[start], end - start
+        if marker == "\\":
+            return
+        if length >= 2 and not (marker in "~=" and _is_space(self.text, start - 1)):
+            self.doubles[marker].append(end - 2)
+        if marker in "*_" and length % 2 and not (length == 1 and marker == "_" and self._word(end)):
+            self.singles[marker].append(start)
+
+    def _word(self, at: int) -> bool:
+        following = self.text[at : at + 1]
+        return following.isascii() and (following.isalnum() or following == "_")
+
+    def _closer(self, at: int, width: int) -> int | None:
+        text, marker = self.text, self.text[at]
+        if width == 2:
+            if not text.startswith(marker, at + 1):
+                return None
+            return self._double(at, marker)
+        return self._single(at, marker) if marker in "*_" else None
+
+    def _double(self, at: int, marker: str) -> int | None:
+        if marker in "~=" and _is_space(self.text, at + 2):
+            return None
+        closers = self.doubles[marker]
+        index = bisect_left(closers, at + 2)
+        return self._if_filled(at + 2, closers[index]) if index < len(closers) else None
+
+    def _single(self, at: int, marker: str) -> int | None:
+        text = self.text
+        rest = self._run(at, marker)
+        if (rest - at - 1) % 2:
+            return None
+        closers = self.singles[marker]
+        index = bisect_left(closers, rest)
+        if index == len(closers) or text.startswith(marker, closers[index] + 1):
+            return None
+        return self._if_filled(at + 1, closers[index])
+
+    def _run(self, at: int, marker: str) -> int:
+        if at >= self.run_end:
+            self.run_end = at + 1
+            while self.text.startswith(marker, self.run_end):
+                self.run_end += 1
+        return self.run_end
+
+    def _if_filled(self, start: int, closer: int) -> int | None:
+        match = _NONSPACE.search(self.text, start)
+        return closer if match and match.start() < closer else None
+
+
+def _is_space(text: str, at: int) -> bool:
+    return not text[at : at + 1].strip()

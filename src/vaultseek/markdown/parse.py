@@ -1,0 +1,232 @@
+"""Reading a note: its text in, what it says out. Nothing here raises, whatever the text is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Literal, NamedTuple, TypeVar
+
+from vaultseek.limits import (
+    NOTE_HEADINGS,
+    NOTE_LINKS,
+    NOTE_PARSE_BYTES,
+    NOTE_PROBLEMS,
+    NOTE_TAGS,
+    TITLE_CHARS,
+)
+from vaultseek.markdown.blocks import Block, read_blocks, without_quotes
+from vaultseek.markdown.frontmatter import Frontmatter, read_frontmatter
+from vaultseek.markdown.inline import Found, label_key, scan, worth_scanning
+from vaultseek.markdown.plain import plain_text
+from vaultseek.model import BlockId, Callout, CodeBlock, Heading, Note, Problem, Span, Task
+
+TitleSource = Literal["frontmatter", "heading", "name"]
+T = TypeVar("T")
+
+
+def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
+    """The note that ``text``, the decoded content of ``path``, is; ``problems`` of reading it come first."""
+    name = PurePosixPath(path).stem or path
+    if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
+        problem = Problem("too_large", "The note is too large to be read; only its name is searched.")
+        return Note(path, name, problems=(*problems, problem)[:NOTE_PROBLEMS])
+    lines = _lines(text)
+    front = read_frontmatter(lines)
+    body = _Body(lines, front)
+    body.read()
+    return _note(path, name, lines, front, body, problems)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    text = _UNREADABLE.sub("\ufffd", text.removeprefix("\ufeff"))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return tuple(lines)
+
+
+_UNREADABLE = re.compile(r"[\0\ud800-\udfff]")
+
+
+def _note(
+    path: str, name: str, lines: tuple[str, ...], front: Frontmatter, body: _Body, problems: Sequence[Problem]
+) -> Note:
+    found: list[Problem] = [*problems, *front.problems]
+    links = _bounded((*front.links, *body.found.links), NOTE_LINKS, "links", found)
+    tags = _bounded(_distinct((*front.tags, *body.found.tags)), NOTE_TAGS, "tags", found)
+    headings = _bounded(body.headings, NOTE_HEADINGS, "headings", found)
+    title, source = _title(front, headings, name)
+    return Note(
+        path=path,
+        title=title,
+        title_source=source,
+        lines=lines,
+        body_line=front.body_line,
+        frontmatter=front.properties,
+        tags=tags,
+        aliases=front.aliases,
+        links=links,
+        headings=headings,
+        code_blocks=tuple(body.code_blocks),
+        blocks=tuple(body.ids),
+        tasks=tuple(body.tasks),
+        callouts=tuple(body.callouts),
+        spans=tuple(body.spans),
+        problems=tuple(found[:NOTE_PROBLEMS]),
+    )
+
+
+def _bounded(items: Sequence[T], bound: int, what: str, problems: list[Problem]) -> tuple[T, ...]:
+    if len(items) > bound:
+        message = f"The note has {len(items)} {what}; the first {bound} are kept."
+        problems.append(Problem(f"too_many_{what}", message))
+    return tuple(items[:bound])
+
+
+def _distinct(tags: Iterable[str]) -> tuple[str, ...]:
+    first: dict[str, str] = {}
+    for tag in tags:
+        first.setdefault(tag.casefold(), tag)
+    return tuple(first.values())
+
+
+def _title(front: Frontmatter, headings: Sequence[Heading], name: str) -> tuple[str, TitleSource]:
+    if front.title:
+        return front.title, "frontmatter"
+    heading = min((heading for heading in headings if heading.text), key=lambda it: it.level, default=None)
+    title = plain_text(heading.text[:TITLE_CHARS]) if heading else ""
+    return (title, "heading") if title else (name, "name")
+
+
+# -- the body
+
+_ATX = re.compile(r"[ \t]*(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\s`~]\S*)?")
+_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
+_TASK = re.compile(r"\[([^\n])\][ \t]+(?=\S)")
+_CALLOUT = re.compile(r"\[!([^\]\n|]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)")
+_DEFINITION = re.compile(
+    r"[ \t]*\[((?:[^\[\]\\]|\\.){1,999})\]:\s*(?:<((?:[^<>\n\\]|\\.)*)>|(\S+))", re.DOTALL
+)
+_CELL = re.compile(r"(?:[^|\\]|\\.|\\$)+", re.DOTALL)
+_BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
+
+
+class _Text(NamedTuple):
+    """The text of a block and the 1-based line of the file on which it starts."""
+
+    text: str
+    line: int
+
+
+class _Body:
+    """What the lines after the frontmatter hold."""
+
+    def __init__(self, lines: Sequence[str], front: Frontmatter) -> None:
+        self.lines = lines[front.body_line - 1 :]
+        self.offset = front.body_line
+        self.found = Found()
+        self.spans: list[Span] = []
+        self.headings: list[Heading] = []
+        self.code_blocks: list[CodeBlock] = []
+        self.ids: list[BlockId] = []
+        self.tasks: list[Task] = []
+        self.callouts: list[Callout] = []
+        self.definitions: dict[str, str] = {}
+        self.texts: list[_Text] = []
+
+    def read(self) -> None:
+        structure = read_blocks(self.lines)
+        shift = self.offset - 1
+        self.spans = [Span(s.kind, s.start_line + shift, s.end_line + shift) for s in structure.spans]
+        for block in structure.blocks:
+            reader = _READERS.get(block.kind)
+            if reader is not None:
+                reader(self, block)
+        # References may be defined after they are used, so links are read once all blocks are known.
+        for text, line in self.texts:
+            scan(text, line, self.definitions, self.found)
+
+    def keep(self, text: str, line: int) -> None:
+        if worth_scanning(text):
+            self.texts.append(_Text(text, line))
+
+    def text_of(self, block: Block, end: int) -> str:
+        first = self.lines[block.start][block.column :].lstrip(" \t")
+        if block.start == end:
+            return first
+        rest = self.lines[block.start + 1 : end + 1]
+        return "\n".join([first, *(without_quotes(line, block.quotes) for line in rest)])
+
+    def heading(self, block: Block) -> None:
+        line = block.start + self.offset
+        atx = _ATX.match(self.lines[block.start][block.column :])
+        if atx and block.start == block.end:
+            level, text = len(atx[1]), _CLOSING_HASHES.sub("", atx[2] or "").strip(" \t")
+        else:
+            underline = without_quotes(self.lines[block.end], block.quotes)
+            level = 1 if underline.startswith("=") else 2
+            text = self.text_of(block, block.end - 1).strip(" \t")
+        if block.top:
+            self.headings.append(Heading(level, text, line))
+        self.keep(text, line)
+        self.block_id(text, line + text.count("\n"))
+
+    def paragraph(self, block: Block) -> None:
+        line = block.start + self.offset
+        text = self.text_of(block, block.end)
+        if block.opens == "item" and text.startswith("[") and (task := _TASK.match(text)):
+            text = text[task.end() :]
+            self.tasks.append(Task(task[1], text.split("\n", 1)[0].rstrip(), line))
+        elif block.opens == "quote" and text.startswith("[!") and (callout := _CALLOUT.match(text)):
+            self.callouts.append(Callout(callout[1].strip().lower(), callout[2].strip(), line))
+        self.keep(text, line)
+        self.block_id(text, block.end + self.offset)
+
+    def block_id(self, text: str, line: int) -> None:
+        if "^" in text and (match := _BLOCK_ID.search(text, text.rfind("\n") + 1)):
+            self.ids.append(BlockId(match[1], line))
+
+    def comment(self, block: Block) -> None:
+        text = self.text_of(block, block.end)
+        line, at = block.start + self.offset, 0
+        for blank in _BLANK_LINE.finditer(text):
+            self.keep(text[at : blank.start()], line + text.count("\n", 0, at))
+            at = blank.end()
+        self.keep(text[at:], line + text.count("\n", 0, at))
+
+    def code(self, block: Block) -> None:
+        line = block.start + self.offset
+        text = self.lines[block.start][block.column :].lstrip(" \t")
+        fence = _FENCE.match(text) if block.kind == "fence" else None
+        self.code_blocks.append(CodeBlock(fence[2] if fence else None, line, block.end + self.offset))
+
+    def table(self, block: Block) -> None:
+        for row in range(block.start, block.end + 1):
+            text = self.lines[row]
+            text = text[block.column :] if row == block.start else without_quotes(text, block.quotes)
+            if row == block.end:
+                self.block_id(text if text.startswith("^") else "", row + self.offset)
+            if worth_scanning(text):
+                for cell in _CELL.findall(text):
+                    self.keep(cell.replace("\\|", "|").strip(" \t"), row + self.offset)
+
+    def definition(self, block: Block) -> None:
+        text = self.text_of(block, block.end)
+        if match := _DEFINITION.match(text):
+            self.definitions.setdefault(label_key(match[1]), match[2] if match[2] is not None else match[3])
+
+
+_READERS = {
+    "heading": _Body.heading,
+    "paragraph": _Body.paragraph,
+    "comment": _Body.comment,
+    "fence": _Body.code,
+    "indented": _Body.code,
+    "table": _Body.table,
+    "definition": _Body.definition,
+}
