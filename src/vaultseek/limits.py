@@ -176,6 +176,8 @@ PROBLEMS_SHOWN = 5
 DAEMON_START_SECONDS = 20.0
 DAEMON_STOP_SECONDS = 30.0
 DAEMON_POLL_SECONDS = 0.02
+REFRESH_SECONDS = 5.0
+"""How long `vaultseek index` without --wait waits for the daemon to have looked at the disk."""
 CALL_SECONDS = 30.0
 PROGRESS_LINE_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""

@@ -1,0 +1,363 @@
+"""Passages of a note that the embedding model can read whole, along the heading structure.
+
+A section that fits is one chunk, with its subsections if they are small together; one that is too long is
+split at block borders, then within blocks. Small sibling sections are joined, and so that an edit moves no
+border elsewhere, where a run of siblings is parted does not depend on what stands in them: each heading has a
+rank (a digest of its text); a run that is too large for one chunk is parted before the heading of the highest
+rank, and each side is treated in the same way. So an edit can only part the chunk that it is in, or let that
+one grow together with its neighbours up to the size of one chunk. A heading with nothing of its own below it
+goes with the first chunk of its first subsection.
+
+What a chunk has room for depends on its heading path and its text alone: a fixed share of the window is kept
+free for the title and the aliases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from vaultseek.limits import CHUNK_ID_BYTES, JOIN_SHARE, TOKEN_CHARS
+from vaultseek.markdown.recipe import headings_room, names_room
+from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, measure, pack, split
+from vaultseek.model import Chunk, Note, Span
+
+CHUNKER_VERSION = 1
+"""Raised whenever the same note gives other chunks than before."""
+
+Count = Callable[[str], int]
+Path = tuple[str, ...]
+
+
+def chunk(note: Note, count: Count, window: int = 254) -> tuple[Chunk, ...]:
+    """Cut a note into chunks.
+
+    ``count`` gives the model's tokens of a text and ``window`` how many the model reads. Every character of
+    the body that is no white space is in exactly one chunk; chunks come in order. A chunk of several sibling
+    sections has the heading path of what they are part of.
+    """
+    body = _Body.of(note)
+    blocks = _blocks(note, body)
+    if not blocks:
+        return ()
+    sizes = _Sizes(note.spans, body, blocks, count, window)
+    sections = _sections(note, blocks)
+    plan = _Plan(sections, len(blocks), sizes)
+    ranges = [found for group in plan.groups() for found in sizes.ranges(group)]
+    return tuple(_chunks(note, body, ranges, _paths(ranges, blocks, sections)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """The body as one text, and where its lines start."""
+
+    text: str
+    starts: Sequence[int]
+    first_line: int
+
+    @classmethod
+    def of(cls, note: Note) -> _Body:
+        lines = note.lines[note.body_line - 1 :]
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        return cls("\n".join(lines), starts, note.body_line)
+
+    def start(self, line: int) -> int:
+        """Where ``line`` begins; the end of the text for lines beyond it."""
+        return self.starts[min(max(line - self.first_line, 0), len(self.starts) - 1)]
+
+    def line(self, at: int) -> int:
+        """The line in the file of the character at ``at``."""
+        return self.first_line + bisect_right(self.starts, at) - 1
+
+
+class _Block(NamedTuple):
+    """A block of the body: its range without blank lines around it, and which span it is (-1: none)."""
+
+    start: int
+    end: int
+    line: int
+    span: int
+
+
+def _blocks(note: Note, body: _Body) -> list[_Block]:
+    """The blocks of the body in order. What no span covers is a block as well, so that nothing is lost."""
+    blocks: list[_Block] = []
+    at = note.body_line
+    for index, span in enumerate(note.spans):
+        if span.kind == "list_item" or span.end_line < at:
+            continue
+        if span.start_line > at:
+            blocks.extend(_block(body, at, span.start_line, -1))
+            at = span.start_line
+        blocks.extend(_block(body, at, span.end_line + 1, index))
+        at = span.end_line + 1
+    blocks.extend(_block(body, at, note.body_line + len(body.starts), -1))
+    return blocks
+
+
+def _block(body: _Body, first: int, after: int, span: int) -> Iterator[_Block]:
+    start = body.start(first)
+    text = body.text[start : body.start(after)].rstrip()
+    if not text:
+        return
+    lead = len(text) - len(text.lstrip())
+    blank = text.count("\n", 0, lead)
+    indented = start + text.rfind("\n", 0, lead) + 1
+    yield _Block(indented, start + len(text), first + blank, span)
+
+
+class _Section(NamedTuple):
+    """A heading and what stands below it.
+
+    ``first`` is its first block; ``above`` are the sections that it is part of, from the note down to itself.
+    """
+
+    first: int
+    path: Path
+    above: tuple[int, ...]
+    children: list[int]
+
+
+def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
+    """The sections in order; the first one is the note itself."""
+    at_line = {block.line: index for index, block in enumerate(blocks)}
+    sections = [_Section(0, (), (0,), [])]
+    levels = [(0, 0)]
+    for heading in note.headings:
+        first = at_line.get(heading.line)
+        if first is None:
+            continue
+        while len(levels) > 1 and levels[-1][0] >= heading.level:
+            levels.pop()
+        parent = sections[levels[-1][1]]
+        index = len(sections)
+        parent.children.append(index)
+        levels.append((heading.level, index))
+        sections.append(_Section(first, (*parent.path, heading.text), (*parent.above, index), []))
+    return sections
+
+
+class _Group(NamedTuple):
+    """A run of blocks that is to become one chunk, or several if it is too long; no path in it is longer."""
+
+    first: int
+    after: int
+    path: Path
+
+
+class _Plan:
+    """Which sections become chunks by themselves and which are joined."""
+
+    def __init__(self, sections: Sequence[_Section], blocks: int, sizes: _Sizes) -> None:
+        self._sections = sections
+        self._blocks = blocks
+        self._sizes = sizes
+
+    def groups(self) -> Iterator[_Group]:
+        """All blocks in order, in groups."""
+        return self._section(_Item(0, 0), self._blocks)
+
+    def _section(self, item: _Item, after: int) -> Iterator[_Group]:
+        """The groups of one section with its subsections, up to the block ``after``."""
+        section = self._sections[item.section]
+        if not section.children or (item.section and self._sizes.joins(item.first, after)):
+            yield _Group(item.first, after, section.path)
+            return
+        items = self._items(item, section)
+        starts = [*(part.first for part in items), after]
+        for low, high in self._runs(items, starts):
+            if high - low > 1 or items[low].section == item.section:
+                yield _Group(starts[low], starts[high], section.path)
+            else:
+                yield from self._section(items[low], starts[high])
+
+    def _items(self, item: _Item, section: _Section) -> list[_Item]:
+        """The section's own text and its subsections; a heading alone goes with the first of these."""
+        children = [_Item(child, self._sections[child].first) for child in section.children]
+        own = children[0].first - section.first
+        if own > 1 or (own and not item.section):
+            return [item, *children]
+        return [_Item(children[0].section, item.first), *children[1:]]
+
+    def _runs(self, items: Sequence[_Item], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Neighbours that are joined, and single items; by halving at the highest rank until they fit."""
+        if len(items) == 1:
+            yield 0, 1
+            return
+        borders = _Borders(self._ranks(items))
+        waiting = [(0, len(items), borders.top)]
+        while waiting:
+            low, high, border = waiting.pop()
+            if high - low == 1 or self._sizes.joins(starts[low], starts[high]):
+                yield low, high
+            else:
+                waiting.append((border, high, borders.right[border]))
+                waiting.append((low, border, borders.left[border]))
+
+    def _ranks(self, items: Sequence[_Item]) -> list[bytes]:
+        seen: Counter[str] = Counter()
+        ranks: list[bytes] = []
+        for item in items:
+            path = self._sections[item.section].path
+            heading = path[-1] if path else ""
+            ranks.append(_digest(heading, str(seen[heading])))
+            seen[heading] += 1
+        return ranks
+
+
+class _Item(NamedTuple):
+    """A section as part of the one above.
+
+    ``first`` is the block it begins with, which is that of a heading above if this has nothing else below it.
+    """
+
+    section: int
+    first: int
+
+
+class _Borders:
+    """The borders between siblings as a binary tree, the highest rank at the top (a Cartesian tree)."""
+
+    def __init__(self, ranks: Sequence[bytes]) -> None:
+        self.left = [0] * len(ranks)
+        self.right = [0] * len(ranks)
+        spine: list[int] = []
+        for border in range(1, len(ranks)):
+            below = 0
+            while spine and ranks[spine[-1]] < ranks[border]:
+                below = spine.pop()
+            self.left[border] = below
+            if spine:
+                self.right[spine[-1]] = border
+            spine.append(border)
+        self.top = spine[0]
+
+
+class _Sizes:
+    """The tokens of all blocks; decides what fits and splits what does not."""
+
+    def __init__(
+        self, spans: Sequence[Span], body: _Body, blocks: Sequence[_Block], count: Count, window: int
+    ) -> None:
+        text = body.text
+        self._spans = spans
+        self._body = body
+        self._text = text
+        self._blocks = blocks
+        self._count = count
+        self._window = window
+        self._additive = bool(getattr(count, "additive", False))
+        whole = Room(window, window * TOKEN_CHARS)
+        self._tokens = [measure(text, block.start, block.end, count, whole) for block in blocks]
+        self._before = list(accumulate(self._tokens, initial=0))
+
+    def joins(self, first: int, after: int) -> bool:
+        """Whether sections that hold these blocks are small enough to be one chunk."""
+        most = Room(int(self._window * JOIN_SHARE), self._window * TOKEN_CHARS)
+        start, end = self._blocks[first].start, self._blocks[after - 1].end
+        return most.holds(start, end, self._before[after] - self._before[first])
+
+    def ranges(self, group: _Group) -> Iterator[tuple[int, int]]:
+        """The ranges of the text that become chunks."""
+        blocks = self._blocks[group.first : group.after]
+        room = self._room(group.path)
+        start, end = blocks[0].start, blocks[-1].end
+        if room.holds(start, end, self._before[group.after] - self._before[group.first]):
+            yield from self._checked(start, end, room)
+            return
+        pieces = (piece for index in range(group.first, group.after) for piece in self._pieces(index, room))
+        for packed in pack(pieces, room):
+            yield from self._checked(packed[0].start, packed[-1].end, room)
+
+    def _room(self, path: Path) -> Room:
+        most = headings_room(self._window)
+        line = " > ".join(path)
+        headings = most if len(line) > most * TOKEN_CHARS else min(most, self._count(line))
+        tokens = max(1, self._window - names_room(self._window) - headings)
+        return Room(tokens, self._window * TOKEN_CHARS)
+
+    def _pieces(self, index: int, room: Room) -> Iterator[Piece]:
+        block = self._blocks[index]
+        if room.holds(block.start, block.end, self._tokens[index]):
+            yield Piece(block.start, block.end, self._tokens[index])
+            return
+        kind = self._spans[block.span].kind if block.span >= 0 else "other"
+        if kind == "list":
+            for start, end in self._list_items(block):
+                yield from split(self._text, start, end, self._count, room, (WHOLE, *LINES))
+        else:
+            levels = PROSE if kind == "paragraph" else LINES
+            yield from split(self._text, block.start, block.end, self._count, room, levels)
+
+    def _list_items(self, block: _Block) -> Iterator[tuple[int, int]]:
+        start = block.start
+        for index in range(block.span + 1, len(self._spans)):
+            if self._spans[index].kind != "list_item":
+                break
+            border = self._body.start(self._spans[index].start_line)
+            if start < border < block.end:
+                yield start, border
+                start = border
+        yield start, block.end
+
+    def _checked(self, start: int, end: int, room: Room) -> Iterator[tuple[int, int]]:
+        """Where counts do not add up, a sum may have been too small."""
+        if self._additive or self._count(self._text[start:end]) <= room.tokens:
+            yield start, end
+            return
+        less = Room(max(1, room.tokens * 3 // 4), room.chars)
+        for packed in pack(split(self._text, start, end, self._count, less, LINES), less):
+            yield from self._checked(packed[0].start, packed[-1].end, less)
+
+
+def _paths(
+    ranges: Sequence[tuple[int, int]], blocks: Sequence[_Block], sections: Sequence[_Section]
+) -> Iterator[Path]:
+    """The heading path of each range: that of the smallest section which it is all part of."""
+    starts = [0, *(blocks[section.first].start for section in sections[1:])]
+    for start, end in ranges:
+        first = sections[max(0, bisect_right(starts, start) - 1)].above
+        last = sections[max(0, bisect_right(starts, end - 1) - 1)].above
+        common = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+        yield sections[min(first, last, key=len)[-1] if common is None else first[common - 1]].path
+
+
+def _chunks(
+    note: Note, body: _Body, ranges: Sequence[tuple[int, int]], paths: Iterator[Path]
+) -> Iterator[Chunk]:
+    codes = [(body.start(code.line), body.start(code.end_line + 1) - 1) for code in note.code_blocks]
+    seen: Counter[tuple[Path, str]] = Counter()
+    at = 0
+    for (start, end), path in zip(ranges, paths, strict=True):
+        text = body.text[start:end]
+        while at < len(codes) and codes[at][1] <= start:
+            at += 1
+        ordinal = seen[path, text]
+        seen[path, text] += 1
+        yield Chunk(
+            id=_digest(note.path, str(len(path)), *path, text, str(ordinal)).hex(),
+            heading_path=path,
+            start_line=body.line(start),
+            end_line=body.line(end - 1),
+            text=text,
+            code=tuple(_within(codes, at, start, end)),
+        )
+
+
+def _within(codes: Sequence[tuple[int, int]], at: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The ranges of code in a chunk, from its start; ``at`` is the first code that may be in it."""
+    while at < len(codes) and codes[at][0] < end:
+        first, last = max(codes[at][0], start), min(codes[at][1], end)
+        if first < last:
+            yield first - start, last - start
+        at += 1
+
+
+def _digest(*parts: str) -> bytes:
+    whole = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(whole, digest_size=CHUNK_ID_BYTES).digest()

@@ -1,0 +1,178 @@
+"""Cutting a long block of Markdown into pieces that a model can read, at the best borders that there are."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vaultseek.limits import CUT_GUESSES, UNCOUNTED_CHARS
+
+Count = Callable[[str], int]
+
+# A match ends a part. Each level of borders is tried on what the level before it left too long. A sentence
+# ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of dots linear.
+SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
+WHOLE = re.compile(r"(?!)")
+LINE = re.compile(r"\n")
+PHRASE = re.compile(r"\S++(?:[^\S\n]++\S++){0,15}")
+WORD = re.compile(r"\S++")
+PROSE = (SENTENCE, LINE, PHRASE, WORD)
+LINES = (LINE, SENTENCE, PHRASE, WORD)
+
+PAUSES = frozenset("，、；：,;:/&?=)]}>|-")
+
+
+class Piece(NamedTuple):
+    """A range of the text and its tokens."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a chunk has room for; characters bound what tokens do not: spaces, words that count as one."""
+
+    tokens: int
+    chars: int
+
+    def holds(self, start: int, end: int, tokens: int) -> bool:
+        """Whether the range from ``start`` to ``end`` fits."""
+        return tokens <= self.tokens and end - start <= self.chars
+
+
+def split(
+    text: str, start: int, end: int, count: Count, room: Room, levels: Sequence[re.Pattern[str]]
+) -> Iterator[Piece]:
+    """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is left out.
+
+    Pieces are as large as their level of border allows, so they have to be packed afterwards.
+    """
+    for part_start, part_end in _parts(text, start, end, levels[0]):
+        tokens = measure(text, part_start, part_end, count, room)
+        if room.holds(part_start, part_end, tokens):
+            yield Piece(part_start, part_end, tokens)
+        elif len(levels) > 1:
+            yield from split(text, part_start, part_end, count, room, levels[1:])
+        else:
+            yield from _cut(text, part_start, part_end, count, room)
+
+
+def measure(text: str, start: int, end: int, count: Count, room: Room) -> int:
+    """The tokens of a range; one that is far too long is not counted, only said not to fit."""
+    if end - start > UNCOUNTED_CHARS:
+        return room.tokens + 1
+    return count(text[start:end])
+
+
+def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
+    """Fill chunk after chunk; if the last one is nearly empty, the last two share what they have."""
+    groups: list[list[Piece]] = []
+    group: list[Piece] = []
+    tokens = 0
+    for piece in pieces:
+        if group and not room.holds(group[0].start, piece.end, tokens + piece.tokens):
+            groups.append(group)
+            group, tokens = [], 0
+        group.append(piece)
+        tokens += piece.tokens
+    if group:
+        groups.append(group)
+    if len(groups) > 1 and tokens * 4 < room.tokens:
+        groups[-2:] = _evened(groups[-2], groups[-1], room)
+    return groups
+
+
+def _parts(text: str, start: int, end: int, border: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """The parts between borders, without the white space around them."""
+    at = start
+    for match in border.finditer(text, start, end):
+        yield from _stripped(text, at, match.end())
+        at = match.end()
+    yield from _stripped(text, at, end)
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    part = text[start:end]
+    kept = part.rstrip()
+    if kept:
+        # The indentation of a line belongs to it; other white space in front does not.
+        lead = len(kept) - len(kept.lstrip())
+        newline = part.rfind("\n", 0, lead) + 1
+        first = start + (newline if newline or _at_line_start(text, start) else lead)
+        yield first, start + len(kept)
+
+
+def _at_line_start(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] == "\n"
+
+
+def _cut(text: str, start: int, end: int, count: Count, room: Room) -> Iterator[Piece]:
+    """Cut one word that is too long for a chunk."""
+    guess = room.tokens
+    while start < end:
+        piece = _longest(text, start, end, guess, count, room)
+        yield piece
+        guess = piece.end - start
+        start = piece.end
+
+
+def _longest(text: str, start: int, end: int, guess: int, count: Count, room: Room) -> Piece:
+    """A piece near the longest that fits; each guess follows from what the characters before it cost."""
+    low, high = 1, min(end - start, room.chars)
+    length = max(low, min(guess, high))
+    best = Piece(start, start + 1, 1)
+    for _ in range(CUT_GUESSES):
+        stop = _border(text, start, start + length, end)
+        tokens = count(text[start:stop])
+        if tokens <= room.tokens:
+            best = max(best, Piece(start, stop, tokens))
+            low = length
+            if length == high or tokens * 3 >= room.tokens * 2:
+                break
+        else:
+            high = length - 1
+        if low >= high:
+            break
+        length = min(high, max(low + 1, length * room.tokens // max(1, tokens) * 15 // 16))
+    return best
+
+
+def _border(text: str, start: int, stop: int, end: int) -> int:
+    """A border at or a little before ``stop``: after a pause, else not inside a Latin word or a character."""
+    if stop >= end:
+        return end
+    least = start + (stop - start) * 3 // 4
+    for at in range(stop, least, -1):
+        if text[at - 1] in PAUSES:
+            return at
+    at = stop
+    while at > least and _joined(text[at - 1], text[at]):
+        at -= 1
+    return at if at > least else stop
+
+
+def _joined(before: str, after: str) -> bool:
+    if before.isascii() and after.isascii():
+        return before.isalnum() and after.isalnum()
+    return after in "\u200d\ufe0f" or before == "\u200d" or unicodedata.combining(after) != 0
+
+
+def _evened(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
+    """The pieces of two groups in two groups of about the same size."""
+    pieces = left + right
+    half = sum(piece.tokens for piece in pieces) / 2
+    border = 0
+    while border < len(left) - 1 and half > 0:
+        half -= pieces[border].tokens
+        border += 1
+    even = [pieces[:border], pieces[border:]]
+    return even if border and all(_fits(group, room) for group in even) else [left, right]
+
+
+def _fits(group: list[Piece], room: Room) -> bool:
+    return room.holds(group[0].start, group[-1].end, sum(piece.tokens for piece in group))
