@@ -1,0 +1,115 @@
+"""Starting the daemon in the background: any number at once give one daemon."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from vaultseek import paths
+from vaultseek.client import Client
+from vaultseek.errors import Busy, ConfigError, Unavailable
+from vaultseek.limits import LAUNCH_LOST_SECONDS, LAUNCH_POLL_SECONDS, LAUNCH_TAIL_BYTES
+from vaultseek.wire.protocol import one_line
+
+_OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+
+
+def start_daemon(
+    command: Sequence[str], log: Path, deadline: float, *, socket_path: Path | None = None
+) -> None:
+    """Run ``command`` detached and return when a daemon answers, this one or one that was faster.
+
+    What the daemon prints goes to ``log`` (mode 0600). ``deadline`` is in seconds. Raises ConfigError or
+    Unavailable with the last line the daemon printed if it ended, Unavailable if it does not answer in time.
+    """
+    path = socket_path or paths.socket_file()
+    until = time.monotonic() + deadline
+    with _turn(path, until):
+        if not _answers(path, until):
+            _launch(command, log, path, until)
+
+
+@contextmanager
+def _turn(path: Path, until: float) -> Iterator[None]:
+    # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
+    folder = paths.private_directory(path.parent)
+    lock = os.open(folder / "launch.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        while not _taken(lock) and time.monotonic() < until:
+            time.sleep(LAUNCH_POLL_SECONDS)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _answers(path: Path, until: float) -> bool:
+    try:
+        Client(path, max(0.0, until - time.monotonic()), name="vaultseek.launch").close()
+    except Busy:
+        return True
+    except Unavailable:
+        return False
+    return True
+
+
+def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None:
+    paths.private_directory(log.parent)
+    output = os.open(log, _OPEN_LOG, 0o600)
+    try:
+        begun = os.fstat(output).st_size
+        child = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    except OSError as error:
+        raise Unavailable(f"{command[0]} cannot be started: {error.strerror}") from error
+    finally:
+        os.close(output)
+    # Somebody has to take note of the child's end, however long it lives.
+    threading.Thread(target=child.wait, daemon=True, name="daemon's parent").start()
+    _wait(child, log, begun, path, until)
+
+
+def _wait(child: subprocess.Popen[bytes], log: Path, begun: int, path: Path, until: float) -> None:
+    while time.monotonic() < until:
+        ended = child.poll()
+        if _answers(path, until):
+            return None
+        if ended is not None:
+            return _explain(ended, log, begun, path, until)
+        time.sleep(LAUNCH_POLL_SECONDS)
+    raise Unavailable(f"the daemon has not answered yet; its log is {log}")
+
+
+def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> None:
+    said = _last_line(log, begun) or f"the daemon ended with status {ended}; its log is {log}"
+    if ended == ConfigError.exit_code:
+        raise ConfigError(said)
+    # It may have given way to another one, which holds the lock and is about to bind.
+    lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
+    while ended == Unavailable.exit_code and time.monotonic() < lost:
+        if _answers(path, until):
+            return
+        time.sleep(LAUNCH_POLL_SECONDS)
+    raise Unavailable(said)
+
+
+def _last_line(log: Path, begun: int) -> str:
+    with log.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(begun, end - LAUNCH_TAIL_BYTES))
+        lines = [line for line in file.read(LAUNCH_TAIL_BYTES).splitlines() if line.strip()]
+    return one_line(lines[-1].decode(errors="replace")) if lines else ""

@@ -1,0 +1,97 @@
+"""What the handler of a request sees of the wire: who asks, until when, and how to tell them something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from vaultseek import limits
+from vaultseek.model import JSON
+from vaultseek.wire.protocol import VERSION, Id
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What clients may use; counts, bytes and seconds."""
+
+    clients: int = limits.CLIENTS
+    in_flight: int = limits.REQUESTS_IN_FLIGHT
+    frame_bytes: int = limits.FRAME_BYTES
+    answer_bytes: int = limits.ANSWER_BYTES
+    unsent_bytes: int = limits.UNSENT_BYTES
+    read_ahead_bytes: int = limits.READ_AHEAD_BYTES
+    half_frame_seconds: float = limits.HALF_FRAME_SECONDS
+    slow_reader_seconds: float = limits.SLOW_READER_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class ClientInfo:
+    """Who asks: a number of this daemon's own, the name the client gave itself, the protocol spoken."""
+
+    id: int = 0
+    name: str = "unnamed"
+    version: int = VERSION
+
+
+class Line(Protocol):
+    """The connection to the client, as far as handlers may use it."""
+
+    gone: bool
+
+    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
+        """Send a notification or drop it; whether it will be sent."""
+
+    def when_gone(self, callback: Callable[[], None]) -> None:
+        """Call back when the client has left."""
+
+
+class NoLine:
+    """Nobody at the other end: for calls that no client made."""
+
+    gone = False
+
+    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
+        """Nothing is sent."""
+        return False
+
+    def when_gone(self, callback: Callable[[], None]) -> None:
+        """Nobody leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What a handler knows of a request beside its parameters.
+
+    ``deadline`` is a time of the event loop's clock or None. ``line`` and ``notify`` may be used after the
+    request is answered, from the event loop's thread.
+    """
+
+    client: ClientInfo = field(default_factory=ClientInfo)
+    request_id: Id | None = None
+    deadline: float | None = None
+    line: Line = field(default_factory=NoLine)
+    cancelled: Callable[[], bool] = lambda: False
+    """Whether the answer is not wanted any more; for work in threads, which cannot be interrupted."""
+
+    def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
+        """Tell the client something; whether it will be sent.
+
+        While the client is behind with reading, notifications are dropped. With ``latest`` the newest of a
+        method is kept for it instead, which suits progress.
+        """
+        return self.line.notify(method, params, latest=latest)
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, not below zero, or None without one."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+    def when_gone(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the client leaves (at once if it has)."""
+        self.line.when_gone(callback)
+
+
+Handler = Callable[[JSON, RequestContext], Awaitable[Any]]

@@ -1,0 +1,298 @@
+"""Who may speak: the folder, the lock and the socket of the daemon.
+
+The order is the point. The lock is taken before anything else is touched, so whoever holds it may replace a
+socket that nobody answers on any more; a socket that is alive is never replaced, and what is not a socket of
+ours is never removed. Locks are the kernel's: they end with the process, and a process id is only ever shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import stat
+import struct
+import sys
+import time
+
+from vaultseek.errors import AlreadyRunning, Unavailable
+from vaultseek.limits import BACKLOG, LOCK_SECONDS, SOCKET_PATH_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ACTIVATED = 3
+_HELD = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+class Endpoint:
+    """The daemon's lock and its listening socket, from ``open`` to ``close``.
+
+    ``socket`` listens and does not block; ``path`` is where clients find it.
+    """
+
+    def __init__(self, path: Path, locks: list[int], listening: socket.socket, *, activated: bool) -> None:
+        self.path = path
+        self.socket = listening
+        self._locks = locks
+        self._activated = activated
+        self._inode = None if activated else _inode(path)
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Endpoint:
+        """Take the lock and the socket at ``path`` (by default the user's own).
+
+        A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of binding one. Raises
+        AlreadyRunning if another daemon holds the lock, Unavailable if the place cannot be made safe.
+        """
+        path = path or _default_path()
+        locks = _lock(path)
+        try:
+            handed = _handed_over()
+            listening = handed or _bind(path)
+            listening.setblocking(False)
+            return cls(path, locks, listening, activated=handed is not None)
+        except BaseException:
+            _release(locks)
+            raise
+
+    def is_ours(self) -> bool:
+        """Whether clients that go to ``path`` still arrive here."""
+        return self._activated or (self._inode is not None and _inode(self.path) == self._inode)
+
+    def rebind(self) -> socket.socket:
+        """Bind again after the socket file was lost, still under the lock; returns the new ``socket``.
+
+        The old socket stays open for whoever serves it. Raises Unavailable if something else is there now.
+        """
+        self.socket = _bind(self.path)
+        self.socket.setblocking(False)
+        self._inode = _inode(self.path)
+        return self.socket
+
+    def close(self) -> None:
+        """Stop listening, remove the socket file if it is still ours, then let the lock go."""
+        if not self._activated and self.is_ours():
+            self.path.unlink(missing_ok=True)
+        self.socket.close()
+        _release(self._locks)
+
+
+def peer_uid(connection: socket.socket) -> int | None:
+    """The user id of the process at the other end, None where the system cannot tell."""
+    if hasattr(socket, "SO_PEERCRED"):
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", raw)[1])
+    if sys.platform == "darwin":
+        local_level, local_peer_credentials = 0, 1
+        raw = connection.getsockopt(local_level, local_peer_credentials, struct.calcsize("2I"))
+        return int(struct.unpack("2I", raw)[1])
+    return None
+
+
+def peer_is_us(connection: socket.socket) -> bool:
+    """Whether the other end is a process of this user."""
+    return peer_uid(connection) == os.geteuid()
+
+
+@contextlib.contextmanager
+def address(path: Path) -> Iterator[str]:
+    """What to bind or connect to in order to reach ``path``, however long it is.
+
+    Raises Unavailable for a path that does not fit into a socket address where there is no way round that.
+    """
+    name = os.fspath(path)
+    if len(os.fsencode(name)) <= SOCKET_PATH_BYTES:
+        yield name
+        return
+    if not os.access("/proc/self/fd", os.X_OK):
+        raise Unavailable(f"the path of the socket is too long for this system, choose a shorter one: {name}")
+    folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)  # noqa: PTH120 - pathlib is not loaded here
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+def _default_path() -> Path:
+    from vaultseek import paths
+
+    return paths.socket_file()
+
+
+def _lock(path: Path) -> list[int]:
+    folder = _private_folder(path.parent)
+    locks = [folder]
+    try:
+        lock = _open_lock(path.with_suffix(".lock"))
+        locks.append(lock)
+        _hold(lock, lock, seconds=0.0)
+        # The file could be deleted and made anew under a daemon that holds it; the folder could not.
+        _hold(folder, lock, seconds=LOCK_SECONDS)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    except BaseException:
+        _release(locks)
+        raise
+    return locks
+
+
+def _private_folder(folder: Path) -> int:
+    from vaultseek import paths
+
+    try:
+        _make_folders(folder)
+        opened = os.open(folder, _OPEN_DIRECTORY)
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be used for the socket: {error.strerror}") from error
+    try:
+        state = os.fstat(opened)
+        if state.st_uid != os.geteuid():
+            raise Unavailable(f"{folder} belongs to another user (uid {state.st_uid}); remove it")
+        if state.st_mode & _OTHERS and folder == paths.runtime_directory():
+            os.fchmod(opened, 0o700)
+        elif state.st_mode & _OTHERS_WRITE:
+            raise Unavailable(f"others may write to {folder}; run 'chmod 700' on it or choose another folder")
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def _make_folders(folder: Path) -> None:
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        with contextlib.suppress(FileExistsError):
+            missing.mkdir(mode=0o700)
+
+
+def _open_lock(path: Path) -> int:
+    try:
+        lock = os.open(path, _OPEN_LOCK, 0o600)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be used as lock: {error.strerror}; remove it") from error
+    state = os.fstat(lock)
+    if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
+        return lock
+    os.close(lock)
+    raise Unavailable(f"{path} is not a lock file of ours; remove it")
+
+
+def _hold(descriptor: int, lock: int, *, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return None
+        except OSError as error:
+            if error.errno not in _HELD:
+                return _without_lock(descriptor, error)
+        if time.monotonic() >= until:
+            raise AlreadyRunning(_already_running(lock))
+        time.sleep(0.01)
+
+
+def _without_lock(descriptor: int, error: OSError) -> None:
+    # Some network file systems lock files but not folders; the lock on the file is the one that counts.
+    if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        raise Unavailable(f"the lock cannot be taken: {error.strerror}") from error
+
+
+def _already_running(lock: int) -> str:
+    said = os.pread(lock, 20, 0).strip()
+    whom = f" (pid {said.decode()})" if said.isdigit() else ""
+    return f"another daemon is already running{whom}; use it, or end it with 'vaultseek stop'"
+
+
+def _release(locks: list[int]) -> None:
+    while locks:
+        os.close(locks.pop())
+
+
+def _bind(path: Path) -> socket.socket:
+    _clear(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with address(path) as place, _only_for_us(listening):
+            listening.bind(place)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(f"the socket {path} cannot be made: {error.strerror or error}") from error
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+@contextlib.contextmanager
+def _only_for_us(unbound: socket.socket) -> Iterator[None]:
+    # Linux gives the file the mode of the descriptor. The umask belongs to all threads: second choice.
+    if sys.platform == "linux":
+        os.fchmod(unbound.fileno(), 0o600)
+        yield
+        return
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _clear(path: Path) -> None:
+    try:
+        state = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(state.st_mode) or state.st_uid != os.geteuid():
+        raise Unavailable(f"{path} is in the way and no socket of ours; remove it")
+    if _answers(path):
+        raise AlreadyRunning(f"something answers on {path} although nobody holds the lock; end it first")
+    path.unlink(missing_ok=True)
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            with address(path) as place:
+                probe.connect(place)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            # Full backlog, wrong kind of socket: somebody holds it.
+            return True
+        return True
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _handed_over() -> socket.socket | None:
+    for_us = os.environ.get("LISTEN_PID") == str(os.getpid())
+    count = os.environ.get("LISTEN_FDS", "")
+    if not for_us or not count.isdigit() or int(count) < 1:
+        return None
+    for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
+        os.environ.pop(name, None)
+    try:
+        handed = socket.socket(fileno=_ACTIVATED)
+    except OSError as error:
+        raise Unavailable(f"the supervisor handed over no socket: {error.strerror}") from error
+    if handed.family != socket.AF_UNIX or handed.type != socket.SOCK_STREAM:
+        handed.close()
+        raise Unavailable("the supervisor must hand over a stream socket of the Unix family")
+    handed.set_inheritable(False)
+    return handed

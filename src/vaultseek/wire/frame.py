@@ -1,0 +1,247 @@
+"""Frames and the JSON inside them: bytes in, values out, everything bounded and linear. No I/O.
+
+A frame is a header of ASCII lines that end in CRLF, an empty line, and a body of exactly ``Content-Length``
+bytes of UTF-8 JSON, as in the base protocol of the Language Server Protocol.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from vaultseek.errors import FrameLost, FrameTooLarge, ProtocolError
+from vaultseek.limits import FRAME_BYTES, HEADER_BYTES, INTEGER_BITS, JSON_DEPTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
+
+_HEADERS = (b"content-length", b"content-type")
+_INTEGER_DIGITS = len(str(1 << INTEGER_BITS))
+_INFINITE = float("inf")
+# A string that is not closed runs to the end, so that no byte is looked at twice.
+_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def encode(message: JSON) -> bytes:
+    """The frame of ``message``.
+
+    Lone surrogates (they come from file names that are not UTF-8) travel as U+FFFD. Raises ``ValueError`` or
+    ``TypeError`` if the message is not JSON, NaN and infinity included.
+    """
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        body = text.encode()
+    except UnicodeEncodeError:
+        body = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+class FrameReader:
+    """Cuts a stream of bytes into bodies, however the bytes arrive.
+
+    ``feed`` what came, then take bodies from ``next`` until it returns None. An error is final: the place
+    where the next frame begins is not known any more, and every later call raises it again.
+    """
+
+    __slots__ = ("_broken", "_buffer", "_head", "_length", "_limit", "_seen", "_wanted")
+
+    def __init__(self, limit: int = FRAME_BYTES) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._broken: ProtocolError | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._head = 0
+        self._seen = 0
+        self._length: int | None = None
+        self._wanted: int | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether a frame has begun and not ended."""
+        return bool(self._buffer) or self._head > 0
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the stream."""
+        self._buffer += data
+
+    def next(self) -> bytes | None:
+        """The next whole body, or None if more bytes are needed.
+
+        Raises FrameTooLarge as soon as the header announces too much, FrameLost if the header is broken.
+        """
+        if self._broken is not None:
+            raise self._broken
+        try:
+            return self._take_body() if self._read_head() else None
+        except ProtocolError as error:
+            self._broken = error
+            self._buffer.clear()
+            raise
+
+    def _read_head(self) -> bool:
+        while self._wanted is None:
+            line = self._take_line()
+            if line is None:
+                return False
+            if line:
+                self._take_header(line)
+            elif self._length is None:
+                raise FrameLost("a header must name Content-Length")
+            else:
+                self._wanted = self._length
+        return True
+
+    def _take_line(self) -> bytes | None:
+        if self._head == 0 and self._buffer and not self._buffer[:1].isalpha():
+            raise FrameLost("a message must start with the line 'Content-Length: <bytes>'")
+        end = self._buffer.find(b"\n", self._seen)
+        size = len(self._buffer) if end < 0 else end + 1
+        if self._head + size > HEADER_BYTES:
+            raise FrameLost(f"the header of a message must not be longer than {HEADER_BYTES} bytes")
+        if end < 0:
+            self._seen = size
+            return None
+        line = bytes(self._buffer[:size])
+        if not line.endswith(b"\r\n"):
+            raise FrameLost("the lines of a header must end in CRLF")
+        del self._buffer[:size]
+        self._seen = 0
+        self._head += size
+        return line[:-2]
+
+    def _take_header(self, line: bytes) -> None:
+        name, colon, value = line.partition(b":")
+        if not colon or name.lower() not in _HEADERS:
+            raise FrameLost("a header can hold Content-Length and Content-Type only")
+        if name.lower() == b"content-length":
+            if self._length is not None:
+                raise FrameLost("a header must name Content-Length once")
+            self._length = self._number(value.strip(b" \t"))
+
+    def _number(self, digits: bytes) -> int:
+        if not digits.isdigit():
+            raise FrameLost("Content-Length must be a number of bytes")
+        length = int(digits)
+        if length > self._limit:
+            raise FrameTooLarge(f"a message must not be longer than {self._limit} bytes")
+        return length
+
+    def _take_body(self) -> bytes | None:
+        length = self._wanted or 0
+        if len(self._buffer) < length:
+            return None
+        body = bytes(self._buffer[:length])
+        del self._buffer[:length]
+        self._begin()
+        return body
+
+
+class Decoded:
+    """A body as far as it could be read: ``value``, and what is wrong with it (one line) or None."""
+
+    __slots__ = ("fault", "value")
+
+    def __init__(self, value: object, fault: str | None = None) -> None:
+        self.value = value
+        self.fault = fault
+
+
+def decode(body: bytes) -> object:
+    """The JSON value of ``body``. Raises ProtocolError for everything that ``examine`` finds fault with."""
+    decoded = examine(body)
+    if decoded.fault is not None:
+        raise ProtocolError(decoded.fault)
+    return decoded.value
+
+
+def examine(body: bytes) -> Decoded:
+    """Read ``body`` and say what is wrong with it. Never raises.
+
+    Found at fault: bytes that are not UTF-8, text that is not JSON, more than ``JSON_DEPTH`` levels, NaN and
+    infinity, integers of more than ``INTEGER_BITS`` bits, a key that stands twice, lone surrogates. ``value``
+    is None where nothing could be read, else what was read (so that an error can name the id of the request).
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        return Decoded(None, f"not UTF-8 at byte {error.start}")
+    if _too_deep(text):
+        return Decoded(None, f"nested deeper than {JSON_DEPTH} levels")
+    strict = _Strict()
+    try:
+        value = strict.read(text)
+    except json.JSONDecodeError as error:
+        return Decoded(None, f"not JSON: {error.msg} at character {error.pos}")
+    fault = strict.fault
+    if fault is None and _SURROGATE.search(text) and _lone_surrogate(value):
+        fault = "a string holds half a surrogate pair"
+    return Decoded(value, fault)
+
+
+def _too_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= JSON_DEPTH:
+        return False
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        if found.lastindex == 1:
+            depth += 1
+            if depth > JSON_DEPTH:
+                return True
+        elif found.lastindex == 2:
+            depth -= 1
+    return False
+
+
+class _Strict:
+    """Reads JSON to its end and keeps the first thing that the standard allows and we do not."""
+
+    def __init__(self) -> None:
+        self.fault: str | None = None
+
+    def read(self, text: str) -> object:
+        return json.loads(
+            text,
+            parse_constant=self._constant,
+            parse_float=self._float,
+            parse_int=self._integer,
+            object_pairs_hook=self._object,
+        )
+
+    def _blame(self, fault: str) -> None:
+        self.fault = self.fault or fault
+
+    def _constant(self, name: str) -> None:
+        self._blame(f"{name} is not JSON")
+
+    def _float(self, digits: str) -> float | None:
+        value = float(digits)
+        if abs(value) != _INFINITE:
+            return value
+        self._blame("a number is too large")
+        return None
+
+    def _integer(self, digits: str) -> int | None:
+        if len(digits) <= _INTEGER_DIGITS:
+            value = int(digits)
+            if -(1 << INTEGER_BITS - 1) <= value < 1 << INTEGER_BITS - 1:
+                return value
+        self._blame(f"an integer does not fit into {INTEGER_BITS} bits")
+        return None
+
+    def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            self._blame("a key stands twice in one object")
+        return value
+
+
+def _lone_surrogate(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,97 @@
+"""What waits to be sent to one client: bounded, and given up when the client does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+
+from vaultseek.limits import NOTICE_BYTES, RECEIVE_BYTES
+
+
+class Outbox:
+    """Frames on their way to one client, in the order in which they were put."""
+
+    def __init__(self, connection: socket.socket, *, cap: int, patience: float) -> None:
+        self._connection = connection
+        self._cap = cap
+        self._patience = patience
+        self._frames: deque[bytes] = deque()
+        self._late: dict[str, bytes] = {}
+        self._unsent = 0
+        self._filled = asyncio.Event()
+        self._room = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._settle()
+
+    @property
+    def full(self) -> bool:
+        """Whether more is unsent than one client may have waiting."""
+        return self._unsent > self._cap
+
+    def put(self, frame: bytes) -> None:
+        """Send ``frame`` when its turn comes. Callers wait for ``room`` first where they can."""
+        self._frames.append(frame)
+        self._unsent += len(frame)
+        self._settle()
+
+    def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
+        """Send a notification unless the client is behind; whether it was taken.
+
+        With ``latest`` the newest frame of a kind is kept until the client has caught up.
+        """
+        if self._unsent + len(frame) <= NOTICE_BYTES:
+            self.put(frame)
+            return True
+        if latest:
+            self._late[kind] = frame
+        return latest
+
+    async def room(self) -> None:
+        """Wait until the client may have more waiting."""
+        await self._room.wait()
+
+    async def flush(self, seconds: float) -> bool:
+        """Wait until everything is sent, at most so long; whether it was."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._empty.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def run(self) -> None:
+        """Send until cancelled. Raises TimeoutError if the client does not read, OSError if it is gone."""
+        while True:
+            await self._filled.wait()
+            await self._send(self._frames[0])
+            self._frames.popleft()
+            if not self._frames:
+                self._catch_up()
+            self._settle()
+
+    async def _send(self, frame: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        rest = memoryview(frame)
+        while rest:
+            part, rest = rest[:RECEIVE_BYTES], rest[RECEIVE_BYTES:]
+            async with asyncio.timeout(self._patience):
+                await loop.sock_sendall(self._connection, part)
+            self._unsent -= len(part)
+            self._settle()
+
+    def _catch_up(self) -> None:
+        late, self._late = self._late, {}
+        for frame in late.values():
+            self.put(frame)
+
+    def _settle(self) -> None:
+        for event, holds in (
+            (self._filled, bool(self._frames)),
+            (self._room, not self.full),
+            (self._empty, not self._frames),
+        ):
+            if holds:
+                event.set()
+            else:
+                event.clear()

@@ -1,0 +1,204 @@
+"""The messages of JSON-RPC 2.0 as vaultseek speaks it: requests, notifications, answers, errors. No I/O.
+
+Parameters go by name. An error carries a number, one line of text and, in ``data.code``, the stable word by
+which clients tell errors apart. Batches are not part of the protocol.
+"""
+
+from __future__ import annotations
+
+from vaultseek.errors import ProtocolError, UsageError, VaultseekError
+from vaultseek.limits import ERROR_CHARS, NAME_CHARS
+from vaultseek.wire.frame import examine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
+
+Id = int | str
+
+VERSION = 1
+"""The protocol that this package speaks."""
+OLDEST_VERSION = 1
+"""The oldest protocol that it still understands."""
+
+INITIALIZE = "initialize"
+CANCEL = "$/cancelRequest"
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+UNKNOWN_METHOD = -32601
+INTERNAL_ERROR = -32603
+
+_WITHOUT_CLASS: dict[str, type[VaultseekError]] = {
+    "unknown_method": UsageError,
+    "unsupported_version": UsageError,
+    "duplicate_id": ProtocolError,
+    "internal": VaultseekError,
+}
+
+
+class Request:
+    """What a client wants done. ``id`` is None for a notification, which gets no answer."""
+
+    __slots__ = ("id", "method", "params")
+
+    def __init__(self, id: Id | None, method: str, params: JSON) -> None:
+        self.id = id
+        self.method = method
+        self.params = params
+
+
+class Rejected:
+    """A message that is no request; ``id`` is None where it could not be read."""
+
+    __slots__ = ("error", "id")
+
+    def __init__(self, id: Id | None, error: VaultseekError) -> None:
+        self.id = id
+        self.error = error
+
+
+def read(body: bytes) -> Request | Rejected | None:
+    """What a client says in ``body``. Never raises. None for an answer: nobody asked the client anything."""
+    decoded = examine(body)
+    value = decoded.value
+    if decoded.fault is not None:
+        number = PARSE_ERROR if value is None else INVALID_REQUEST
+        return Rejected(_readable_id(value), _invalid(f"the message cannot be read: {decoded.fault}", number))
+    if isinstance(value, list):
+        return Rejected(None, _invalid("batches are not supported; send each request in a frame of its own"))
+    if not isinstance(value, dict):
+        return Rejected(None, _invalid("a message must be a JSON object"))
+    if "method" not in value and ("result" in value or "error" in value):
+        return None
+    return _request(value)
+
+
+def request(id: Id, method: str, params: JSON) -> JSON:
+    """The message that asks for ``method``."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def notification(method: str, params: JSON) -> JSON:
+    """The message that tells something and wants no answer."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def answer(id: Id, result: object) -> JSON:
+    """The message that answers request ``id``."""
+    return {"jsonrpc": "2.0", "id": id, "result": result}
+
+
+def refusal(id: Id | None, error: VaultseekError) -> JSON:
+    """The message that says why there is no answer to request ``id``."""
+    told = {"code": error.number, "message": one_line(str(error)), "data": {"code": error.code}}
+    return {"jsonrpc": "2.0", "id": id, "error": told}
+
+
+def raised(error: object) -> VaultseekError:
+    """The exception that the ``error`` member of an answer stands for, its ``code`` and ``number`` kept."""
+    told = error if isinstance(error, dict) else {}
+    data = told.get("data")
+    code = data.get("code") if isinstance(data, dict) else None
+    kind = _classes().get(code, VaultseekError) if isinstance(code, str) else VaultseekError
+    exception = kind(one_line(str(told.get("message", "the daemon did not say what went wrong"))))
+    if isinstance(code, str):
+        exception.code = code
+    if isinstance(number := told.get("code"), int):
+        exception.number = number
+    return exception
+
+
+def one_line(text: str) -> str:
+    """``text`` fit for an error: no line ends or other control characters, at most ``ERROR_CHARS`` long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * ERROR_CHARS]).split())
+    return line if len(line) <= ERROR_CHARS else line[: ERROR_CHARS - 1] + "…"
+
+
+def shown(name: object) -> str:
+    """A name out of a request as errors repeat it: quoted and short."""
+    return repr(str(name)[:NAME_CHARS])
+
+
+def unknown_method(method: str) -> VaultseekError:
+    """The error for a method that the daemon does not have."""
+    return _coded(UsageError(f"there is no method {shown(method)}"), "unknown_method", UNKNOWN_METHOD)
+
+
+def duplicate_id(id: Id) -> VaultseekError:
+    """The error for a request whose id belongs to one that is still being worked on."""
+    text = f"request {shown(id)} is still being worked on; every request needs an id of its own"
+    return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
+
+
+def internal(incident: str) -> VaultseekError:
+    """The error for a fault of our own; ``incident`` stands beside the traceback in the log."""
+    return _coded(VaultseekError(f"internal error {incident}; the log says more"), "internal", INTERNAL_ERROR)
+
+
+def negotiate(params: JSON) -> int:
+    """The protocol version to speak with a client that sent ``params`` with ``initialize``.
+
+    Raises UsageError, its code ``unsupported_version`` if the client is too old.
+    """
+    wanted = params.get("protocol_version")
+    if not isinstance(wanted, int) or isinstance(wanted, bool):
+        raise UsageError("initialize needs 'protocol_version', a whole number")
+    if wanted < OLDEST_VERSION:
+        text = f"protocol version {wanted} is not spoken, only {OLDEST_VERSION} and later; update the client"
+        raise _coded(UsageError(text), "unsupported_version", UsageError.number)
+    return min(wanted, VERSION)
+
+
+def client_name(params: JSON) -> str:
+    """The name that a client gives itself with ``initialize``: ``client``, or ``clientInfo.name``."""
+    info = params.get("clientInfo")
+    name = params.get("client", info.get("name") if isinstance(info, dict) else None)
+    return one_line(name)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
+
+
+def is_id(value: object) -> bool:
+    """Whether ``value`` can be the id of a request."""
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _request(value: JSON) -> Request | Rejected:
+    id = _readable_id(value)
+    if "id" in value and id is None:
+        return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
+    if value.get("jsonrpc") != "2.0":
+        return Rejected(id, _invalid("a message must say 'jsonrpc': '2.0'"))
+    method = value.get("method")
+    if not isinstance(method, str):
+        return Rejected(id, _invalid("a request must name its method"))
+    params = value.get("params")
+    if params is None or params == []:
+        params = {}
+    if not isinstance(params, dict):
+        return Rejected(id, UsageError("the parameters of a request must be an object, by name"))
+    return Request(id, method, params)
+
+
+def _readable_id(value: object) -> Id | None:
+    id = value.get("id") if isinstance(value, dict) else None
+    return id if isinstance(id, int | str) and is_id(id) else None
+
+
+def _invalid(message: str, number: int = INVALID_REQUEST) -> VaultseekError:
+    return _coded(ProtocolError(message), ProtocolError.code, number)
+
+
+def _coded(error: VaultseekError, code: str, number: int) -> VaultseekError:
+    error.code = code
+    error.number = number
+    return error
+
+
+def _classes() -> dict[str, type[VaultseekError]]:
+    found = dict(_WITHOUT_CLASS)
+    waiting = [VaultseekError]
+    while waiting:
+        kind = waiting.pop()
+        found.setdefault(kind.code, kind)
+        waiting.extend(kind.__subclasses__())
+    return found

@@ -1,0 +1,146 @@
+"""The requests of one client: a few run, the others wait for a slot, and any of them can be taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from vaultseek import limits
+from vaultseek.errors import Cancelled, VaultseekError
+from vaultseek.wire.protocol import Id, Request, is_id, shown
+
+
+@dataclass(eq=False, slots=True)
+class Work:
+    """A request that came in.
+
+    ``deadline`` is a time of the event loop's clock or None; ``reason`` is why the answer is not wanted any
+    more, or None.
+    """
+
+    request: Request
+    size: int
+    deadline: float | None = None
+    timer: asyncio.TimerHandle | None = None
+    task: asyncio.Task[bytes] | None = None
+    reason: VaultseekError | None = None
+
+    def is_cancelled(self) -> bool:
+        """Whether the answer is not wanted any more."""
+        return self.reason is not None
+
+
+class Requests:
+    """Runs ``perform`` for at most ``slots`` requests at once and tells ``finished`` how each one ended.
+
+    ``finished`` gets the frame to send, or the error of a request that was cancelled.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        perform: Callable[[Work], Awaitable[bytes]],
+        finished: Callable[[Request, bytes | VaultseekError], None],
+    ) -> None:
+        self._slots = slots
+        self._perform = perform
+        self._finished = finished
+        self._by_id: dict[Id, Work] = {}
+        self._running: set[Work] = set()
+        self._waiting: deque[Work] = deque()
+        self._waiting_bytes = 0
+        self._changed = asyncio.Event()
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._by_id
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return bool(self._by_id)
+
+    def crowded(self, waiting_bytes: int) -> bool:
+        """Whether so much waits that no more should be read."""
+        return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
+
+    async def changed(self) -> None:
+        """Wait until a request has begun or ended."""
+        self._changed.clear()
+        await self._changed.wait()
+
+    def add(self, work: Work) -> None:
+        """Run ``work``, now or when a slot is free; it is cancelled soon after its deadline."""
+        if work.request.id is not None:
+            self._by_id[work.request.id] = work
+        if work.deadline is not None:
+            late = Cancelled(f"the deadline of {shown(work.request.method)} passed")
+            cut_off = work.deadline + limits.DEADLINE_GRACE_SECONDS
+            work.timer = asyncio.get_running_loop().call_at(cut_off, self._cancel, work, late)
+        self._waiting.append(work)
+        self._waiting_bytes += work.size
+        self._start()
+
+    def take_back(self, id: object, reason: VaultseekError) -> None:
+        """Cancel request ``id``; anything that is no request of this client's is ignored."""
+        work = self._by_id.get(id) if isinstance(id, int | str) and is_id(id) else None
+        if work is not None:
+            self._cancel(work, reason)
+
+    def refuse_waiting(self, reason: VaultseekError) -> None:
+        """Cancel what has not begun."""
+        for work in list(self._waiting):
+            self._cancel(work, reason)
+
+    def cancel_all(self, reason: VaultseekError) -> None:
+        """Cancel everything."""
+        self.refuse_waiting(reason)
+        for work in list(self._running):
+            self._cancel(work, reason)
+
+    async def ended(self, seconds: float) -> None:
+        """Wait until what runs has ended, at most so long."""
+        tasks = {work.task for work in self._running if work.task is not None}
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+            await asyncio.sleep(0)
+
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < self._slots:
+            work = self._waiting.popleft()
+            self._waiting_bytes -= work.size
+            self._running.add(work)
+            self._run(work)
+        self._changed.set()
+
+    def _run(self, work: Work) -> None:
+        def done(task: asyncio.Task[bytes]) -> None:
+            self._running.discard(work)
+            self._end(work, None if task.cancelled() else task.result())
+            self._start()
+
+        work.task = asyncio.ensure_future(self._perform(work))
+        work.task.add_done_callback(done)
+
+    def _cancel(self, work: Work, reason: VaultseekError) -> None:
+        if work.reason is not None:
+            return
+        work.reason = reason
+        if work.task is not None:
+            work.task.cancel()
+        else:
+            self._waiting.remove(work)
+            self._waiting_bytes -= work.size
+            self._end(work, None)
+            self._changed.set()
+
+    def _end(self, work: Work, frame: bytes | None) -> None:
+        if work.timer is not None:
+            work.timer.cancel()
+        if work.request.id is not None:
+            self._by_id.pop(work.request.id, None)
+        if frame is None:
+            self._finished(work.request, work.reason or Cancelled("the request was given up"))
+        else:
+            self._finished(work.request, frame)

@@ -1,0 +1,245 @@
+"""One client of the daemon, from its first byte to its last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import select
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from vaultseek import limits
+from vaultseek.errors import Cancelled, FrameLost, FrameTooLarge, ProtocolError, UsageError, VaultseekError
+from vaultseek.model import JSON
+from vaultseek.wire import protocol
+from vaultseek.wire.context import ClientInfo, Handler, Limits, RequestContext
+from vaultseek.wire.frame import FrameReader, encode
+from vaultseek.wire.outbox import Outbox
+from vaultseek.wire.protocol import Id, Rejected, Request
+from vaultseek.wire.requests import Requests, Work
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """Serves one client over a connected socket that does not block, until the client leaves.
+
+    Reading goes on while requests run, so that a cancel and the end of the client are seen; it pauses when
+    too much waits for a slot or to be sent. ``about`` gives the daemon's part of the answer to
+    ``initialize``.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        client: ClientInfo,
+        handlers: Mapping[str, Handler],
+        bounds: Limits,
+        about: Callable[[], JSON],
+    ) -> None:
+        self.client = client
+        self.gone = False
+        self._connection = connection
+        self._handlers = handlers
+        self._bounds = bounds
+        self._about = about
+        self._outbox = Outbox(connection, cap=bounds.unsent_bytes, patience=bounds.slow_reader_seconds)
+        self._requests = Requests(bounds.in_flight, self._work, self._finished)
+        self._callbacks: list[Callable[[], None]] = []
+        self._closing: VaultseekError | None = None
+
+    async def run(self) -> None:
+        """Serve the client until it leaves, breaks the framing or does not read; then end its work."""
+        sending = asyncio.create_task(self._outbox.run())
+        receiving = asyncio.create_task(self._receive())
+        try:
+            await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._leave()
+            sending.cancel()
+            receiving.cancel()
+            await asyncio.gather(sending, receiving, return_exceptions=True)
+            self._connection.close()
+            self._log_end(sending, receiving)
+            await self._requests.ended(limits.PARTING_SECONDS)
+
+    async def close(self, seconds: float, reason: VaultseekError) -> None:
+        """Refuse what waits and comes, let what runs end within so many seconds, send what is ready."""
+        self._closing = reason
+        self._requests.refuse_waiting(reason)
+        await self._requests.ended(seconds)
+        self._requests.cancel_all(reason)
+        await self._requests.ended(limits.PARTING_SECONDS)
+        await self._outbox.flush(limits.PARTING_SECONDS)
+
+    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
+        """See ``RequestContext.notify``."""
+        if self.gone:
+            return False
+        frame = encode(protocol.notification(method, params))
+        if len(frame) > self._bounds.answer_bytes:
+            log.warning("a notification %s of %d bytes was not sent", method, len(frame))
+            return False
+        return self._outbox.offer(method, frame, latest=latest)
+
+    def when_gone(self, callback: Callable[[], None]) -> None:
+        """See ``RequestContext.when_gone``."""
+        if self.gone:
+            callback()
+        else:
+            self._callbacks.append(callback)
+
+    async def _receive(self) -> None:
+        frames = FrameReader(self._bounds.frame_bytes)
+        begun: float | None = None
+        try:
+            while True:
+                body = frames.next()
+                if body is not None:
+                    begun = None
+                    self._take(body)
+                    await self._calm()
+                    continue
+                if begun is None and frames.partial:
+                    begun = asyncio.get_running_loop().time()
+                if not await self._more(frames, begun):
+                    return await self._after_end()
+        except ProtocolError as error:
+            self._refuse(None, error)
+            await self._outbox.flush(limits.PARTING_SECONDS)
+
+    async def _more(self, frames: FrameReader, begun: float | None) -> bool:
+        loop = asyncio.get_running_loop()
+        until = None if begun is None else begun + self._bounds.half_frame_seconds
+        try:
+            async with asyncio.timeout_at(until):
+                data = await loop.sock_recv(self._connection, limits.RECEIVE_BYTES)
+        except TimeoutError:
+            raise FrameLost("the rest of a message did not come in time") from None
+        except OSError:
+            return False
+        frames.feed(data)
+        # A client that always has more to say must not keep the others waiting.
+        await asyncio.sleep(0)
+        return bool(data)
+
+    async def _calm(self) -> None:
+        while self._requests.crowded(self._bounds.read_ahead_bytes):
+            await self._requests.changed()
+        await self._outbox.room()
+
+    async def _after_end(self) -> None:
+        # Who has only stopped writing, as shell pipes do, still gets answers; who hung up does not.
+        while self._requests.unanswered and not _hung_up(self._connection):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limits.HANG_UP_POLL_SECONDS):
+                    await self._requests.changed()
+        if not _hung_up(self._connection):
+            await self._outbox.flush(self._bounds.slow_reader_seconds)
+
+    def _take(self, body: bytes) -> None:
+        message = protocol.read(body)
+        if isinstance(message, Rejected):
+            self._refuse(message.id, message.error)
+        elif message is not None:
+            try:
+                self._admit(message, len(body))
+            except VaultseekError as error:
+                self._finished(message, error)
+
+    def _admit(self, request: Request, size: int) -> None:
+        if request.method == protocol.CANCEL:
+            self._requests.take_back(request.params.get("id"), Cancelled("the request was taken back"))
+        elif request.id is not None and request.id in self._requests:
+            raise protocol.duplicate_id(request.id)
+        elif self._closing is not None:
+            raise self._closing
+        elif request.method == protocol.INITIALIZE:
+            self._initialize(request)
+        elif request.method not in self._handlers:
+            raise protocol.unknown_method(request.method)
+        else:
+            self._enqueue(request, size)
+
+    def _initialize(self, request: Request) -> None:
+        version = protocol.negotiate(request.params)
+        self.client = replace(self.client, name=protocol.client_name(request.params), version=version)
+        if request.id is not None:
+            told = {"protocol_version": version, **self._about()}
+            self._outbox.put(encode(protocol.answer(request.id, told)))
+
+    def _enqueue(self, request: Request, size: int) -> None:
+        deadline = _deadline(request.params.pop("deadline_ms", None))
+        superseded = request.params.pop("supersedes", None)
+        self._requests.take_back(superseded, Cancelled("a newer request took the place of this one"))
+        self._requests.add(Work(request, size, deadline))
+
+    async def _work(self, work: Work) -> bytes:
+        try:
+            frame = await self._answer(work)
+        except VaultseekError as error:
+            frame = encode(protocol.refusal(work.request.id, error))
+        except Exception:
+            incident = secrets.token_hex(4)
+            log.exception("incident %s in %s", incident, protocol.shown(work.request.method))
+            frame = encode(protocol.refusal(work.request.id, protocol.internal(incident)))
+        # The slot is kept until there is room: whoever does not read answers gets no more of them made.
+        await self._outbox.room()
+        return frame
+
+    async def _answer(self, work: Work) -> bytes:
+        request = work.request
+        context = RequestContext(self.client, request.id, work.deadline, self, work.is_cancelled)
+        result = await self._handlers[request.method](request.params, context)
+        if request.id is None:
+            return b""
+        frame = encode(protocol.answer(request.id, result))
+        if len(frame) > self._bounds.answer_bytes:
+            raise FrameTooLarge(f"the answer is longer than {self._bounds.answer_bytes} bytes; ask for less")
+        return frame
+
+    def _finished(self, request: Request, outcome: bytes | VaultseekError) -> None:
+        if request.id is None or self.gone:
+            return
+        if isinstance(outcome, bytes):
+            self._outbox.put(outcome)
+        else:
+            self._refuse(request.id, outcome)
+
+    def _refuse(self, id: Id | None, error: VaultseekError) -> None:
+        self._outbox.put(encode(protocol.refusal(id, error)))
+
+    def _leave(self) -> None:
+        self.gone = True
+        self._requests.cancel_all(Cancelled("the client left"))
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception:
+                log.exception("after client %d left", self.client.id)
+
+    def _log_end(self, *tasks: asyncio.Task[None]) -> None:
+        for task in tasks:
+            error = None if task.cancelled() else task.exception()
+            if isinstance(error, TimeoutError):
+                log.warning("client %d (%s) does not read and was dropped", self.client.id, self.client.name)
+            elif error is not None and not isinstance(error, OSError):
+                log.error("client %d was dropped", self.client.id, exc_info=error)
+
+
+def _deadline(milliseconds: object) -> float | None:
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or milliseconds < 0:
+        raise UsageError("'deadline_ms' must be a number of milliseconds")
+    return asyncio.get_running_loop().time() + min(milliseconds / 1000, limits.DEADLINE_SECONDS)
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(connection, 0)
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
