@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from vaultseek.cli.results import missing_lane, page, search_terms
+from vaultseek.cli.results import missing_lane, page
 from vaultseek.cli.terminal import Terminal, width_of
 
 NOW = 1_700_000_000.0
@@ -52,34 +52,30 @@ def test_a_result_in_three_lines_and_a_footer() -> None:
         "    house/Boiler.md:12 · #house/heating · 3 days ago",
         "    To descale the boiler, close both valves first.",
         "",
-        "1 note · 42 ms · hybrid",
+        "1 note · 42 ms · hybrid · notes",
     ]
 
 
-def test_words_of_the_query_are_set_off_in_colour() -> None:
-    text = page(answer(result(), query='"the boiler" -close descal'), Terminal(color=True), now=NOW)
-    assert "\x1b[1;33mboiler\x1b[0m" in text
-    assert "\x1b[1;33mdescale\x1b[0m" in text
-    assert "\x1b[1;33mclose" not in text
+def marked(preview: str, *words: str) -> dict[str, Any]:
+    spans = [[match.start(), match.end()] for word in words for match in re.finditer(word, preview)]
+    return result(preview=preview, highlights=spans)
 
 
-@pytest.mark.parametrize(
-    ("query", "text", "found"),
-    [
-        ("boiler valve", "Valves of boilers", ["Valves", "boilers"]),
-        ("E-4107", "error E-4107, not E-4108", ["E-4107"]),
-        ("tag:house [status:open] path:x boiler", "boiler house open status", ["boiler", "house"]),
-        ("-boiler", "boiler", []),
-        ('-"old boiler" new', "old boiler, new one", ["new"]),
-        ("温水器", "新しい温水器です", ["温水器"]),
-        ("how do I", "how do I", ["how", "do"]),
-        ("how do I descale", "how to descale", ["descale"]),
-        ("***", "***", []),
-    ],
-)
-def test_what_is_set_off(query: str, text: str, found: list[str]) -> None:
-    terms = search_terms({"query": query})
-    assert (terms.findall(text) if terms else []) == found
+def set_off(found: dict[str, Any], width: int = 40) -> list[str]:
+    text = page(answer(found), Terminal(color=True, width=width), now=NOW)
+    return re.findall(r"\x1b\[1;33m(.*?)\x1b\[0m", text)
+
+
+def test_what_matched_is_set_off_wherever_the_line_breaks() -> None:
+    preview = "To descale the boiler, close both valves; the boiler must be cold, and valves are shut again."
+    assert set_off(marked(preview, "boiler", "valves")) == ["boiler", "valves", "boiler", "valves"]
+    assert set_off(marked("温水器 " * 30, "温水器")) == ["温水器"] * 15
+    assert set_off(marked("x" * 25 + " close both valves", "close both valves")) == ["close both", "valves"]
+
+
+def test_marks_that_make_no_sense_are_left_out() -> None:
+    assert set_off(result(preview="short", highlights=[[3, 99], [-5, 1], [2, 2], [4, 3]])) == ["s", "rt"]
+    assert set_off(result(preview="a\x1b[1m boiler", highlights=[[6, 12]])) == []
 
 
 @pytest.mark.parametrize("width", [40, 57, 120])
@@ -111,29 +107,29 @@ def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
     lines = page(found, Terminal(), now=NOW).splitlines()
     assert lines[-2:] == [
         "semantic search is still loading; keyword results only",
-        "1 passage still waits to be embedded",
+        "1 passage not searchable by meaning yet",
     ]
 
 
 @pytest.mark.parametrize(
     ("lane", "mode", "words"),
     [
-        ({"lane": "graph", "reason": "timeout"}, "hybrid", "graph search was too slow this time"),
+        ({"lane": "graph", "reason": "too slow"}, "hybrid", "graph search did not take part (too slow)"),
         (
             {"lane": "semantic", "reason": "model lost"},
             "semantic",
             "semantic search did not take part (model lost)",
         ),
         (
-            "semantic: worker_unavailable",
+            {"lane": "semantic", "reason": "the semantic worker is starting"},
             "hybrid",
-            "semantic search did not take part (worker_unavailable); keyword",
+            "semantic search is still loading; keyword results only",
         ),
         ({"lane": "keyword"}, "hybrid", "keyword search did not take part"),
     ],
 )
 def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:
-    assert missing_lane(lane, {"mode": mode}).startswith(words)
+    assert missing_lane(lane, mode) == words
 
 
 def test_nothing_found_is_one_friendly_line() -> None:
@@ -142,6 +138,8 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(), now=NOW)
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
     assert "no notes yet" in page(answer(index=empty), Terminal(), now=NOW)
+    filtered = {"filters": ["tag is house"], "notes": []}
+    assert "without the filters" in page(answer(interpreted=filtered), Terminal(), now=NOW)
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
     assert "--wait waits for it" in page(answer(index=filling), Terminal(), now=NOW)
 
@@ -160,6 +158,32 @@ def test_explain_shows_each_lane_with_what_it_added() -> None:
         ["semantic", "2", "0.61", "0.5", "0.0081"],
         ["graph", "1", "0.2", "through", "Heating.md"],
         ["recency", "x", "1.2"],
+    ]
+
+
+def test_explain_also_tells_of_the_query_as_a_whole() -> None:
+    told = answer(
+        result(),
+        interpreted={
+            "rank_text": "boiler",
+            "phrases": [],
+            "filters": ["tag is house"],
+            "notes": ["a quote was open"],
+        },
+        explain={
+            "profile": "short",
+            "weights": {"keyword": 1.5, "semantic": 0.5},
+            "milliseconds": {"keyword": 1.25},
+        },
+    )
+    lines = page(told, Terminal(), now=NOW, explain=True).splitlines()
+    assert lines[-6:] == [
+        "a quote was open",
+        "rank text: boiler",
+        "filters: tag is house",
+        "profile: short",
+        "weights: keyword 1.5, semantic 0.5",
+        "milliseconds: keyword 1.25",
     ]
 
 

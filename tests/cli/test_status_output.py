@@ -69,8 +69,8 @@ def test_a_vault_that_is_being_indexed() -> None:
 
 
 def test_a_vault_whose_folder_is_gone() -> None:
-    assert "its folder is not there; the index is kept" in page(
-        status(vault(state="vault_missing")), Terminal(), now=NOW
+    assert "missing, its index is kept (no such folder)" in page(
+        status(vault(state="vault_missing", reason="no such folder")), Terminal(), now=NOW
     )
 
 
@@ -78,10 +78,10 @@ def test_the_first_problems_are_named_and_the_rest_counted() -> None:
     problems = [
         {"path": f"a\x1b{n}.md", "code": "too_large", "message": "larger than 2 MiB"} for n in range(7)
     ]
-    lines = page(status(vault(problems=problems)), Terminal(), now=NOW).splitlines()
-    assert lines[-7] == "  7 problems"
+    lines = page(status(vault(problems=problems, problem_count=40)), Terminal(), now=NOW).splitlines()
+    assert lines[-7] == "  40 problems"
     assert lines[-6] == r"    a\x1b0.md: larger than 2 MiB"
-    assert lines[-1] == "    and 2 more; `vaultseek status --json` names them all"
+    assert lines[-1] == "    and 35 more; `vaultseek status --json` names them"
 
 
 def test_no_vault_and_hardly_anything_known() -> None:
@@ -91,7 +91,15 @@ def test_no_vault_and_hardly_anything_known() -> None:
 
 
 def test_progress_in_one_line() -> None:
-    state = {"vault": "notes", "notes": 90, "notes_total": 1003, "embedded": 12, "chunks": 400}
+    state = {
+        "vault": "notes",
+        "notes_done": 90,
+        "notes_total": 1003,
+        "embedded": 12,
+        "chunks": 400,
+    }
     assert progress.summary(state) == "notes: 90/1,003 notes · 12/400 passages embedded"
     assert progress.summary({**state, "rate": 33.3, "eta_seconds": 70}).endswith(" · 33/s · 1 min 10 s left")
-    assert progress.summary({}) == ""
+    done = {"notes": 1003, "notes_done": 0, "notes_total": 0, "embedded": 0, "chunks": 0}
+    assert progress.summary(done) == "1,003/1,003 notes"
+    assert progress.summary({}) == "0 notes"

@@ -68,8 +68,11 @@ def test_clean_text_is_one_line_that_no_terminal_acts_on(text: str) -> None:
 
 def test_clean_text_shows_what_was_there() -> None:
     assert clean("a\x1b[31mb\x07\u202ec") == r"a\x1b[31mb\x07\u202ec"
-    assert clean("one\r\n\ttwo") == "one two"
-    assert clean("caf\u00e9 \u6e29\u6c34\u5668 \U0001f642") == "caf\u00e9 \u6e29\u6c34\u5668 \U0001f642"
+    assert clean("one\r\ntwo\tthree") == "one two three"
+    assert (
+        clean("caf\u00e9 \u6e29\u3000\u5668 \U0001f469\u200d\U0001f52c")
+        == "caf\u00e9 \u6e29\u3000\u5668 \U0001f469\u200d\U0001f52c"
+    )
 
 
 @given(st.dictionaries(st.text(), st.text(st.characters(exclude_categories=()))))

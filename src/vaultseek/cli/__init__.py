@@ -75,7 +75,7 @@ def complain(message: str) -> None:
     """Print one line of trouble on standard error."""
     from vaultseek.cli.terminal import clean
 
-    print(f"vaultseek: {clean(message)}", file=sys.stderr)
+    print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
 
 
 def _hint(error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -10,9 +11,14 @@ from vaultseek import limits
 from vaultseek.cli import FOUND
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
 from vaultseek.cli.terminal import clean, count
+from vaultseek.errors import Cancelled
 
 if TYPE_CHECKING:
     from vaultseek.client import Client
+
+_BACKGROUND = (
+    "the daemon takes in what changed; `vaultseek status` tells how far it is, `vaultseek index --wait` waits"
+)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,35 +39,40 @@ def index(invocation: Invocation, wait: bool, json_: bool) -> int:
     from vaultseek.cli.reach import connect
 
     with connect(invocation) as client:
-        client.call("index/refresh", invocation.params(), timeout=limits.CALL_SECONDS)
-        if wait:
-            state = _wait(client, invocation, quiet=json_)
-        else:
-            state = client.call("index/status", invocation.params(), timeout=limits.CALL_SECONDS)
+        state = _wait(client, invocation, quiet=json_) if wait else _refresh(client, invocation)
     if json_:
         as_json(state)
     elif wait:
         print(_summary(state))
     else:
-        print("looking for changes in the background; `vaultseek index --wait` shows how it goes")
+        print(_BACKGROUND)
     return FOUND
+
+
+def _refresh(client: Client, invocation: Invocation) -> JSON:
+    # Where there is much to take in, the daemon goes on with it after this has lost patience.
+    with suppress(Cancelled):
+        client.call("index/refresh", invocation.params(), timeout=limits.REFRESH_SECONDS)
+    answer: JSON = client.call("index/status", invocation.params() if invocation.vault else {})
+    return answer
 
 
 def _wait(client: Client, invocation: Invocation, *, quiet: bool) -> JSON:
     from vaultseek.cli.progress import progress
 
     with progress(color=invocation.color, quiet=quiet) as show:
-        return client.call(
+        state: JSON = client.call(
             "index/wait",
             invocation.params(progress=not quiet),
             timeout=None,
             on_notification=lambda method, params: show(params) if method == "index/progress" else None,
         )
+    return state
 
 
 def _summary(state: JSON) -> str:
     from vaultseek.cli.status import progress_of
 
-    problems = len(state.get("problems") or ())
+    problems = state.get("problem_count", len(state.get("problems") or ()))
     remark = f"; {count(problems, 'problem')}, named by `vaultseek status`" if problems else ""
     return f"{clean(state.get('name') or 'vault')}: {progress_of(state)}{remark}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,16 +17,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 JSON = dict[str, Any]
 
 
-@dataclass
 class Invocation:
     """One call of the command line; the shared options fill it in, wherever on the line they stand."""
 
-    config: Path | None = None
-    vault: str | None = None
-    color: bool = True
-    autostart: bool = True
+    def __init__(self) -> None:
+        self.config: Path | None = None
+        self.vault: str | None = None
+        self.color = True
+        self.autostart = True
 
-    @cached_property
+    @property
     def out(self) -> Terminal:
         """Standard output."""
         return terminal(sys.stdout, color=self.color)

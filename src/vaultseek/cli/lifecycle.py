@@ -63,8 +63,7 @@ def _wait_until_gone() -> None:
     from vaultseek.cli import reach
 
     deadline = time.monotonic() + limits.DAEMON_STOP_SECONDS
-    while (client := reach.running()) is not None:
-        client.close()
+    while not reach.gone():
         if time.monotonic() > deadline:
             raise Unavailable(f"the daemon has not stopped yet; its log is {paths.log_file()}")
         time.sleep(limits.DAEMON_POLL_SECONDS)

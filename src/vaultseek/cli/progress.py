@@ -32,10 +32,7 @@ def progress(*, color: bool = True, quiet: bool = False) -> Iterator[Show]:
 
 def summary(state: JSON) -> str:
     """One line for a moment of indexing: notes, passages, rate, time left."""
-    parts = [
-        _of(state, "notes", "notes_total", "note"),
-        _of(state, "embedded", "chunks", "passage", verb="embedded"),
-    ]
+    parts = [f"{_counts(*_notes(state))} notes", _passages(state)]
     if state.get("rate"):
         parts.append(f"{state['rate']:,.0f}/s")
     if state.get("eta_seconds"):
@@ -69,8 +66,8 @@ class _Bars:
         self._passages = bars.add_task("passages", total=None, rest="")
 
     def show(self, state: JSON) -> None:
-        notes, total = int(state.get("notes") or 0), state.get("notes_total")
-        self._bars.update(self._notes, completed=notes, total=total, rest=_counts(notes, total))
+        notes, total = _notes(state)
+        self._bars.update(self._notes, completed=notes, total=total or None, rest=_counts(notes, total))
         embedded, chunks = int(state.get("embedded") or 0), state.get("chunks")
         rest = " · ".join(part for part in (_counts(embedded, chunks), *_pace(state)) if part)
         self._bars.update(self._passages, completed=embedded, total=chunks or None, rest=rest)
@@ -100,7 +97,15 @@ def _counts(done: int, total: object) -> str:
     return f"{done:,}/{total:,}" if isinstance(total, int) and total else f"{done:,}"
 
 
-def _of(state: JSON, done: str, total: str, word: str, verb: str = "") -> str:
-    if state.get(done) is None:
+def _notes(state: JSON) -> tuple[int, int]:
+    """Notes taken in and to be taken in; when nothing is being read, all there are."""
+    total = int(state.get("notes_total") or 0)
+    if total:
+        return int(state.get("notes_done") or 0), total
+    return int(state.get("notes") or 0), int(state.get("notes") or 0)
+
+
+def _passages(state: JSON) -> str:
+    if not state.get("chunks"):
         return ""
-    return f"{_counts(int(state[done]), state.get(total))} {word}s {verb}".rstrip()
+    return f"{_counts(int(state.get('embedded') or 0), state['chunks'])} passages embedded"

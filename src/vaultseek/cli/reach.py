@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from vaultseek import limits, paths
-from vaultseek.errors import Busy, Unavailable
+from vaultseek.errors import Unavailable
 
 if TYPE_CHECKING:
     from vaultseek.cli.invocation import Invocation
@@ -25,14 +25,25 @@ def connect(invocation: Invocation) -> Client:
 
 def running() -> Client | None:
     """A client of the running daemon, or None where none runs."""
-    from vaultseek.client import Client
+    from vaultseek.client import NO_DAEMON, Client
 
     try:
-        return Client()
-    except Busy:
-        raise
-    except Unavailable:
+        return Client(name="vaultseek.cli")
+    except Unavailable as error:
+        if str(error) != NO_DAEMON:
+            raise
         return None
+
+
+def gone() -> bool:
+    """Whether no daemon runs any more; one that is just ending still counts as running."""
+    try:
+        client = running()
+    except Unavailable:
+        return False
+    if client is not None:
+        client.close()
+    return client is None
 
 
 def start(invocation: Invocation, *, asked: bool = False) -> Client:
@@ -48,7 +59,7 @@ def start(invocation: Invocation, *, asked: bool = False) -> Client:
     if not asked and not (invocation.autostart and settings.daemon.autostart):
         raise Unavailable("no daemon is running and it may not be started by itself; run `vaultseek start`")
     start_daemon(serve_command(invocation), paths.log_file(), limits.DAEMON_START_SECONDS)
-    return Client()
+    return Client(name="vaultseek.cli")
 
 
 def serve_command(invocation: Invocation) -> list[str]:

@@ -2,70 +2,59 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vaultseek import limits
 from vaultseek.cli.terminal import Terminal, age, clean, count, cut, table, width_of, wrap
 
 JSON = dict[str, Any]
+Spans = Sequence[Sequence[int]]
 
 _INDENT = 4
-_WORD = re.compile(r"\w+(?:[-_./]\w+)*")
-_NO_SEARCH_WORD = re.compile(r'(?:^|(?<=\s))-(?:"[^"]*"?|\([^)]*\)?|\S+)|\[[^\]]*\]|\b(?:OR|AND)\b|\b\w+:')
-_REASONS = {
-    "loading": "is still loading",
-    "starting": "is still loading",
-    "down": "is not running",
-    "timeout": "was too slow this time",
-    "deadline": "was too slow this time",
-    "indexing": "is still being filled",
-    "empty": "has nothing to search in yet",
-}
+_SCORE_COLUMNS = 14
+_LANE_FIGURES = ("rank", "score", "weight", "contribution")
+_LOADING = ("loading", "starting")
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
-    """The results, each with its heading, place and passage, and one line about the search as a whole."""
-    results = answer.get("results") or []
-    if not results:
-        return "\n".join([_nothing_found(answer, terminal), *_remarks(answer, terminal)])
-    terms = search_terms(answer)
+    """The results, each with its heading, place and passage, and what is to be said of the whole search."""
     lines: list[str] = []
-    for result in results:
-        lines += [
-            *_result(result, terminal, terms, now),
-            *(_explanation(result, terminal) if explain else ()),
-            "",
-        ]
-    return "\n".join(
-        [*lines, _footer(answer, terminal), *_remarks(answer, terminal), *_stages(answer, explain)]
-    )
+    for result in answer.get("results") or ():
+        lines += _result(result, terminal, now)
+        if explain:
+            lines += _lanes(result, terminal)
+        lines.append("")
+    lines += _footer(answer, terminal)
+    if explain:
+        lines += _explanation(answer, terminal)
+    return "\n".join(lines)
 
 
-def search_terms(answer: JSON) -> re.Pattern[str] | None:
-    """What to set off in the passages: the words of the query, also as the beginning of longer ones."""
-    query = _NO_SEARCH_WORD.sub(" ", str(answer.get("query", "")))
-    words = sorted({word for word in _WORD.findall(query) if len(word) > 1 or ord(word) > 0x2E7F}, key=len)
-    # Little words are everywhere and say nothing; they are set off only where there is nothing else.
-    words = [word for word in words if len(word) > 3 or not (word.isascii() and word.islower())] or words
-    if not words:
-        return None
-    either = "|".join(re.escape(clean(word)) for word in reversed(words))
-    return re.compile(rf"(?<![^\W_])(?:{either})[^\W_]*|(?:{_unspaced(words)})", re.IGNORECASE)
+def missing_lane(lane: JSON, mode: object) -> str:
+    """In plain words, which lane did not take part and why."""
+    name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    if any(word in reason for word in _LOADING):
+        words = f"{name} search is still loading"
+    else:
+        words = f"{name} search did not take part" + (f" ({reason})" if reason else "")
+    return words + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
 
 
-def _result(result: JSON, terminal: Terminal, terms: re.Pattern[str] | None, now: float) -> Iterator[str]:
-    room = terminal.width - _INDENT
+# One result
+
+
+def _result(result: JSON, terminal: Terminal, now: float) -> Iterator[str]:
+    room = terminal.width - _INDENT - _SCORE_COLUMNS
     score = float(result.get("score") or 0.0)
-    title = cut(_title(result), room - 14)
-    gap = " " * (room - 14 - width_of(title) + 1)
+    title = cut(_title(result), room)
+    gap = " " * (room - width_of(title) + 1)
     rank = terminal.paint(f"{result.get('rank', ''):>2}", "dim")
     yield f"{rank}  {terminal.paint(title, 'bold')}{gap}{terminal.bar(score)} {score:.2f}"
     margin = " " * _INDENT
     yield margin + _place(result, terminal, now)
-    for line in wrap(clean(result.get("preview") or ""), room, limits.PREVIEW_LINES):
-        yield margin + terminal.highlight(line, terms)
+    for line in _passage(result, terminal):
+        yield margin + line
 
 
 def _title(result: JSON) -> str:
@@ -81,92 +70,123 @@ def _place(result: JSON, terminal: Terminal, now: float) -> str:
     path = f"{clean(result.get('path') or '')}:{result.get('start_line', 1)}"
     tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
     details = " · ".join(part for part in (tags, age(result.get("modified"), now)) if part)
-    details = cut(details, max(0, room - width_of(path) - 3)) if width_of(path) + 8 < room else ""
-    return terminal.paint(path, "cyan") + (terminal.paint(f" · {details}", "dim") if details else "")
+    rest = room - width_of(path) - 3
+    if details and rest > _SCORE_COLUMNS:
+        return terminal.paint(path, "cyan") + terminal.paint(f" · {cut(details, rest)}", "dim")
+    return terminal.paint(path, "cyan")
 
 
-def _explanation(result: JSON, terminal: Terminal) -> Iterator[str]:
-    lanes = result.get("lanes") or {}
+def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
+    preview = str(result.get("preview") or "")
+    text = clean(preview)
+    # The marks are counted in the preview as it came; cleaned, it may be longer.
+    marks: Spans = (result.get("highlights") or ()) if text == preview else ()
+    at = 0
+    for line in wrap(text, terminal.width - _INDENT, limits.PREVIEW_LINES):
+        at = text.find(line.removesuffix("…"), at)
+        yield _marked(line, at, marks, terminal)
+        at += len(line) - 1
+
+
+def _marked(line: str, at: int, marks: Spans, terminal: Terminal) -> str:
+    """``line``, which begins at ``at``, with the parts of it that lie in ``marks`` set off."""
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted((mark[0] - at, mark[1] - at) for mark in marks):
+        low, high = max(start, done), min(end, len(line))
+        if low < high:
+            parts += [line[done:low], terminal.paint(line[low:high], "bold", "yellow")]
+            done = high
+    return "".join([*parts, line[done:]])
+
+
+# The whole search
+
+
+def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    if answer.get("results"):
+        yield terminal.paint(_figures(answer), "dim")
+    else:
+        yield _nothing_found(answer, terminal)
+    for note in (answer.get("interpreted") or {}).get("notes") or ():
+        yield terminal.paint(clean(note), "yellow")
+    for lane in answer.get("partial") or ():
+        yield terminal.paint(missing_lane(lane, answer.get("mode")), "yellow")
+    pending = _index(answer, "pending")
+    if pending:
+        yield terminal.paint(f"{count(pending, 'passage')} not searchable by meaning yet", "yellow")
+
+
+def _figures(answer: JSON) -> str:
+    parts = [count(len(answer["results"]), "note")]
+    if answer.get("took_ms") is not None:
+        parts.append(f"{float(answer['took_ms']):.0f} ms")
+    return " · ".join([*parts, *(clean(answer[key]) for key in ("mode", "vault") if answer.get(key))])
+
+
+def _nothing_found(answer: JSON, terminal: Terminal) -> str:
+    notes = _index(answer, "notes")
+    if notes == 0:
+        return "Nothing found: the vault has no notes yet; `vaultseek status` says what it is doing."
+    where = f" in {count(notes, 'note')}" if notes else ""
+    query = cut(clean(answer.get("query") or ""), terminal.width)
+    return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {_advice(answer)}."
+
+
+def _advice(answer: JSON) -> str:
+    if (answer.get("interpreted") or {}).get("filters"):
+        return "without the filters there may be something"
+    if answer.get("mode") == "keyword":
+        return "--mode hybrid also searches by meaning"
+    if _index(answer, "pending") and not answer.get("partial"):
+        return "indexing is not done yet, --wait waits for it"
+    return "other or fewer words may help"
+
+
+def _index(answer: JSON, key: str) -> int | None:
+    number = (answer.get("index") or {}).get(key)
+    return int(number) if number is not None else None
+
+
+# Explanations
+
+
+def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
     rows = [["lane", "rank", "score", "weight", "adds", ""]]
-    for name, lane in lanes.items():
+    for name, lane in (result.get("lanes") or {}).items():
         if lane:
-            cells = [_figure(lane.get(key)) for key in ("rank", "score", "weight", "contribution")]
-            rows.append([clean(name), *cells, _rest(lane)])
-    if result.get("recency") is not None:
-        rows.append(["recency", "", "", "", f"x {_figure(result['recency'])}", ""])
+            rows.append([clean(name), *(_figure(lane.get(key)) for key in _LANE_FIGURES), _others(lane)])
+    for name in ("recency", "anchor", "bound"):
+        if result.get(name) not in (None, 1.0) or name == "recency":
+            rows.append([name, "", "", "", f"x {_figure(result.get(name))}", ""])
     if result.get("confidence") is not None:
         rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
     for line in table(rows, right=(1, 2, 3, 4)):
         yield " " * _INDENT + terminal.paint(cut(line, terminal.width - _INDENT), "dim")
 
 
-def _rest(lane: JSON) -> str:
-    known = ("rank", "score", "weight", "contribution")
-    return ", ".join(
-        f"{clean(key)} {clean(value)}" for key, value in lane.items() if key not in known and value
-    )
+def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    for part in ("interpreted", "explain"):
+        for name, value in (answer.get(part) or {}).items():
+            if name != "notes" and value not in (None, [], "", {}):
+                line = f"{clean(name).replace('_', ' ')}: {_listed(value)}"
+                yield from (terminal.paint(piece, "dim") for piece in wrap(line, terminal.width, 3))
+
+
+def _others(lane: JSON) -> str:
+    others = ((key, value) for key, value in lane.items() if key not in _LANE_FIGURES and value)
+    return ", ".join(f"{clean(key).replace('_', ' ')} {_figure(value)}" for key, value in others)
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{clean(key).replace('_', ' ')} {_listed(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(_listed(inner) for inner in value)
+    return _figure(value)
 
 
 def _figure(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "" if value is None else clean(value)
-
-
-def _stages(answer: JSON, explain: bool) -> Iterator[str]:
-    if not explain:
-        return
-    for key in ("interpreted", "explain"):
-        if answer.get(key):
-            yield f"{key}: {clean(answer[key])}"
-
-
-def _footer(answer: JSON, terminal: Terminal) -> str:
-    parts = [count(len(answer["results"]), "note")]
-    if answer.get("took_ms") is not None:
-        parts.append(f"{float(answer['took_ms']):.0f} ms")
-    if answer.get("mode"):
-        parts.append(clean(answer["mode"]))
-    return terminal.paint(" · ".join(parts), "dim")
-
-
-def _remarks(answer: JSON, terminal: Terminal) -> Iterator[str]:
-    for lane in answer.get("partial") or ():
-        yield terminal.paint(missing_lane(lane, answer), "yellow")
-    pending = (answer.get("index") or {}).get("pending") or 0
-    if pending:
-        verb = "waits" if pending == 1 else "wait"
-        yield terminal.paint(f"{count(pending, 'passage')} still {verb} to be embedded", "yellow")
-
-
-def missing_lane(lane: JSON | str, answer: JSON) -> str:
-    """In plain words, which lane did not take part and why."""
-    if isinstance(lane, str):
-        name, _, reason = lane.partition(":")
-    else:
-        name, reason = str(lane.get("lane", "a lane")), str(lane.get("reason") or "")
-    known = _REASONS.get(reason.strip().lower())
-    words = f"{clean(name)} search {known or 'did not take part'}"
-    if not known and reason.strip():
-        words += f" ({clean(reason.strip())})"
-    keyword_only = name == "semantic" and answer.get("mode") != "semantic"
-    return words + ("; keyword results only" if keyword_only else "")
-
-
-def _nothing_found(answer: JSON, terminal: Terminal) -> str:
-    query = cut(clean(answer.get("query") or ""), terminal.width)
-    notes = (answer.get("index") or {}).get("notes")
-    where = f" in {count(notes, 'note')}" if notes is not None else ""
-    if notes == 0:
-        return "Nothing found: the vault has no notes yet; `vaultseek status` says what it is doing."
-    advice = "other or fewer words may help"
-    if answer.get("mode") == "keyword":
-        advice = "--mode hybrid also searches by meaning"
-    elif (answer.get("index") or {}).get("pending") and not answer.get("partial"):
-        advice = "indexing is not done yet, --wait waits for it"
-    return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {advice}."
-
-
-def _unspaced(words: list[str]) -> str:
-    # Chinese, Japanese and Korean have no word borders to look for.
-    return "|".join(re.escape(word) for word in words if ord(word[0]) > 0x2E7F) or r"(?!)"

@@ -17,7 +17,7 @@ _STATES = {
     "indexing": ("yellow", "indexing"),
     "scanning": ("yellow", "looking for changes"),
     "paused": ("yellow", "paused"),
-    "vault_missing": ("red", "its folder is not there; the index is kept"),
+    "vault_missing": ("red", "missing, its index is kept"),
 }
 
 
@@ -106,13 +106,16 @@ def _worker(worker: JSON) -> str:
 def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     state = str(vault.get("state") or "unknown")
     color, words = _STATES.get(state, ("yellow", clean(state)))
+    if vault.get("reason"):
+        words += f" ({clean(vault['reason'])})"
     name = terminal.paint(clean(vault.get("name") or ""), "bold")
     yield f"{name}  {clean(vault.get('path') or '')}  {terminal.paint(words, color)}"
     yield f"  {progress_of(vault)}"
     if changed := age(vault.get("last_change"), now):
         yield f"  last change seen {changed}"
     yield from _lanes(vault.get("lanes") or {}, terminal)
-    yield from _problems(vault.get("problems") or [], terminal)
+    problems = vault.get("problems") or []
+    yield from _problems(problems, int(vault.get("problem_count") or len(problems)), terminal)
 
 
 def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
@@ -127,13 +130,13 @@ def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
         yield f"  lanes: {', '.join(words)}"
 
 
-def _problems(problems: list[JSON], terminal: Terminal) -> Iterator[str]:
-    if not problems:
+def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator[str]:
+    if not number:
         return
-    yield "  " + terminal.paint(count(len(problems), "problem"), "yellow")
+    yield "  " + terminal.paint(count(number, "problem"), "yellow")
     for problem in problems[: limits.PROBLEMS_SHOWN]:
         what = problem.get("message") or problem.get("code") or ""
         yield "    " + cut(f"{clean(problem.get('path') or '')}: {clean(what)}", terminal.width - 4)
-    more = len(problems) - limits.PROBLEMS_SHOWN
+    more = number - len(problems[: limits.PROBLEMS_SHOWN])
     if more > 0:
-        yield f"    and {more:,} more; `vaultseek status --json` names them all"
+        yield f"    and {more:,} more; `vaultseek status --json` names them"

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from vaultseek import limits
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-# C0, DEL and C1 controls, bidirectional controls, line and paragraph separators, lone surrogates, BOM
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
-)
-_UNSAFE_IN_JSON = re.compile(
-    "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
-)
+_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
+_BREAKS = {ord(c): " " for c in "\t\r\n"}
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-@dataclass(frozen=True, slots=True)
 class Terminal:
     """Where text goes: whether in colour, and how many columns wide."""
 
-    color: bool = False
-    width: int = 80
+    __slots__ = ("color", "width")
+
+    def __init__(self, *, color: bool = False, width: int = limits.TERMINAL_COLUMNS) -> None:
+        self.color = color
+        self.width = width
 
     def paint(self, text: str, *styles: str) -> str:
         """``text`` in the styles named, if this terminal has colour."""
@@ -42,12 +38,6 @@ class Terminal:
         filled = _BLOCKS[-1] * full + (_BLOCKS[rest] if rest else "")
         return self.paint(filled, "green") + self.paint("·" * (cells - len(filled)), "dim")
 
-    def highlight(self, text: str, terms: re.Pattern[str] | None) -> str:
-        """``text`` with what ``terms`` matches set off."""
-        if not self.color or terms is None:
-            return text
-        return terms.sub(lambda match: self.paint(match[0], "bold", "yellow"), text)
-
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
     """The terminal behind ``stream``; colour only where wanted, possible and not forbidden by NO_COLOR."""
@@ -57,13 +47,18 @@ def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
 
 def clean(text: object) -> str:
     """One line of ``text`` with escapes, ``\\x1b``, in place of everything that a terminal would act on."""
-    line = re.sub(r"[\t\r\n]+", " ", str(text))
-    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), line)
+    line = str(text)
+    if line.isprintable():
+        return line
+    line = line.replace("\r\n", " ").translate(_BREAKS)
+    return "".join(_escape(c) if _is_acted_on(c) else c for c in line)
 
 
 def clean_json(text: str) -> str:
     """JSON with the same meaning, in which nothing is left that a terminal would act on."""
-    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    if text.isprintable():
+        return text
+    return "".join(f"\\u{ord(c):04x}" if _is_acted_on(c) else c for c in text)
 
 
 def width_of(text: str) -> int:
@@ -146,6 +141,15 @@ def table(rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[s
         ).rstrip()
         for row in rows
     ]
+
+
+def _is_acted_on(character: str) -> bool:
+    code = ord(character)
+    return code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or character in _ACTED_ON
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
 
 
 def _columns(stream: TextIO) -> int:

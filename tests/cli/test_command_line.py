@@ -1,0 +1,123 @@
+"""The real program in a process of its own: exit codes and messages where no daemon is needed."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultseek import __version__
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """``run("search", "x")`` in an empty home; keywords are environment variables."""
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def run_in_empty_home(
+        *arguments: str, input: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
+        return subprocess.run(
+            [sys.executable, "-m", "vaultseek", *arguments],
+            cwd=work,
+            env={**ours, "HOME": str(tmp_path), "PYTHONIOENCODING": "utf-8", **environment},
+            input=input,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+
+    return run_in_empty_home
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout == f"vaultseek {__version__}\n"
+    for arguments in (["-h"], ["--help"], ["search", "-h"], ["status", "--help"], ["inspect", "-h"]):
+        shown = run(*arguments)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert shown.stdout.startswith("Usage: ")
+    assert "3 daemon or vault unavailable" in run("-h").stdout
+
+
+@pytest.mark.parametrize("command", ["search", "index", "status", "serve", "start", "stop", "inspect"])
+def test_every_command_says_what_it_does(run: Run, command: str) -> None:
+    assert command in run("-h").stdout
+    assert run(command, "-h").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serch", "x"], "No such command 'serch'"),
+        (["search"], "Missing argument 'QUERY"),
+        (["search", "--jsn", "x"], "No such option '--jsn'"),
+        (["search", "-n", "ten", "x"], "'ten' is not a valid integer"),
+        (["search", "-n", "0", "x"], "0 is not in the range"),
+        (["search", "--mode", "fast", "x"], "'fast' is not one of"),
+        (["--config", "none.toml", "search", "x"], "none.toml: no such file; --config takes the path"),
+        (["inspect", "--path", "a.md", "b.md"], "--path names a note from standard input"),
+    ],
+)
+def test_wrong_use_is_exit_code_two(run: Run, arguments: list[str], said: str) -> None:
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    first = ended.stderr.splitlines()[0]
+    assert first.startswith("vaultseek: ")
+    assert said in first
+
+
+def test_without_a_command_the_help_is_shown(run: Run) -> None:
+    assert "Usage: " in run().stderr
+    assert run().returncode == 2
+
+
+def test_status_and_stop_without_a_daemon(run: Run) -> None:
+    status = run("status")
+    assert (status.returncode, status.stdout, status.stderr) == (3, "no daemon is running\n", "")
+    shown = run("status", "--json")
+    assert (shown.returncode, json.loads(shown.stdout)) == (3, {"daemon": None, "vaults": []})
+    assert (run("stop").returncode, run("stop").stdout) == (0, "no daemon is running\n")
+
+
+def test_a_wrong_configuration_is_told_before_a_daemon_is_started(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[[vaults]]\nname = 'a'\npath = 'gone'\n")
+    wrong = f"expected an existing folder, found no folder at {tmp_path / 'gone'}"
+    for arguments in (["search", "x"], ["index"], ["start"]):
+        ended = run(*arguments, VAULTSEEK_CONFIG=str(file))
+        assert ended.returncode == 2
+        assert ended.stderr == f"vaultseek: {file}: vaults[0].path: {wrong}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [(["--no-start"], {}), ([], {"VAULTSEEK_DAEMON__AUTOSTART": "false"})],
+)
+def test_no_daemon_is_started_where_that_is_forbidden(
+    run: Run, arguments: list[str], environment: dict[str, str]
+) -> None:
+    ended = run("search", "x", *arguments, **environment)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr == (
+        "vaultseek: no daemon is running and it may not be started by itself; run `vaultseek start`\n"
+    )
+
+
+def test_the_way_of_a_search_imports_nothing_heavy() -> None:
+    heavy = ["pydantic", "rich", "asyncio", "numpy", "platformdirs", "subprocess", "shutil", "logging"]
+    script = (
+        "import sys, vaultseek.cli.commands, vaultseek.cli.search, vaultseek.cli.results, vaultseek.client;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    bare = [sys.executable, "-c", script]
+    ended = subprocess.run(bare, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "[]\n"
