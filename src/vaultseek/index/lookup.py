@@ -1,0 +1,157 @@
+"""One keyword search: the text's words against all segments, the notes ranked, their passages chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vaultseek.index.analysis import Analysis
+from vaultseek.index.bm25f import Collection, Floats, Scheme, TermScores, best, idf, score_chunks, score_terms
+from vaultseek.index.nearby import with_one_typo, with_prefix
+from vaultseek.index.postings import Bools, Ints, Strings
+from vaultseek.index.wording import Kind, Wanted, wanted_terms
+from vaultseek.limits import NEAR_TERMS, PASSAGES, PREFIX_TERMS
+
+PREFIX_WEIGHT = 0.8
+NEAR_WEIGHT = 0.5
+"""A word that the vault does not contain, by words that begin with it or are one typo away."""
+NEAR_CHARS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """A part of the query as it was looked for: ``word`` as asked, ``terms`` as found in the index.
+
+    ``near`` says that the vault does not contain the word and that these terms stand in for it. ``df`` is the
+    number of notes with any of the terms, 0 for a word found nowhere.
+    """
+
+    word: str
+    terms: tuple[str, ...]
+    kind: Kind
+    near: bool
+    weight: float
+    df: int
+    idf: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkHit:
+    """A passage of a note and its score for the query."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordHit:
+    """A note found.
+
+    ``matched``: the query's words that it contains. ``coverage``: their share of all the query's words, by
+    idf, between 0 and 1. ``chunks``: its best passages, best first; none if only title, tags or path matched.
+    """
+
+    note: int
+    score: float
+    matched: tuple[str, ...]
+    coverage: float
+    chunks: tuple[ChunkHit, ...]
+
+
+class Lookup:
+    """The text of a query, looked up: ``terms`` says what was looked for, ``hits`` who has it."""
+
+    def __init__(self, collection: Collection, analysis: Analysis, scheme: Scheme, text: str) -> None:
+        self._collection = collection
+        self._scheme = scheme
+        wanted = wanted_terms(text, analysis)
+        exact = [self._exact(item) for item in wanted]
+        known = {asked.item.surface for asked in exact if asked.item.kind != "part" and asked.scores.df}
+        self._asked = [self._stand_in(asked.weighed(asked.item.surface in known)) for asked in exact]
+
+    @property
+    def terms(self) -> tuple[QueryTerm, ...]:
+        """What was looked for, in the order of the query."""
+        return tuple(
+            QueryTerm(a.item.word, a.terms, a.item.kind, a.near, a.weight, a.scores.df, a.scores.idf)
+            for a in self._asked
+        )
+
+    def hits(self, k: int, allowed: Bools) -> tuple[tuple[KeywordHit, ...], int]:
+        """The ``k`` best of the notes allowed (bool[size]), and how many of these matched at all."""
+        totals = np.zeros(self._collection.size)
+        for asked in self._asked:
+            totals[asked.scores.notes] += asked.weight * asked.scores.scores
+        candidates = allowed & (totals > 0)
+        chosen = best(totals, self._collection.notes, candidates, k)
+        matched, coverage = self._matched(chosen)
+        notes = self._collection.notes[chosen].tolist()
+        scores = totals[chosen].tolist()
+        lines = zip(notes, scores, matched, coverage, self._passages(chosen), strict=True)
+        return tuple(KeywordHit(*line) for line in lines), int(np.count_nonzero(candidates))
+
+    def _exact(self, item: Wanted) -> _Asked:
+        terms: tuple[str, ...] = (item.term,)
+        weight = item.weight
+        if item.kind == "prefix":
+            terms = with_prefix(self._collection, item.term, PREFIX_TERMS)
+            weight = PREFIX_WEIGHT
+        return _Asked(item, terms, weight, score_terms(self._collection, terms, self._scheme))
+
+    def _stand_in(self, asked: _Asked) -> _Asked:
+        """The words near a plain word that no note contains; numbers and identifiers are right or wrong."""
+        item = asked.item
+        plain = item.kind in ("word", "part") and len(item.word) >= NEAR_CHARS and item.word.isalpha()
+        if asked.scores.df or not plain or not self._collection.count:
+            return asked
+        terms = (
+            *with_prefix(self._collection, item.word, NEAR_TERMS),
+            *with_one_typo(self._collection, item.word, NEAR_TERMS),
+        )
+        scores = score_terms(self._collection, tuple(dict.fromkeys(terms)), self._scheme)
+        return replace(asked, terms=terms, scores=scores, near=True, weight=asked.weight * NEAR_WEIGHT)
+
+    def _matched(self, notes: Ints) -> tuple[list[tuple[str, ...]], list[float]]:
+        words: list[list[str]] = [[] for _ in range(len(notes))]
+        found, total = np.zeros(len(notes)), 0.0
+        for asked in self._asked:
+            contains = np.isin(notes, asked.scores.notes)
+            found += contains * asked.weight * asked.scores.idf
+            total += asked.importance(self._collection.count)
+            for at in np.flatnonzero(contains).tolist():
+                words[at].append(asked.item.word)
+        coverage = np.minimum(found / total, 1.0) if total else found
+        return [tuple(dict.fromkeys(line)) for line in words], coverage.tolist()
+
+    def _passages(self, notes: Ints) -> list[tuple[ChunkHit, ...]]:
+        weighted = [
+            (asked.terms, asked.weight * asked.scores.idf) for asked in self._asked if asked.scores.df
+        ]
+        chunks = score_chunks(self._collection, weighted, self._scheme, notes)
+        return [_best_passages(*of_note) for of_note in chunks]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    item: Wanted
+    terms: tuple[str, ...]
+    weight: float
+    scores: TermScores
+    near: bool = False
+
+    def weighed(self, known: bool) -> _Asked:
+        return self if known or self.item.kind == "prefix" else replace(self, weight=self.item.weight_unknown)
+
+    def importance(self, count: int) -> float:
+        """What finding it in full would add: for a word that is nowhere, as much as for the rarest."""
+        if self.near or not self.scores.df:
+            return (self.weight / NEAR_WEIGHT if self.near else self.weight) * idf(count, 0)
+        return self.weight * self.scores.idf
+
+
+def _best_passages(ids: Strings, numbers: Ints, scores: Floats) -> tuple[ChunkHit, ...]:
+    order = np.argsort(-scores, kind="stable")[:PASSAGES]
+    return tuple(
+        ChunkHit(ids[int(numbers[at])].decode(), float(scores[at])) for at in order if scores[at] > 0
+    )

@@ -1,0 +1,320 @@
+"""A segment of the keyword index on disk: who contains which term, where and how often, as flat arrays.
+
+A segment holds D notes, numbered 0..D-1, and V distinct terms in byte order. The *rows* of a term are its
+postings: one for each note and field that contains it, ascending by ``key = note * 8 + field``, so that one
+slice of ``keys`` and ``counts`` (how often) is a whole posting list, ready for arithmetic. The positions of
+row after row follow each other in ``positions``; the sum of the counts before a row is where its own start.
+
+The file is a sequence of such arrays, then a directory in JSON that gives type, place, size and checksum of
+each, then a footer. It is written once and never changed. What depends on the number of terms or notes is
+kept in memory (``Tables``); rows and positions are read when asked for, and the operating system caches them.
+Nothing is mapped: a file that is cut off while it is open gives an error and not a dead process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import weakref
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.errors import IndexDamaged
+from vaultseek.limits import MIB
+
+FIELDS = ("title", "aliases", "headings", "tags", "path", "body", "code")
+FIELD_BITS = 3
+FIELD_SLOTS = 1 << FIELD_BITS
+FIELD_MASK = FIELD_SLOTS - 1
+BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
+GAP = 1
+"""Positions left free between two values of a field, so that no phrase reaches from one into the next."""
+
+Ints = NDArray[np.integer[Any]]
+Bools = NDArray[np.bool_]
+
+_MAGIC = b"vaultseek keyword segment 1\n"
+_FOOTER = struct.Struct("<QII")
+_EMPTY: Ints = np.zeros(0, np.uint32)
+
+
+class Strings(Sequence[bytes]):
+    """Byte strings one after the other; ``find`` and ``beginning`` need them in order and distinct."""
+
+    __slots__ = ("_offsets", "blob", "offsets")
+
+    def __init__(self, blob: bytes, offsets: Ints) -> None:
+        self.blob = blob
+        self.offsets = offsets
+        self._offsets = memoryview(np.ascontiguousarray(offsets, np.uint32)).cast("B").cast("I")
+
+    @classmethod
+    def of(cls, values: Iterable[bytes]) -> Strings:
+        values = list(values)
+        offsets = np.fromiter(accumulate(map(len, values), initial=0), np.uint32, len(values) + 1)
+        return cls(b"".join(values), offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[bytes]: ...
+    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+        if isinstance(at, slice):
+            bounds = self._offsets[at.start or 0 : (len(self) if at.stop is None else at.stop) + 1].tolist()
+            return [self.blob[first:last] for first, last in pairwise(bounds)]
+        return self.blob[self._offsets[at] : self._offsets[at + 1]]
+
+    def find(self, value: bytes) -> int:
+        """The index of the value, or -1."""
+        at = bisect_left(self, value)
+        return at if at < len(self) and self[at] == value else -1
+
+    def beginning(self, prefix: bytes) -> range:
+        """The indexes of all values that begin with ``prefix``."""
+        return range(bisect_left(self, prefix), bisect_left(self, prefix + b"\xff"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The part of a segment that is kept in memory.
+
+    notes: int64[D], the ledger's ids. lengths: uint32[D * 8], positions per note and field, by key.
+    first_chunks: uint32[D + 1], the chunks of a note are those from its entry up to the next one's.
+    chunk_lengths: uint32[C * 2], positions of body and of code per chunk. chunk_ids: C ids.
+    vocabulary: V terms in order. first_rows, first_positions: uint32[V + 1], as first_chunks.
+    words: what people wrote, folded but not stemmed, in order; word_terms: uint32[W], the term of each.
+    """
+
+    notes: Ints
+    lengths: Ints
+    first_chunks: Ints
+    chunk_lengths: Ints
+    chunk_ids: Strings
+    vocabulary: Strings
+    first_rows: Ints
+    first_positions: Ints
+    words: Strings
+    word_terms: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows and their positions, for some terms one after the other."""
+
+    keys: Ints
+    counts: Ints
+    positions: Ints
+
+
+class Sink(Protocol):
+    """Where a segment is written to."""
+
+    def write(self, data: bytes, /) -> Any:
+        """Append, or overwrite what is there."""
+
+    def seek(self, offset: int, /) -> Any:
+        """Go to an offset, which may lie behind the end."""
+
+
+def write_segment(file: Sink, tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
+    """Write a segment whose rows come in blocks, in the order of the vocabulary.
+
+    ``types`` are the integer types of counts and positions, such as ``("<u2", "<u4")``.
+    """
+    writer = _Writer(file)
+    writer.begin("keys", "<u4", int(tables.first_rows[-1]))
+    writer.begin("counts", types[0], int(tables.first_rows[-1]))
+    writer.begin("positions", types[1], int(tables.first_positions[-1]))
+    for block in blocks:
+        writer.extend("keys", block.keys)
+        writer.extend("counts", block.counts)
+        writer.extend("positions", block.positions)
+    for field in fields(tables):
+        value = getattr(tables, field.name)
+        if isinstance(value, Strings):
+            writer.array(f"{field.name}.blob", np.frombuffer(value.blob, np.uint8))
+            writer.array(f"{field.name}.offsets", value.offsets)
+        else:
+            writer.array(field.name, value)
+    writer.finish()
+
+
+class Segment:
+    """An open segment. Reading is safe from any thread; the file is closed with the last reference.
+
+    Opening checks every byte against its checksum unless ``verify`` is false, and raises ``IndexDamaged``.
+    """
+
+    def __init__(self, path: Path, *, verify: bool = True) -> None:
+        self._name = path.name
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._fd)
+        self._sections = self._directory()
+        if verify:
+            self.verify()
+        self.tables = self._tables()
+        self.types = (self._sections["counts"].type, self._sections["positions"].type)
+
+    def __len__(self) -> int:
+        """The number of notes, deleted ones included."""
+        return len(self.tables.notes)
+
+    def verify(self) -> None:
+        """Raise ``IndexDamaged`` unless every byte is as it was written."""
+        for section in self._sections.values():
+            if self._checksum(section) != section.checksum:
+                raise self._damaged("its content has changed")
+
+    def term(self, text: str) -> int:
+        """The number of a term, or -1."""
+        return self.tables.vocabulary.find(text.encode())
+
+    def rows(self, term: int) -> tuple[Ints, Ints]:
+        """Keys and counts of a term."""
+        first, last = self._span(self.tables.first_rows, term, term + 1)
+        return self._read("keys", first, last), self._read("counts", first, last)
+
+    def positions(self, term: int) -> Ints:
+        """The positions of all rows of a term."""
+        return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
+
+    def keys(self) -> Ints:
+        """The keys of all rows, term by term."""
+        return self._whole("keys")
+
+    def block(self, first_term: int, last_term: int) -> Block:
+        """Rows and positions of the terms from ``first_term`` up to, not including, ``last_term``."""
+        rows = self._span(self.tables.first_rows, first_term, last_term)
+        positions = self._span(self.tables.first_positions, first_term, last_term)
+        keys, counts = self._read("keys", *rows), self._read("counts", *rows)
+        return Block(keys, counts, self._read("positions", *positions))
+
+    def _span(self, firsts: Ints, first: int, last: int) -> tuple[int, int]:
+        return int(firsts[first]), int(firsts[last])
+
+    def _read(self, name: str, first: int, last: int) -> Ints:
+        if first >= last:
+            return _EMPTY
+        section = self._sections[name]
+        size = section.itemsize
+        data = self._bytes(section.offset + first * size, (last - first) * size)
+        return np.frombuffer(data, section.type)
+
+    def _bytes(self, offset: int, size: int) -> bytes:
+        data = os.pread(self._fd, size, offset)
+        if len(data) != size:
+            raise self._damaged("it is cut off")
+        return data
+
+    def _directory(self) -> dict[str, _Section]:
+        size = os.fstat(self._fd).st_size
+        if size < len(_MAGIC) + _FOOTER.size or self._bytes(0, len(_MAGIC)) != _MAGIC:
+            raise self._damaged("it is no segment of this version")
+        offset, length, checksum = _FOOTER.unpack(self._bytes(size - _FOOTER.size, _FOOTER.size))
+        if offset + length + _FOOTER.size != size:
+            raise self._damaged("it is cut off")
+        text = self._bytes(offset, length)
+        if zlib.crc32(text) != checksum:
+            raise self._damaged("its directory has changed")
+        return {name: _Section(*values) for name, values in json.loads(text).items()}
+
+    def _checksum(self, section: _Section) -> int:
+        checksum = 0
+        for start in range(0, section.size, MIB):
+            data = self._bytes(section.offset + start, min(MIB, section.size - start))
+            checksum = zlib.crc32(data, checksum)
+        return checksum
+
+    def _tables(self) -> Tables:
+        values: dict[str, Any] = {}
+        for field in fields(Tables):
+            if field.name in self._sections:
+                values[field.name] = self._whole(field.name)
+            else:
+                blob = self._whole(f"{field.name}.blob").tobytes()
+                values[field.name] = Strings(blob, self._whole(f"{field.name}.offsets"))
+        return Tables(**values)
+
+    def _whole(self, name: str) -> Ints:
+        return self._read(name, 0, self._sections[name].count)
+
+    def _damaged(self, what: str) -> IndexDamaged:
+        return IndexDamaged(f"keyword index, file {self._name}: {what}; it will be filled again")
+
+
+@dataclass(slots=True)
+class _Section:
+    type: str
+    offset: int
+    count: int
+    checksum: int = 0
+    written: int = 0
+
+    @property
+    def itemsize(self) -> int:
+        return np.dtype(self.type).itemsize
+
+    @property
+    def size(self) -> int:
+        return self.count * self.itemsize
+
+
+class _Writer:
+    """Sections side by side: each has its place from the start, so that several can grow at once."""
+
+    def __init__(self, file: Sink) -> None:
+        self._file = file
+        self._sections: dict[str, _Section] = {}
+        self._end = len(_MAGIC)
+        file.write(_MAGIC)
+
+    def begin(self, name: str, type_: str, count: int) -> None:
+        section = self._sections[name] = _Section(type_, self._end, count)
+        self._end += section.size
+
+    def extend(self, name: str, values: Ints) -> None:
+        section = self._sections[name]
+        data = np.ascontiguousarray(values, section.type).tobytes()
+        self._file.seek(section.offset + section.written)
+        self._file.write(data)
+        section.checksum = zlib.crc32(data, section.checksum)
+        section.written += len(data)
+
+    def array(self, name: str, values: Ints) -> None:
+        self.begin(name, values.dtype.newbyteorder("<").str, len(values))
+        self.extend(name, values)
+
+    def finish(self) -> None:
+        for name, section in self._sections.items():
+            if section.written != section.size:
+                raise ValueError(f"section {name}: {section.written} of {section.size} bytes")
+        listing = {n: (s.type, s.offset, s.count, s.checksum) for n, s in self._sections.items()}
+        text = json.dumps(listing).encode()
+        self._file.seek(self._end)
+        self._file.write(text + _FOOTER.pack(self._end, len(text), zlib.crc32(text)))
+
+
+def starts(lengths: Ints) -> Ints:
+    """Where each of several runs begins if they follow each other, and where the last one ends."""
+    result = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=result[1:])
+    return result
+
+
+def runs(firsts: Ints, lengths: Ints) -> Ints:
+    """The indexes of several runs, one run after the other: ``runs([5, 0], [2, 1])`` is ``[5, 6, 0]``."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(firsts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
