@@ -149,7 +149,7 @@ OPENING_CHARS = 2_000
 
 # Counting tokens
 TOKEN_CACHE_WORDS = 100_000
-TOKEN_CACHE_WORD_CHARS = 64
+TOKEN_CACHE_WORD_CHARS = 100
 """Longer words are counted each time; they are rare and would fill the table."""
 TOKEN_WORD_CHARS = 1_000
 """A longer run without white space is taken apart before the tokenizer sees it."""

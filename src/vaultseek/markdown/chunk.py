@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from vaultseek.limits import CHUNK_ID_BYTES, JOIN_SHARE, TOKEN_CHARS
+from vaultseek.limits import CHUNK_ID_BYTES, JOIN_SHARE, TOKEN_CHARS, UNCOUNTED_CHARS
 from vaultseek.markdown.recipe import headings_room, names_room
-from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, measure, pack, split
+from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
 from vaultseek.model import Chunk, Note, Span
 
 CHUNKER_VERSION = 1
@@ -68,7 +68,8 @@ class _Body:
 
     def start(self, line: int) -> int:
         """Where ``line`` begins; the end of the text for lines beyond it."""
-        return self.starts[min(max(line - self.first_line, 0), len(self.starts) - 1)]
+        index = line - self.first_line
+        return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 
     def line(self, at: int) -> int:
         """The line in the file of the character at ``at``."""
@@ -86,29 +87,31 @@ class _Block(NamedTuple):
 
 def _blocks(note: Note, body: _Body) -> list[_Block]:
     """The blocks of the body in order. What no span covers is a block as well, so that nothing is lost."""
-    blocks: list[_Block] = []
+    blocks: list[_Block | None] = []
     at = note.body_line
     for index, span in enumerate(note.spans):
-        if span.kind == "list_item" or span.end_line < at:
+        first, last = span.start_line, span.end_line
+        if span.kind == "list_item" or last < at:
             continue
-        if span.start_line > at:
-            blocks.extend(_block(body, at, span.start_line, -1))
-            at = span.start_line
-        blocks.extend(_block(body, at, span.end_line + 1, index))
-        at = span.end_line + 1
-    blocks.extend(_block(body, at, note.body_line + len(body.starts), -1))
-    return blocks
+        if first > at:
+            blocks.append(_block(body, at, first, -1))
+            at = first
+        blocks.append(_block(body, at, last + 1, index))
+        at = last + 1
+    blocks.append(_block(body, at, note.body_line + len(body.starts), -1))
+    return [block for block in blocks if block is not None]
 
 
-def _block(body: _Body, first: int, after: int, span: int) -> Iterator[_Block]:
-    start = body.start(first)
-    text = body.text[start : body.start(after)].rstrip()
-    if not text:
-        return
-    lead = len(text) - len(text.lstrip())
-    blank = text.count("\n", 0, lead)
-    indented = start + text.rfind("\n", 0, lead) + 1
-    yield _Block(indented, start + len(text), first + blank, span)
+def _block(body: _Body, first: int, after: int, span: int) -> _Block | None:
+    start, end = body.start(first), body.start(after) - 1
+    text = body.text[start:end]
+    if text[:1].isspace() or text[-1:].isspace():
+        text = text.rstrip()
+        end = start + len(text)
+        lead = len(text) - len(text.lstrip())
+        first += text.count("\n", 0, lead)
+        start += text.rfind("\n", 0, lead) + 1
+    return _Block(start, end, first, span) if text else None
 
 
 class _Section(NamedTuple):
@@ -252,8 +255,10 @@ class _Sizes:
         self._count = count
         self._window = window
         self._additive = bool(getattr(count, "additive", False))
-        whole = Room(window, window * TOKEN_CHARS)
-        self._tokens = [measure(text, block.start, block.end, count, whole) for block in blocks]
+        self._tokens = [
+            count(text[start:end]) if end - start <= UNCOUNTED_CHARS else window + 1
+            for start, end, _, _ in blocks
+        ]
         self._before = list(accumulate(self._tokens, initial=0))
 
     def joins(self, first: int, after: int) -> bool:

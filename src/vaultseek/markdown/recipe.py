@@ -101,7 +101,8 @@ def headings_room(window: int) -> int:
 
 def title_line(title: str, count: Count, window: int) -> str:
     """The title, cut to its share of the window."""
-    return fit(plain(title), count, int(window * TITLE_SHARE))
+    room = int(window * TITLE_SHARE)
+    return fit(plain(title[: room * TOKEN_CHARS]), count, room)
 
 
 def alias_line(aliases: Sequence[str], count: Count, window: int) -> str:
@@ -114,7 +115,7 @@ def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
     room = headings_room(window)
     line = ""
     for heading in reversed(heading_path):
-        text = plain(heading)
+        text = plain(heading[: room * TOKEN_CHARS])
         longer = f"{text} > {line}" if line else text
         if line and count(longer) > room:
             break
@@ -202,4 +203,6 @@ def _longest(text: str, ends: Sequence[int], count: Count, room: int) -> str:
 
 
 def _same(heading: str, title: str) -> bool:
-    return plain(heading).casefold() == plain(title).casefold()
+    return (
+        heading == title or plain(heading[:PLAIN_CHARS]).casefold() == plain(title[:PLAIN_CHARS]).casefold()
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultseek.limits import CUT_GUESSES, UNCOUNTED_CHARS
+from vaultseek.limits import CUT_GUESSES
 
 Count = Callable[[str], int]
 
@@ -53,20 +53,14 @@ def split(
     Pieces are as large as their level of border allows, so they have to be packed afterwards.
     """
     for part_start, part_end in _parts(text, start, end, levels[0]):
-        tokens = measure(text, part_start, part_end, count, room)
-        if room.holds(part_start, part_end, tokens):
+        short = part_end - part_start <= room.chars
+        tokens = count(text[part_start:part_end]) if short else room.tokens + 1
+        if tokens <= room.tokens:
             yield Piece(part_start, part_end, tokens)
         elif len(levels) > 1:
             yield from split(text, part_start, part_end, count, room, levels[1:])
         else:
             yield from _cut(text, part_start, part_end, count, room)
-
-
-def measure(text: str, start: int, end: int, count: Count, room: Room) -> int:
-    """The tokens of a range; one that is far too long is not counted, only said not to fit."""
-    if end - start > UNCOUNTED_CHARS:
-        return room.tokens + 1
-    return count(text[start:end])
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
@@ -75,11 +69,11 @@ def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
     group: list[Piece] = []
     tokens = 0
     for piece in pieces:
-        if group and not room.holds(group[0].start, piece.end, tokens + piece.tokens):
-            groups.append(group)
-            group, tokens = [], 0
-        group.append(piece)
         tokens += piece.tokens
+        if group and (tokens > room.tokens or piece.end - group[0].start > room.chars):
+            groups.append(group)
+            group, tokens = [], piece.tokens
+        group.append(piece)
     if group:
         groups.append(group)
     if len(groups) > 1 and tokens * 4 < room.tokens:
@@ -101,10 +95,12 @@ def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     kept = part.rstrip()
     if kept:
         # The indentation of a line belongs to it; other white space in front does not.
-        lead = len(kept) - len(kept.lstrip())
-        newline = part.rfind("\n", 0, lead) + 1
-        first = start + (newline if newline or _at_line_start(text, start) else lead)
-        yield first, start + len(kept)
+        first = 0
+        if kept[0].isspace():
+            lead = len(kept) - len(kept.lstrip())
+            newline = part.rfind("\n", 0, lead) + 1
+            first = newline if newline or _at_line_start(text, start) else lead
+        yield start + first, start + len(kept)
 
 
 def _at_line_start(text: str, at: int) -> bool:

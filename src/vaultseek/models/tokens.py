@@ -108,6 +108,8 @@ class _Words(dict[str, int]):
         self._dropped = _CONTROLS | {"Mn"} if strips else _CONTROLS
 
     def __missing__(self, word: str) -> int:
+        if len(word) > self._longest and word.isascii() and word.isalnum():
+            return 1  # whatever is in it, it is one unknown token
         if len(word) > TOKEN_WORD_CHARS:
             return self._long(word)
         tokens = self._ask(word)
@@ -131,7 +133,6 @@ class _Words(dict[str, int]):
         return total + self._part(kept)
 
     def _part(self, kept: list[str]) -> int:
-        # A longer word is one unknown token, whatever is in it.
         return 1 if len(kept) > self._longest else self._ask("".join(kept))
 
 
