@@ -112,6 +112,17 @@ def test_no_daemon_is_started_where_that_is_forbidden(
     )
 
 
+def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "vaultseek", "-h"]
+        ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    finally:
+        os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
 def test_the_way_of_a_search_imports_nothing_heavy() -> None:
     heavy = ["pydantic", "rich", "asyncio", "numpy", "platformdirs", "subprocess", "shutil", "logging"]
     script = (

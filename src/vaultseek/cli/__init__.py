@@ -6,6 +6,8 @@ so that a search with a running daemon takes a few hundredths of a second.
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -18,14 +20,18 @@ BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
-
-class OutputClosed(Exception):
-    """Nobody reads the output any more."""
+USUAL_COLLECTIONS = gc.get_threshold()
+# Most commands are over before there is any garbage; looking for it is a tenth of what a search costs.
+_RARELY = 100_000
+_COMPLETE = "_VAULTSEEK_COMPLETE"
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
-    sys.exit(main(arguments))
+    gc.set_threshold(_RARELY)
+    code = main(arguments)
+    gc.freeze()
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,10 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _command(arguments)
         sys.stdout.flush()
-    except (BrokenPipeError, OutputClosed):
+    except BrokenPipeError:
         _forget_output()
         return BROKEN_PIPE
     except KeyboardInterrupt:
+        # The prompt belongs on a line of its own, after the ^C.
+        print(end="\n" if sys.stderr.isatty() else "", file=sys.stderr)
         return INTERRUPTED
     return code
 
@@ -50,8 +58,16 @@ def _command(arguments: Sequence[str] | None) -> int:
     from vaultseek.cli.commands import vaultseek
     from vaultseek.errors import VaultseekError
 
+    if _COMPLETE in os.environ:
+        vaultseek.main(prog_name="vaultseek", complete_var=_COMPLETE)
     try:
-        code = vaultseek.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        # Not vaultseek.main: a closed pipe would end with 1 there, which is for nothing found.
+        with vaultseek.make_context(
+            "vaultseek", list(sys.argv[1:] if arguments is None else arguments)
+        ) as context:
+            code = vaultseek.invoke(context)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except click.exceptions.Abort:
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
@@ -64,10 +80,10 @@ def _command(arguments: Sequence[str] | None) -> int:
     except VaultseekError as error:
         complain(str(error))
         return error.exit_code
-    except (BrokenPipeError, OutputClosed):
+    except BrokenPipeError:
         raise
-    except Exception:
-        return _bug()
+    except Exception as error:
+        return _bug(error)
     return code if isinstance(code, int) else FOUND
 
 
@@ -84,18 +100,16 @@ def _hint(error: Exception) -> None:
         print(f"Try '{context.command_path} -h' for help.", file=sys.stderr)
 
 
-def _bug() -> int:
+def _bug(error: Exception) -> int:
     import traceback
 
     traceback.print_exc()
-    complain("this is a bug in vaultseek; please report the lines above")
+    complain(f"a bug in vaultseek, please report the lines above: {type(error).__name__}: {error}")
     return BUG
 
 
 def _forget_output() -> None:
     # Python flushes standard output once more when it ends, and would complain then.
-    import os
-
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -8,7 +8,6 @@ from importlib import import_module
 import click
 
 from vaultseek import __version__
-from vaultseek.cli import OutputClosed
 from vaultseek.cli.invocation import shared_options
 
 _COMMANDS = {
@@ -27,13 +26,6 @@ _EXIT_CODES = (
 
 
 class _Commands(click.Group):
-    def invoke(self, ctx: click.Context) -> object:
-        # Before click does, which would end with 1: that is for nothing found.
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise OutputClosed from None
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 

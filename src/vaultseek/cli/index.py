@@ -27,7 +27,7 @@ _BACKGROUND = (
 @daemon_options
 @pass_invocation
 def index(invocation: Invocation, wait: bool, json_: bool) -> int:
-    """Compare the vault with its index now and take in what changed.
+    """Take in what changed, and show how far it is.
 
     The daemon does so by itself whenever a note changes; this is for the first time and for the impatient.
     Ctrl-C ends the display, not the indexing.

@@ -29,8 +29,9 @@ _MARK = ".obsidian"
 @shared_options
 @pass_invocation
 def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, json_: bool) -> int:
-    """Show what is understood of a note: title, properties, links and where they lead, tags, passages.
+    """Show what is understood of a note.
 
+    Title, properties, outline, links and where they lead, tags, tasks, passages, problems.
     Needs no daemon and no model. A - reads the note from standard input.
 
     \b

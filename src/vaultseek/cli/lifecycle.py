@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import click
 
 from vaultseek import limits, paths
-from vaultseek.cli import FOUND
+from vaultseek.cli import FOUND, USUAL_COLLECTIONS
 from vaultseek.cli.invocation import Invocation, pass_invocation, shared_options
 from vaultseek.errors import Unavailable
 
@@ -18,12 +19,14 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 @shared_options
 @pass_invocation
 def serve(invocation: Invocation) -> int:
-    """Run the daemon in the foreground, until Ctrl-C or `vaultseek stop`.
+    """Run the daemon in the foreground.
 
-    This is what a service manager runs; by hand, `vaultseek start` is the one to use.
+    It runs until Ctrl-C or `vaultseek stop`. This is what a service manager runs; by hand, `vaultseek start`
+    is the one to use.
     """
     from vaultseek.app import serve as serve_until_stopped
 
+    gc.set_threshold(*USUAL_COLLECTIONS)
     return serve_until_stopped(invocation.config)
 
 
@@ -31,7 +34,11 @@ def serve(invocation: Invocation) -> int:
 @shared_options
 @pass_invocation
 def start(invocation: Invocation) -> int:
-    """Start the daemon in the background, unless it runs already."""
+    """Start the daemon in the background.
+
+    Waits until it answers; where one runs already, there is nothing to do. Its log is daemon.log in the
+    state directory.
+    """
     from vaultseek.cli import reach
 
     client = reach.running()
@@ -45,7 +52,10 @@ def start(invocation: Invocation) -> int:
 @click.command(context_settings=_CONTEXT)
 @shared_options
 def stop() -> int:
-    """Stop the daemon; nothing is lost, what was not indexed yet follows after the next start."""
+    """Stop the daemon.
+
+    Waits until it is gone. Nothing is lost: what was not indexed yet follows after the next start.
+    """
     from vaultseek.cli import reach
 
     client = reach.running()

@@ -27,9 +27,10 @@ _STATES = {
 @shared_options
 @pass_invocation
 def status(invocation: Invocation, json_: bool) -> int:
-    """Show the daemon and its vaults: how far each index is, what is wrong and why.
+    """Show the daemon, its vaults and what is wrong.
 
-    Starts nothing: without a daemon it says so and ends with exit code 3.
+    For each vault: how far its index is, which lanes are up, and every note with a problem. Starts nothing:
+    without a daemon it says so and ends with exit code 3.
     """
     from vaultseek.cli import reach
 
