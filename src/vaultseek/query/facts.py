@@ -1,0 +1,57 @@
+"""What filters may ask about one note; an index that can answer this can be filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from vaultseek.model import Task
+
+Scope = Literal["content", "section", "line", "block"]
+
+
+class NoteFacts(Protocol):
+    """What filters ask about one note."""
+
+    @property
+    def path(self) -> str:
+        """Vault path with ``/`` between folders and with its extension."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def aliases(self) -> Collection[str]: ...
+
+    @property
+    def tags(self) -> Collection[str]:
+        """Tags without ``#``."""
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """Frontmatter: text, number, bool, None or a list of these."""
+
+    @property
+    def created(self) -> float | None:
+        """Seconds since 1970, None when unknown."""
+
+    @property
+    def modified(self) -> float | None:
+        """Seconds since 1970, None when unknown."""
+
+    @property
+    def links(self) -> Collection[str]:
+        """Paths of the notes that this one links to; the target as written where nothing is there."""
+
+    @property
+    def backlinks(self) -> Collection[str]:
+        """Paths of the notes that link to this one."""
+
+    @property
+    def headings(self) -> Collection[str]: ...
+
+    @property
+    def tasks(self) -> Sequence[Task]: ...
+
+    def passages(self, scope: Scope) -> Iterable[str]:
+        """The note's text: all in one, cut by heading, by line, or by paragraph, list item and quote."""

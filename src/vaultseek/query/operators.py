@@ -1,0 +1,142 @@
+"""What stands behind ``name:value`` and ``[property:value]``: each operator makes a filter of its value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import cast
+
+from vaultseek.query.compare import number_of
+from vaultseek.query.dates import Period, read_period
+from vaultseek.query.facts import Scope
+from vaultseek.query.fields import path_filter
+from vaultseek.query.filters import (
+    AliasContains,
+    Comparison,
+    Dated,
+    Extension,
+    FileContains,
+    Filter,
+    HasProperty,
+    HasTask,
+    HeadingContains,
+    LinksTo,
+    PropertyCompare,
+    PropertyEquals,
+    PropertyNull,
+    Tag,
+    TaskState,
+    Within,
+    any_of,
+)
+from vaultseek.query.tree import Condition, Node, converted, rank_words, text_filter
+
+Operator = Callable[[Node, datetime], Condition | None]
+"""From the value and the present moment to a condition; None for a value that does not fit."""
+
+
+def property_filter(inside: str, now: datetime) -> Filter:
+    """The filter of ``[inside]``: a property's name, or its name and values with OR between them."""
+    found = _PROPERTY.fullmatch(inside)
+    name, values = (_unquoted(found[1]), found[2]) if found else (inside.strip(), None)
+    options = [option.strip() for option in _OPTIONS.split(_without_parentheses(values or ""))]
+    return any_of(_option(name, option, now) for option in options if option) or HasProperty(name)
+
+
+_PROPERTY = re.compile(r'\s*("[^"]*"|[^:]*)(?:\s*:(.*))?')
+_OPTIONS = re.compile(r'\sOR\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_COMPARED = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
+
+
+def _option(name: str, text: str, now: datetime) -> Filter:
+    compared = _COMPARED.fullmatch(text)
+    if compared and (number_of(compared[2]) is not None or read_period(compared[2], now)):
+        return PropertyCompare(name, cast(Comparison, compared[1]), compared[2])
+    return PropertyNull(name) if text == "null" else PropertyEquals(name, _unquoted(text))
+
+
+def _without_parentheses(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _of_each(make: Callable[[str], Filter | None]) -> Operator:
+    """Each word and phrase of the value becomes a filter of its own."""
+
+    def condition(value: Node, now: datetime) -> Condition | None:
+        found = converted(value, lambda leaf: make(leaf.text))
+        return Condition(found) if found else None
+
+    return condition
+
+
+def _within(scope: Scope) -> Operator:
+    def condition(value: Node, now: datetime) -> Condition | None:
+        test = converted(value, text_filter)
+        return Condition(Within(scope, test), tuple(rank_words(value))) if test else None
+
+    return condition
+
+
+def _task(state: TaskState) -> Operator:
+    def condition(value: Node, now: datetime) -> Condition | None:
+        return Condition(HasTask(state, converted(value, text_filter)), tuple(rank_words(value)))
+
+    return condition
+
+
+def _dated(make: Callable[[Period], Filter]) -> Operator:
+    def condition(value: Node, now: datetime) -> Condition | None:
+        def of_period(text: str) -> Filter | None:
+            period = read_period(text, now)
+            return make(period) if period else None
+
+        return _of_each(of_period)(value, now)
+
+    return condition
+
+
+def _extensions(text: str) -> Filter | None:
+    names = [name.lstrip(".") for name in text.replace(",", " ").split()]
+    return any_of(Extension(name) for name in names if name)
+
+
+def _link_target(text: str) -> Filter | None:
+    target = text.partition("#")[0].strip()
+    return LinksTo(target) if target else None
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "tag": _of_each(Tag),
+    "path": _of_each(path_filter),
+    "file": _of_each(FileContains),
+    "ext": _of_each(_extensions),
+    "alias": _of_each(AliasContains),
+    "heading": _of_each(HeadingContains),
+    "link": _of_each(_link_target),
+    "content": _within("content"),
+    "section": _within("section"),
+    "line": _within("line"),
+    "block": _within("block"),
+    "task": _task("any"),
+    "task-todo": _task("todo"),
+    "task-done": _task("done"),
+    "before": _dated(lambda period: Dated("modified", None, period.start)),
+    "after": _dated(lambda period: Dated("modified", period.start, None)),
+    "created": _dated(lambda period: Dated("created", period.start, period.end)),
+    "modified": _dated(lambda period: Dated("modified", period.start, period.end)),
+}
+"""By name, in lower case. ``before`` and ``after`` look at the date of the last change."""
+
+EXTENSIONS = (
+    *("md", "markdown", "mdx", "txt", "canvas", "base", "excalidraw", "csv", "docx", "xlsx", "pptx", "pdf"),
+    *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),
+    *("mp3", "wav", "m4a", "ogg", "flac", "3gp", "webm", "mp4", "mov", "mkv", "ogv"),
+)
+"""What a bare ``.name`` may mean; any other, such as ``.net``, is a word."""

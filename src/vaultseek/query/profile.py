@@ -1,0 +1,193 @@
+"""What kind of question a query is, and how far to trust each lane with it.
+
+Two rules decide. **Length**: the more words, the more the meaning counts. **Specificity**: the share of
+identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the words that mean something; exact names are
+a matter for the keyword lane. For rank fusion the length gives the weights and a specific query may only move
+them towards the keywords; for linear fusion the specificity alone gives ``alpha``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vaultseek.errors import BadQuery
+from vaultseek.query.compare import UNSPACED, fold
+from vaultseek.query.grammar import Query
+from vaultseek.query.stopwords import STOP_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Trust in each lane: two weights for rank fusion, the semantic share ``alpha`` for linear fusion."""
+
+    semantic: float
+    keyword: float
+    alpha: float
+
+
+SHORT_WORDS = 2
+MIDDLE_WORDS = 5
+SHORT = (0.5, 1.5)
+MIDDLE = (1.0, 1.0)
+LONG = (1.5, 0.5)
+"""Semantic and keyword weight of queries up to 2 words, up to 5 words, and longer ones."""
+
+SPECIFIC = 0.5
+MIXED = 0.2
+SPECIFIC_ALPHA = 0.3
+MIXED_ALPHA = 0.5
+PLAIN_ALPHA = 0.7
+"""``alpha`` of queries whose specificity is above ``SPECIFIC``, above ``MIXED``, or lower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The adaptive rules; the defaults are the constants of this module."""
+
+    short_words: int = SHORT_WORDS
+    middle_words: int = MIDDLE_WORDS
+    short: tuple[float, float] = SHORT
+    middle: tuple[float, float] = MIDDLE
+    long: tuple[float, float] = LONG
+    specific: float = SPECIFIC
+    mixed: float = MIXED
+    specific_alpha: float = SPECIFIC_ALPHA
+    mixed_alpha: float = MIXED_ALPHA
+    plain_alpha: float = PLAIN_ALPHA
+
+
+NAMED: Mapping[str, Weights] = {
+    "code": Weights(0.7, 1.3, 0.35),
+    "conceptual": Weights(1.5, 0.5, 0.75),
+    "balanced": Weights(1.0, 1.0, 0.5),
+}
+"""Fixed profiles that a request may name; ``auto`` is the adaptive one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What was found out about a query.
+
+    ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in
+    [0, 1]. ``anchors`` are folded texts whose presence in a note should count: identifiers, quoted phrases
+    and a lone capitalised name. ``pure_identifier`` is a query of identifiers alone: embedding cannot help.
+    """
+
+    name: str
+    words: int
+    identifiers: tuple[str, ...]
+    anchors: tuple[str, ...]
+    specificity: float
+    pure_identifier: bool
+    weights: Weights = field(default=NAMED["balanced"])
+
+
+def profile(query: Query, name: str = "auto", rules: Rules | None = None) -> Profile:
+    """The profile of ``query``: adaptive for ``auto``, else with the weights that go by ``name``.
+
+    Raises BadQuery for a name that is neither ``auto`` nor in :data:`NAMED`.
+    """
+    if name != "auto" and name not in NAMED:
+        raise BadQuery(f"unknown profile {name[:40]!r}; known are auto, {', '.join(NAMED)}")
+    found = find_identifiers(query.rank_text)
+    rest = _WORD.findall(_blanked(query.rank_text, found))
+    meaningful = sum(fold(word) not in STOP_WORDS for word in rest)
+    specificity = len(found) / (len(found) + meaningful) if found else 0.0
+    words = count_words(query.rank_text)
+    names = tuple(dict.fromkeys(query.rank_text[start:end] for start, end in found))
+    adaptive, weights = _adapt(words, specificity, rules or Rules())
+    return Profile(
+        name=adaptive if name == "auto" else name,
+        words=words,
+        identifiers=names,
+        anchors=_anchors(query, names),
+        specificity=specificity,
+        pure_identifier=bool(found) and not rest,
+        weights=weights if name == "auto" else NAMED[name],
+    )
+
+
+def find_identifiers(text: str) -> list[tuple[int, int]]:
+    """Where identifiers stand in ``text``: character ranges in order, without overlap.
+
+    Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
+    ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
+    ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
+    """
+    return [(found.start(), found.end()) for found in _IDENTIFIER.finditer(text) if _is_meant(found[0])]
+
+
+def count_words(text: str) -> int:
+    """Words by white space, and two characters a word in scripts without spaces."""
+    unspaced = len(_UNSPACED_CHAR.findall(text))
+    return len(_WORD.findall(_UNSPACED_CHAR.sub(" ", text))) + (unspaced + 1) // 2
+
+
+_UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
+_WORD = re.compile(r"[^\W_](?:[\w'’.\-/]*[^\W_])?")
+_CLASSES = (
+    r"[a-z][a-z0-9+.\-]*://\S+",  # address
+    r"(?:[A-Za-z]:)?[~.]{0,2}[\\/][\w.\-]+(?:[\\/][\w.\-]+)*[\\/]?",  # path from a root
+    r"\w[\w.\-]*(?:/[\w.\-]+)+\.\w{1,8}",  # path to a file
+    r"\w[\w.\-]*(?:/[\w.\-]+){2,}/?",  # path of three and more parts
+    r"[0-9]{1,3}\s[A-Z][A-Z.]{1,7}\s§?\s?[0-9][\w.\-]*(?:\([a-z0-9]{1,4}\))*",  # 30 CFR 75.1725
+    r"§\s?[0-9][\w.\-]*",
+    r"[A-Z]{2,8}\s[0-9]{1,6}(?:[.\-][0-9A-Za-z]+)*",  # RFC 2616
+    r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",  # UUID
+    r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?",  # ISO date
+    r"#[\w\-/]+",
+    r"[A-Za-z_]\w*(?:(?:::|->)\w+)+(?:\(\))?",  # std::vector
+    r"[A-Za-z_][\w.]*\(\)",  # main()
+    r"[A-Za-z](?:\+\+|#)",  # C++
+    r"v?[0-9]+(?:\.[0-9]+)+(?:-?[a-z]+[0-9]*)?(?:\([a-z0-9]{1,4}\))*",  # 75.1725, v1.2.3-rc1
+    r"[A-Za-z_]\w*(?:\.\w{2,})+",  # os.path.join, notes.md
+    r"(?=\w*[^\W_]_+[^\W_])\w++|__\w++|_[a-z]\w++",  # snake_case
+    r"[A-Za-z]{1,10}[0-9]*(?:-[A-Za-z]{1,5})?-[0-9]+(?!s\b)[A-Za-z]?(?:-\w+)*",  # E-4107, GPT-4o
+    r"[A-Z]{1,6}-?[0-9][A-Z0-9]*(?:[\-/][A-Z0-9]+)*",  # D40, K8S
+    r"[a-z]{1,8}[0-9]+[a-z0-9]*",  # utf8
+    r"0x[0-9A-Fa-f]+|(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}",  # hexadecimal
+    r"[a-z]+(?:[A-Z][a-z0-9]*)+",  # camelCase
+    r"(?:[A-Z][a-z0-9]+){2,}[A-Z]?",  # CamelCase
+)
+_IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _CLASSES) + r")(?![\w/])")
+
+
+def _is_meant(text: str) -> bool:
+    """An abbreviation such as ``e.g`` and a capitalised small word before a number are none."""
+    first = text.split()[0]
+    return not (len(first) < len(text) and fold(first) in STOP_WORDS)
+
+
+def _blanked(text: str, ranges: list[tuple[int, int]]) -> str:
+    for start, end in ranges:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
+    words = query.rank_text.split()
+    lone = words if len(words) == 1 and words[0][:1].isupper() and fold(words[0]) not in STOP_WORDS else []
+    return tuple(dict.fromkeys(map(fold, (*identifiers, *query.phrases, *lone))))
+
+
+def _adapt(words: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
+    name, by_length = (
+        ("short", rules.short)
+        if words <= rules.short_words
+        else ("middle", rules.middle)
+        if words <= rules.middle_words
+        else ("long", rules.long)
+    )
+    if specificity > rules.specific:
+        semantic, keyword = min(by_length, rules.short, key=_lean)
+        return "specific", Weights(semantic, keyword, rules.specific_alpha)
+    if specificity > rules.mixed:
+        semantic, keyword = min(by_length, rules.middle, key=_lean)
+        return "mixed", Weights(semantic, keyword, rules.mixed_alpha)
+    return name, Weights(*by_length, rules.plain_alpha)
+
+
+def _lean(weights: tuple[float, float]) -> float:
+    return weights[0] - weights[1]
