@@ -25,7 +25,8 @@ def connect(invocation: Invocation) -> Client:
 
 def running() -> Client | None:
     """A client of the running daemon, or None where none runs."""
-    from vaultseek.client import NO_DAEMON, Client
+    from vaultseek.client import Client
+    from vaultseek.wire.endpoint import NO_DAEMON
 
     try:
         return Client(name="vaultseek.cli")
