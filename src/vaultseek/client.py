@@ -10,11 +10,10 @@ Only the standard library, and little of it: importing this costs a few millisec
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections import deque
 
-from vaultseek.errors import Busy, Cancelled, ProtocolError, Unavailable
+from vaultseek.errors import Cancelled, ProtocolError, Unavailable
 from vaultseek.limits import (
     ANSWER_BYTES,
     CALL_SECONDS,
@@ -37,13 +36,46 @@ if TYPE_CHECKING:
 
     OnNotification = Callable[[str, JSON], object]
 
-NO_DAEMON = "no daemon is running; start one with `vaultseek start`"
-
 _DEFAULT = -1.0
-_NEVER_REPEATED = ("shutdown",)
+NEVER_REPEATED = ("shutdown",)
+"""Repeated after a reconnect, it would end the daemon that was just started."""
 
 
-class Client:
+class Verbs:
+    """The words of the protocol as methods of whoever can ``call``; options are the protocol's own."""
+
+    call: Callable[..., Any]
+
+    def search(self, query: str, **options: Any) -> Any:
+        """Notes for ``query``, best first."""
+        return self.call("search", {"query": query, **options})
+
+    def status(self, **options: Any) -> Any:
+        """How the daemon, its vaults and their indexes are."""
+        return self.call("index/status", options)
+
+    def note(self, path: str, **options: Any) -> Any:
+        """Text and metadata of the note at ``path``."""
+        return self.call("note/get", {"path": path, **options})
+
+    def related(self, path: str, **options: Any) -> Any:
+        """Notes that are related to the note at ``path``."""
+        return self.call("note/related", {"path": path, **options})
+
+    def backlinks(self, path: str, **options: Any) -> Any:
+        """The links of other notes to the note at ``path``."""
+        return self.call("links/backlinks", {"path": path, **options})
+
+    def complete(self, kind: str, prefix: str, **options: Any) -> Any:
+        """Completions of ``prefix`` among the vault's words of one ``kind``."""
+        return self.call("complete", {"kind": kind, "prefix": prefix, **options})
+
+    def shutdown(self) -> Any:
+        """Ask the daemon to stop."""
+        return self.call("shutdown")
+
+
+class Client(Verbs):
     """A connection to the daemon, made at once. One call at a time, one thread.
 
     When the daemon was restarted between two calls, the next call connects again. ``timeout`` is what a call
@@ -60,7 +92,7 @@ class Client:
         name: str = "vaultseek.client",
     ) -> None:
         self.server: JSON = {}
-        self._path = socket_path or _default_path()
+        self._path = socket_path or endpoint.default_path()
         self._timeout = timeout
         self._name = name
         self._last_id = 0
@@ -103,22 +135,28 @@ class Client:
             return self._exchange(self._ready(until), method, params or {}, until, told)
         except ConnectionError:
             # A line that broke in the middle may only be the old daemon's; once is enough to find out.
-            if old is None or method in _NEVER_REPEATED:
-                raise _went_away(method) from None
+            if old is None or method in NEVER_REPEATED:
+                raise went_away(method) from None
         try:
             return self._exchange(self._ready(until), method, params or {}, until, told)
         except ConnectionError:
-            raise _went_away(method) from None
+            raise went_away(method) from None
 
     def notify(self, method: str, params: JSON | None = None) -> None:
         """Tell the daemon something that needs no answer."""
         until = _until(self._timeout)
         frame = encode(protocol.notification(method, params or {}))
-        try:
-            self._ready(until).send(frame, until)
-        except (ConnectionError, TimeoutError):
+        for _ in range(2):
+            line = self._ready(until)
+            try:
+                line.send(frame, until)
+            except TimeoutError:
+                self.close()
+                break
+            if not line.broken:
+                return
             self.close()
-            raise _went_away(method) from None
+        raise went_away(method)
 
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
         """What the daemon tells, as (method, params), until ``timeout`` seconds pass without a word.
@@ -135,37 +173,9 @@ class Client:
                 return
             except ConnectionError:
                 self.close()
-                raise _went_away("notifications") from None
+                raise went_away("notifications") from None
             if "method" in message:
                 self._keep(str(message["method"]), message.get("params") or {})
-
-    def search(self, query: str, **options: Any) -> Any:
-        """Notes for ``query``, best first."""
-        return self.call("search", {"query": query, **options})
-
-    def status(self, **options: Any) -> Any:
-        """How the daemon, its vaults and their indexes are."""
-        return self.call("index/status", options)
-
-    def note(self, path: str, **options: Any) -> Any:
-        """Text and metadata of the note at ``path``."""
-        return self.call("note/get", {"path": path, **options})
-
-    def related(self, path: str, **options: Any) -> Any:
-        """Notes that are related to the note at ``path``."""
-        return self.call("note/related", {"path": path, **options})
-
-    def backlinks(self, path: str, **options: Any) -> Any:
-        """The links of other notes to the note at ``path``."""
-        return self.call("links/backlinks", {"path": path, **options})
-
-    def complete(self, kind: str, prefix: str, **options: Any) -> Any:
-        """Completions of ``prefix`` among the vault's words of one ``kind``."""
-        return self.call("complete", {"kind": kind, "prefix": prefix, **options})
-
-    def shutdown(self) -> Any:
-        """Ask the daemon to stop."""
-        return self.call("shutdown")
 
     def _ready(self, until: float | None) -> _Line:
         return self._line or self._reconnect(until)
@@ -208,8 +218,9 @@ class Client:
             raise Cancelled(
                 f"the daemon did not answer {protocol.shown(method)} in time; try again"
             ) from None
-        except (ConnectionError, ProtocolError, KeyboardInterrupt):
-            if line.broken:
+        except BaseException as error:
+            # An interrupt may have cut a frame in two.
+            if line.broken or not isinstance(error, Exception):
                 self.close()
             raise
 
@@ -230,8 +241,11 @@ class Client:
     def _give_up(self, line: _Line) -> None:
         cancel = encode(protocol.notification(protocol.CANCEL, {"id": self._last_id}))
         try:
-            line.send(cancel, _until(PARTING_SECONDS))
-        except OSError:
+            if not line.broken:
+                line.send(cancel, _until(PARTING_SECONDS))
+        except TimeoutError:
+            pass
+        if line.broken:
             self.close()
 
     def _keep(self, method: str, params: JSON) -> None:
@@ -247,6 +261,25 @@ def start_daemon(
     launch.start_daemon(command, log, deadline, socket_path=socket_path)
 
 
+def read_message(body: bytes) -> JSON:
+    """The message in ``body``. Raises ProtocolError if there is none.
+
+    Looser than what the daemon accepts, because an answer repeats what stands in notes.
+    """
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise ProtocolError("the daemon sent something that is no message; is it another version?")
+    return message
+
+
+def went_away(method: str) -> Unavailable:
+    """The error for a connection that ended before ``method`` was answered."""
+    return Unavailable(f"the daemon went away before it answered {protocol.shown(method)}; try again")
+
+
 class _Line:
     """A connected socket with frames on it. Every call ends at ``until`` (monotonic) with TimeoutError.
 
@@ -258,7 +291,7 @@ class _Line:
     def __init__(self, path: Path, until: float | None) -> None:
         self.broken = False
         self._frames = FrameReader(ANSWER_BYTES)
-        self._socket = _connected(path, until)
+        self._socket = endpoint.connect(path, until)
 
     def close(self) -> None:
         self._socket.close()
@@ -285,7 +318,11 @@ class _Line:
                 self.broken = True
                 raise ConnectionResetError("the daemon closed the connection")
             self._frames.feed(data)
-        return self._message(body)
+        try:
+            return read_message(body)
+        except ProtocolError:
+            self.broken = True
+            raise
 
     def _body(self) -> bytes | None:
         try:
@@ -294,17 +331,6 @@ class _Line:
             self.broken = True
             raise
 
-    def _message(self, body: bytes) -> JSON:
-        # Looser than what the daemon accepts: an answer repeats what stands in notes.
-        try:
-            message = json.loads(body)
-        except ValueError:
-            message = None
-        if isinstance(message, dict):
-            return message
-        self.broken = True
-        raise ProtocolError("the daemon sent something that is no message; is it another version?")
-
     def _limit(self, until: float | None) -> None:
         rest = None if until is None else until - time.monotonic()
         if rest is not None and rest <= 0:
@@ -312,46 +338,5 @@ class _Line:
         self._socket.settimeout(rest)
 
 
-def _connected(path: Path, until: float | None) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        with endpoint.address(path) as place:
-            _patiently(connection, place, until)
-        if not endpoint.peer_is_us(connection):
-            raise Unavailable(f"the socket {path} belongs to another user; nothing was sent")
-    except (FileNotFoundError, ConnectionError):
-        connection.close()
-        raise Unavailable(NO_DAEMON) from None
-    except OSError as error:
-        connection.close()
-        raise Unavailable(f"the socket {path} cannot be used: {error.strerror or error}") from None
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _patiently(connection: socket.socket, place: str, until: float | None) -> None:
-    connection.settimeout(PARTING_SECONDS)
-    while True:
-        try:
-            connection.connect(place)
-            return
-        except BlockingIOError:
-            if until is not None and time.monotonic() >= until:
-                raise Busy("the daemon lets nobody in at the moment; try again") from None
-            time.sleep(RECONNECT_FIRST_SECONDS)
-
-
-def _default_path() -> Path:
-    from vaultseek import paths
-
-    return paths.socket_file()
-
-
 def _until(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
-
-
-def _went_away(method: str) -> Unavailable:
-    return Unavailable(f"the daemon went away before it answered {protocol.shown(method)}; try again")

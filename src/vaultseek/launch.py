@@ -15,8 +15,10 @@ from vaultseek import paths
 from vaultseek.client import Client
 from vaultseek.errors import Busy, ConfigError, Unavailable
 from vaultseek.limits import LAUNCH_LOST_SECONDS, LAUNCH_POLL_SECONDS, LAUNCH_TAIL_BYTES
+from vaultseek.wire import endpoint
 from vaultseek.wire.protocol import one_line
 
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
@@ -38,8 +40,11 @@ def start_daemon(
 @contextmanager
 def _turn(path: Path, until: float) -> Iterator[None]:
     # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
-    folder = paths.private_directory(path.parent)
-    lock = os.open(folder / "launch.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        endpoint.make_folders(path.parent)
+        lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
+    except OSError as error:
+        raise Unavailable(f"{path.parent} cannot be used for the socket: {error.strerror}") from error
     try:
         while not _taken(lock) and time.monotonic() < until:
             time.sleep(LAUNCH_POLL_SECONDS)

@@ -83,6 +83,7 @@ BACKLOG = 128
 HANG_UP_POLL_SECONDS = 0.05
 PARTING_SECONDS = 1.0
 """What a client gets to read the last messages, and cancelled work to end."""
+ACCEPTED_AT_ONCE = 16
 ACCEPT_RETRY_SECONDS = 0.1
 """Pause after an accept that failed, for example for want of file descriptors."""
 SOCKET_PATH_BYTES = 103
@@ -127,7 +128,7 @@ READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
 """A file younger than this when it was read is read again: a later write could carry the same stamp."""
 VANISHED_SHARE = 0.5
-"""If more than this share of the notes is gone at once, the vault is taken to be unmounted until seen twice."""
+"""If more than this share of the notes is gone at once, the vault is taken to be unmounted."""
 VANISHED_NOTES = 20
 
 # The ledger
@@ -251,3 +252,4 @@ PASSAGES = 3
 
 # Answers
 PREVIEW_CHARS = 240
+FIRST_LOOK_SECONDS = 0.8

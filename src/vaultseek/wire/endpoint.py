@@ -17,13 +17,21 @@ import struct
 import sys
 import time
 
-from vaultseek.errors import AlreadyRunning, Unavailable
-from vaultseek.limits import BACKLOG, LOCK_SECONDS, SOCKET_PATH_BYTES
+from vaultseek.errors import AlreadyRunning, Busy, Unavailable
+from vaultseek.limits import (
+    BACKLOG,
+    LOCK_SECONDS,
+    PARTING_SECONDS,
+    RECONNECT_FIRST_SECONDS,
+    SOCKET_PATH_BYTES,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+NO_DAEMON = "no daemon is running; start one with `vaultseek start`"
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -53,7 +61,7 @@ class Endpoint:
         A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of binding one. Raises
         AlreadyRunning if another daemon holds the lock, Unavailable if the place cannot be made safe.
         """
-        path = path or _default_path()
+        path = path or default_path()
         locks = _lock(path)
         try:
             handed = _handed_over()
@@ -84,6 +92,43 @@ class Endpoint:
             self.path.unlink(missing_ok=True)
         self.socket.close()
         _release(self._locks)
+
+
+def default_path() -> Path:
+    """Where the user's own daemon listens."""
+    from vaultseek import paths
+
+    return paths.socket_file()
+
+
+def connect(path: Path, until: float | None) -> socket.socket:
+    """A blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
+
+    Raises Unavailable if there is no daemon or it is another user's, Busy if it lets nobody in in time.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with address(path) as place:
+            _connect(connection, place, until)
+        if not peer_is_us(connection):
+            raise Unavailable(f"the socket {path} belongs to another user; nothing was sent")
+    except (FileNotFoundError, ConnectionError):
+        connection.close()
+        raise Unavailable(NO_DAEMON) from None
+    except OSError as error:
+        connection.close()
+        raise Unavailable(f"the socket {path} cannot be used: {error.strerror or error}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def make_folders(folder: Path) -> None:
+    """Make ``folder`` and the folders above it that are not there, each with mode 0700."""
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        with contextlib.suppress(FileExistsError):
+            missing.mkdir(mode=0o700)
 
 
 def peer_uid(connection: socket.socket) -> int | None:
@@ -122,10 +167,16 @@ def address(path: Path) -> Iterator[str]:
         os.close(folder)
 
 
-def _default_path() -> Path:
-    from vaultseek import paths
-
-    return paths.socket_file()
+def _connect(connection: socket.socket, place: str, until: float | None) -> None:
+    connection.settimeout(PARTING_SECONDS)
+    while True:
+        try:
+            return connection.connect(place)
+        except BlockingIOError:
+            # So many wait to be let in that the kernel takes no more.
+            if until is not None and time.monotonic() >= until:
+                raise Busy("the daemon lets nobody in at the moment; try again") from None
+            time.sleep(RECONNECT_FIRST_SECONDS)
 
 
 def _lock(path: Path) -> list[int]:
@@ -149,7 +200,7 @@ def _private_folder(folder: Path) -> int:
     from vaultseek import paths
 
     try:
-        _make_folders(folder)
+        make_folders(folder)
         opened = os.open(folder, _OPEN_DIRECTORY)
     except OSError as error:
         raise Unavailable(f"{folder} cannot be used for the socket: {error.strerror}") from error
@@ -165,12 +216,6 @@ def _private_folder(folder: Path) -> int:
         os.close(opened)
         raise
     return opened
-
-
-def _make_folders(folder: Path) -> None:
-    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
-        with contextlib.suppress(FileExistsError):
-            missing.mkdir(mode=0o700)
 
 
 def _open_lock(path: Path) -> int:

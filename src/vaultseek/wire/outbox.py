@@ -60,6 +60,13 @@ class Outbox:
             return False
         return True
 
+    def abandon(self) -> None:
+        """Forget what is unsent: the client is gone, and nobody needs to wait for it."""
+        self._frames.clear()
+        self._late.clear()
+        self._unsent = 0
+        self._settle()
+
     async def run(self) -> None:
         """Send until cancelled. Raises TimeoutError if the client does not read, OSError if it is gone."""
         while True:

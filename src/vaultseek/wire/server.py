@@ -12,7 +12,7 @@ from itertools import count
 
 from vaultseek import __version__
 from vaultseek.errors import Busy, Unavailable
-from vaultseek.limits import ACCEPT_RETRY_SECONDS
+from vaultseek.limits import ACCEPT_RETRY_SECONDS, ACCEPTED_AT_ONCE
 from vaultseek.model import JSON
 from vaultseek.wire import endpoint, protocol
 from vaultseek.wire.context import ClientInfo, Handler, Limits, RequestContext
@@ -49,9 +49,9 @@ class Server:
         self._admits = admits
         self._numbers = count(1)
         self._sessions: dict[Session, asyncio.Task[None]] = {}
-        self._accepting: set[asyncio.Task[None]] = set()
+        self._doors: dict[int, asyncio.Future[None]] = {}
         self._refused_before = False
-        self._closed = False
+        self._parted = asyncio.Event()
 
     @property
     def clients(self) -> tuple[ClientInfo, ...]:
@@ -59,50 +59,63 @@ class Server:
         return tuple(session.client for session in self._sessions)
 
     async def serve(self, listening: socket.socket) -> None:
-        """Let clients in until ``close`` or until cancelled; sessions go on after a cancel.
+        """Let clients in until cancelled, which sessions survive, or until ``close`` is done.
 
         ``listening`` must not block. It stays the caller's and stays open. May run for several sockets.
+        Raises Unavailable if the socket breaks.
         """
-        if self._closed:
-            return
-        accepting = asyncio.create_task(self._accept(listening))
-        self._accepting.add(accepting)
+        loop = asyncio.get_running_loop()
+        number = listening.fileno()
+        self._doors[number] = ended = loop.create_future()
+        self._open(listening, number)
         try:
-            await asyncio.wait({accepting})
+            await ended
         finally:
-            accepting.cancel()
-            self._accepting.discard(accepting)
-        if not accepting.cancelled():
-            accepting.result()
+            self._shut(number)
+        await self._parted.wait()
 
     async def close(self, timeout: float) -> None:
         """Let nobody in, give running requests ``timeout`` seconds, send what is ready, part from everybody.
 
         Not to be awaited by a handler, which it would wait for.
         """
-        self._closed = True
-        for accepting in self._accepting:
-            accepting.cancel()
+        for number, ended in list(self._doors.items()):
+            self._shut(number)
+            ended.set_result(None)
         reason = Unavailable("the daemon is shutting down; try again")
         sessions = dict(self._sessions)
         await asyncio.gather(*(session.close(timeout, reason) for session in sessions))
-        for task in sessions.values():
-            task.cancel()
         await asyncio.gather(*sessions.values(), return_exceptions=True)
+        self._parted.set()
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
+    def _open(self, listening: socket.socket, number: int) -> None:
+        if number in self._doors:
+            asyncio.get_running_loop().add_reader(number, self._accept, listening, number)
+
+    def _shut(self, number: int) -> None:
+        if self._doors.pop(number, None) is not None:
+            asyncio.get_running_loop().remove_reader(number)
+
+    def _accept(self, listening: socket.socket, number: int) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
             try:
-                connection, _ = await loop.sock_accept(listening)
+                connection, _ = listening.accept()
+            except (BlockingIOError, InterruptedError):
+                break
             except OSError as error:
-                if error.errno not in _TRANSIENT:
-                    raise Unavailable(f"the socket can no longer be listened on: {error.strerror}") from error
-                log.warning("a client could not be let in: %s", error.strerror)
-                await asyncio.sleep(ACCEPT_RETRY_SECONDS)
-                continue
+                self._rest(listening, number, error)
+                break
             self._welcome(connection)
-            await asyncio.sleep(0)
+
+    def _rest(self, listening: socket.socket, number: int, error: OSError) -> None:
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(number)
+        if error.errno in _TRANSIENT:
+            log.warning("a client could not be let in: %s", error.strerror)
+            loop.call_later(ACCEPT_RETRY_SECONDS, self._open, listening, number)
+        else:
+            broken = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
+            self._doors[number].set_exception(broken)
 
     def _welcome(self, connection: socket.socket) -> None:
         if not self._may_enter(connection):

@@ -50,30 +50,36 @@ class Session:
         self._requests = Requests(bounds.in_flight, self._work, self._finished)
         self._callbacks: list[Callable[[], None]] = []
         self._closing: VaultseekError | None = None
+        self._ending = asyncio.Event()
 
     async def run(self) -> None:
         """Serve the client until it leaves, breaks the framing or does not read; then end its work."""
         sending = asyncio.create_task(self._outbox.run())
         receiving = asyncio.create_task(self._receive())
+        ending = asyncio.create_task(self._ending.wait())
+        tasks = (sending, receiving, ending)
         try:
-            await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._leave()
-            sending.cancel()
-            receiving.cancel()
-            await asyncio.gather(sending, receiving, return_exceptions=True)
-            self._connection.close()
-            self._log_end(sending, receiving)
-            await self._requests.ended(limits.PARTING_SECONDS)
+            for task in tasks:
+                task.cancel()
+            try:
+                await asyncio.gather(*tasks, return_exceptions=True)
+            finally:
+                self._connection.close()
+        self._log_end(sending, receiving)
+        await self._requests.ended(limits.PARTING_SECONDS)
 
     async def close(self, seconds: float, reason: VaultseekError) -> None:
-        """Refuse what waits and comes, let what runs end within so many seconds, send what is ready."""
+        """Refuse what waits and comes, let what runs end within so many seconds, send what is ready, part."""
         self._closing = reason
         self._requests.refuse_waiting(reason)
         await self._requests.ended(seconds)
         self._requests.cancel_all(reason)
         await self._requests.ended(limits.PARTING_SECONDS)
         await self._outbox.flush(limits.PARTING_SECONDS)
+        self._ending.set()
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
         """See ``RequestContext.notify``."""
@@ -215,6 +221,7 @@ class Session:
     def _leave(self) -> None:
         self.gone = True
         self._requests.cancel_all(Cancelled("the client left"))
+        self._outbox.abandon()
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             try:

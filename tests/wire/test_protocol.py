@@ -1,0 +1,70 @@
+"""Errors on their way over the wire and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek import errors
+from vaultseek.limits import ERROR_CHARS
+from vaultseek.wire import protocol
+
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.VaultseekError)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_error_comes_out_as_it_went_in(kind):
+    back = protocol.raised(protocol.refusal(1, kind("what happened"))["error"])
+    assert type(back) is kind
+    assert (str(back), back.code, back.number) == ("what happened", kind.code, kind.number)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (protocol.unknown_method("x"), errors.UsageError),
+        (protocol.duplicate_id(1), errors.ProtocolError),
+        (protocol.internal("ab12"), errors.VaultseekError),
+    ],
+)
+def test_errors_of_the_protocol_itself_keep_their_code(error, kind):
+    back = protocol.raised(protocol.refusal(1, error)["error"])
+    assert isinstance(back, kind)
+    assert (back.code, back.number) == (error.code, error.number)
+
+
+@pytest.mark.parametrize(
+    "told", [None, 7, {}, {"message": None}, {"data": {"code": ["busy"]}}, {"data": {"code": "new"}}]
+)
+def test_an_error_from_another_version_is_an_error_all_the_same(told):
+    assert isinstance(protocol.raised(told), errors.VaultseekError)
+
+
+@given(st.text())
+def test_messages_are_one_printable_line(text):
+    line = protocol.one_line(text)
+    assert len(line) <= ERROR_CHARS
+    assert line == "" or line.isprintable()
+    assert protocol.one_line(line) == line
+
+
+def test_long_messages_are_cut():
+    assert len(protocol.one_line("x" * 10_000_000)) == ERROR_CHARS
+
+
+@pytest.mark.parametrize(
+    ("params", "name"),
+    [
+        ({"client": "nvim"}, "nvim"),
+        ({"clientInfo": {"name": "VS Code", "version": "1"}}, "VS Code"),
+        ({"client": 7}, "unnamed"),
+        ({"client": " \n"}, "unnamed"),
+        ({"client": "x" * 1000}, "x" * 80),
+        ({"clientInfo": []}, "unnamed"),
+    ],
+)
+def test_a_client_may_have_a_name(params, name):
+    assert protocol.client_name(params) == name
