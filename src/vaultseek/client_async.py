@@ -18,17 +18,17 @@ from vaultseek.errors import Cancelled, Unavailable, VaultseekError
 from vaultseek.limits import (
     ANSWER_BYTES,
     CALL_SECONDS,
-    PARTING_SECONDS,
     RECEIVE_BYTES,
     RECONNECT_FIRST_SECONDS,
     RECONNECT_SECONDS,
+    UNSENT_BYTES,
 )
 from vaultseek.model import JSON
 from vaultseek.wire import endpoint, protocol
 from vaultseek.wire.frame import FrameReader, encode
+from vaultseek.wire.outbox import Outbox
 
 _DEFAULT = -1.0
-_NOT_INITIALIZED = 0
 
 
 class AsyncClient(Verbs):
@@ -127,7 +127,7 @@ class AsyncClient(Verbs):
             pause *= 2
 
     async def _connect(self) -> _Line:
-        line = await _Line.connect(self._path, self._told, self._lost)
+        line = _Line(self._path, self._told, self._lost)
         params = {"protocol_version": protocol.VERSION, "client": self._name}
         try:
             self.server = await self._exchange(line, protocol.INITIALIZE, params)
@@ -144,54 +144,56 @@ class AsyncClient(Verbs):
 class _Line:
     """One connection: what is asked waits in ``_asked`` until the reader brings the answer."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, told: Any, lost: Any
-    ) -> None:
+    def __init__(self, path: Path, told: Callable[[str, JSON], object], lost: Callable[[], object]) -> None:
         self.broken = False
-        self._reader = reader
-        self._writer = writer
         self._told = told
         self._lost = lost
         self._asked: dict[int, asyncio.Future[Any]] = {}
-        self._reading = asyncio.create_task(self._read())
-
-    @classmethod
-    async def connect(cls, path: Path, told: Any, lost: Any) -> _Line:
-        until = time.monotonic() + PARTING_SECONDS
-        connected = await asyncio.to_thread(endpoint.connect, path, until)
-        connected.setblocking(False)
-        return cls(*await asyncio.open_unix_connection(sock=connected), told, lost)
+        # Ends at once either way: Unix sockets connect or they do not.
+        self._socket = endpoint.connect(path, time.monotonic())
+        self._socket.setblocking(False)
+        self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, patience=None)
+        self._tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
 
     async def close(self) -> None:
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
-        self._writer.close()
-        with contextlib.suppress(OSError):
-            await self._writer.wait_closed()
+        for task in self._tasks:
+            task.cancel()
+        try:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        finally:
+            self._socket.close()
 
     async def send(self, frame: bytes) -> None:
-        self._writer.write(frame)
-        await self._writer.drain()
-
-    async def ask(self, id: int, method: str, params: JSON) -> Any:
         if self.broken:
             raise ConnectionResetError
+        await self._outbox.room()
+        self._outbox.put(frame)
+
+    async def ask(self, id: int, method: str, params: JSON) -> Any:
         answer = self._asked[id] = asyncio.get_running_loop().create_future()
         try:
             await self.send(encode(protocol.request(id, method, params)))
             return await answer
         except asyncio.CancelledError:
-            self._writer.write(encode(protocol.notification(protocol.CANCEL, {"id": id})))
+            self._outbox.put(encode(protocol.notification(protocol.CANCEL, {"id": id})))
             raise
         finally:
             del self._asked[id]
-            answer.cancel()
+            if not answer.cancel() and not answer.cancelled():
+                answer.exception()
+
+    async def _write(self) -> None:
+        # Why the daemon closed the connection may still wait to be read; the reader sees the end.
+        with contextlib.suppress(OSError):
+            await self._outbox.run()
+        self._outbox.abandon()
 
     async def _read(self) -> None:
         error: Exception = ConnectionResetError("the daemon closed the connection")
         try:
             frames = FrameReader(ANSWER_BYTES)
-            while data := await self._reader.read(RECEIVE_BYTES):
+            loop = asyncio.get_running_loop()
+            while data := await loop.sock_recv(self._socket, RECEIVE_BYTES):
                 frames.feed(data)
                 while (body := frames.next()) is not None:
                     self._take(read_message(body))
@@ -199,15 +201,18 @@ class _Line:
             error = told if isinstance(told, VaultseekError) else error
         finally:
             self.broken = True
+            self._outbox.abandon()
             for answer in self._asked.values():
                 if not answer.done():
                     answer.set_exception(error)
-        self._lost()
+        asyncio.get_running_loop().call_soon(self._lost)
 
     def _take(self, message: JSON) -> None:
         id = message.get("id")
         if "method" in message:
-            self._told(str(message["method"]), message.get("params") or {})
+            # Not called from here: what goes wrong in it must not end the connection.
+            notice = (str(message["method"]), message.get("params") or {})
+            asyncio.get_running_loop().call_soon(self._told, *notice)
         elif id is None and "error" in message:
             raise protocol.raised(message["error"])
         elif isinstance(id, int) and (answer := self._asked.get(id)) is not None and not answer.done():

@@ -85,7 +85,9 @@ class Wire:
         if self.server:
             await self.server.close(0.0)
         await asyncio.gather(*self._serving)
+        self._serving.clear()
         self._stack.close()
+        self.path.unlink(missing_ok=True)
 
 
 @pytest.fixture

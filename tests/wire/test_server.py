@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import random
+import resource
 import socket
 
 import pytest
@@ -555,6 +556,42 @@ async def test_one_client_too_many_is_told_so(wire, until):
     client = await wire.client()
     await client.ask(1, "echo")
     assert (await client.read())["result"] == {}
+
+
+async def test_a_thousand_connections_do_not_keep_the_first_from_being_served(wire, until):
+    server = await wire.start({"echo": echo}, clients=8)
+    first = await wire.client()
+    await until(lambda: server.clients)
+    for _ in range(20):
+        crowd = [await wire.client() for _ in range(50)]
+        await first.ask(1, "echo")
+        assert (await first.read())["result"] == {}
+        assert len(server.clients) <= 8
+        for client in crowd:
+            client.close()
+    await until(lambda: len(server.clients) == 1)
+
+
+async def test_a_lack_of_descriptors_passes(wire, until, caplog, monkeypatch):
+    monkeypatch.setattr("vaultseek.wire.server.ACCEPT_RETRY_SECONDS", 0.01)
+    server = await wire.start({"echo": echo})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    client = await wire.client()
+    await until(lambda: server.clients)
+    late = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (late.fileno() + 1, hard))
+    try:
+        with late:
+            late.setblocking(False)
+            late.connect(str(wire.path))
+            await until(lambda: "could not be let in" in caplog.text)
+            await client.ask(1, "echo")
+            assert (await client.read())["result"] == {}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    newcomer = await wire.client()
+    await newcomer.ask(1, "echo")
+    assert (await newcomer.read())["result"] == {}
 
 
 async def test_strangers_are_shown_out_at_once_and_logged_once(wire, caplog):

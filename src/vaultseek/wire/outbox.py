@@ -10,9 +10,12 @@ from vaultseek.limits import NOTICE_BYTES, RECEIVE_BYTES
 
 
 class Outbox:
-    """Frames on their way to one client, in the order in which they were put."""
+    """Frames on their way to the other end, in the order in which they were put.
 
-    def __init__(self, connection: socket.socket, *, cap: int, patience: float) -> None:
+    ``cap`` is in bytes; ``patience`` in seconds for each piece, or None for no end of it.
+    """
+
+    def __init__(self, connection: socket.socket, *, cap: int, patience: float | None) -> None:
         self._connection = connection
         self._cap = cap
         self._patience = patience
