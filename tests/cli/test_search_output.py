@@ -107,7 +107,7 @@ def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
     lines = page(found, Terminal(), now=NOW).splitlines()
     assert lines[-2:] == [
         "semantic search is still loading; keyword results only",
-        "1 passage not searchable by meaning yet",
+        "1 text still to be embedded for search by meaning",
     ]
 
 

@@ -65,7 +65,7 @@ def test_a_vault_that_is_being_indexed() -> None:
         now=NOW,
     )
     assert "/home/me/Notes  indexing" in text
-    assert "5,000 embedded, 1,210 to go · 33/s · 36 s left" in text
+    assert "5,000 embedded, 1,210 texts to go · 33/s · 36 s left" in text
 
 
 def test_a_vault_whose_folder_is_gone() -> None:

@@ -42,19 +42,20 @@ def summary(state: JSON) -> str:
 
 
 class _Lines:
-    """Prints a line when the phase changes, else every few seconds."""
+    """Prints a line when the phase changes, else every few seconds if there is anything new."""
 
     def __init__(self) -> None:
         self._phase: object = None
+        self._line = ""
         self._due = 0.0
 
     def show(self, state: JSON) -> None:
-        now = time.monotonic()
-        if state.get("phase") == self._phase and now < self._due:
+        now, line = time.monotonic(), summary(state)
+        if line == self._line or (state.get("phase") == self._phase and now < self._due):
             return
-        self._phase = state.get("phase")
+        self._phase, self._line = state.get("phase"), line
         self._due = now + limits.PROGRESS_LINE_SECONDS
-        print(summary(state), file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
 
 class _Bars:

@@ -114,7 +114,7 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield terminal.paint(missing_lane(lane, answer.get("mode")), "yellow")
     pending = _index(answer, "pending")
     if pending:
-        yield terminal.paint(f"{count(pending, 'passage')} not searchable by meaning yet", "yellow")
+        yield terminal.paint(f"{count(pending, 'text')} still to be embedded for search by meaning", "yellow")
 
 
 def _figures(answer: JSON) -> str:

@@ -65,11 +65,14 @@ def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
 
 
 def progress_of(vault: JSON) -> str:
-    """How far a vault's index is: notes, passages, how many of them are embedded, rate, time left."""
+    """How far a vault's index is: notes, passages, how many of them are embedded, rate, time left.
+
+    What is left to embed is counted in texts: a note has one of its own beside its passages.
+    """
     chunks, pending = int(vault.get("chunks") or 0), int(vault.get("pending") or 0)
     parts = [count(int(vault.get("notes") or 0), "note"), count(chunks, "passage")]
     if pending:
-        parts.append(f"{int(vault.get('embedded') or 0):,} embedded, {pending:,} to go")
+        parts.append(f"{int(vault.get('embedded') or 0):,} embedded, {count(pending, 'text')} to go")
         if vault.get("rate"):
             parts.append(f"{vault['rate']:,.0f}/s")
         if vault.get("eta_seconds"):
