@@ -66,7 +66,7 @@ def _links(note: JSON, terminal: Terminal) -> Iterator[str]:
     for link in note.get("links") or ():
         goal, color = _goal(link)
         room = max(20, terminal.width - len(goal) - 4)
-        text = cut(f":{link.get('line')} {link.get('kind')} {_written(link)}", room)
+        text = cut(f":{link.get('line')} {clean(link.get('kind'))} {_written(link)}", room)
         yield f"{text} {terminal.paint(goal, color)}"
 
 

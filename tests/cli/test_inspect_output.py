@@ -1,0 +1,149 @@
+"""What was understood of a note, for a person; and which vault a note is taken to be in."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vaultseek.cli.inspect import vault_of
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.notepage import page
+from vaultseek.cli.terminal import Terminal
+from vaultseek.errors import UsageError
+
+
+def link(target: str, resolved: str | None, **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "wikilink",
+        "target": target,
+        "heading": None,
+        "block": None,
+        "alias": None,
+        "line": 4,
+        "resolved": resolved,
+        **more,
+    }
+
+
+NOTE = {
+    "path": "house/Boiler.md",
+    "title": "Boiler",
+    "frontmatter": {"status": "open", "tags": ["house"], "size": {"w": 1}, "empty": None, "done": False},
+    "tags": ["house", "todo"],
+    "aliases": ["Heater"],
+    "links": [
+        link("Valve", "parts/Valve.md", heading="Types"),
+        link("Pump", "a/Pump.md", candidates=["b/Pump.md"]),
+        link("Nowhere", None, block="b1"),
+    ],
+    "headings": [{"level": 1, "text": "Boiler", "line": 6}, {"level": 2, "text": "Care", "line": 9}],
+    "code_blocks": [{"lang": "sh", "line": 12}, {"lang": None, "line": 20}],
+    "blocks": [],
+    "tasks": [{"mark": "x", "text": "close the valve", "line": 15}],
+    "chunks": [
+        {"id": "1", "heading_path": ["Boiler"], "start_line": 6, "end_line": 8, "text": "abc"},
+        {"id": "2", "heading_path": ["Boiler", "Care"], "start_line": 9, "end_line": 30, "text": "a" * 1200},
+    ],
+    "problems": [{"code": "yaml", "message": "the properties are no YAML", "line": 2}],
+}
+
+
+def test_everything_about_a_note() -> None:
+    assert page(NOTE, Terminal()).splitlines() == [
+        "Boiler  house/Boiler.md",
+        "tags: #house #todo",
+        "also called: Heater",
+        "",
+        "Properties",
+        "  status  open",
+        "  tags    house",
+        '  size    {"w": 1}',
+        "  empty",
+        "  done    false",
+        "",
+        "Outline",
+        "  Boiler  :6",
+        "    Care  :9",
+        "",
+        "Links",
+        "  :4 wikilink Valve#Types -> parts/Valve.md",
+        "  :4 wikilink Pump -> a/Pump.md (ambiguous, or 1 other)",
+        "  :4 wikilink Nowhere#^b1 -> missing",
+        "",
+        "Tasks",
+        "  [x] close the valve  :15",
+        "",
+        "Code",
+        "  :12 sh",
+        "  :20 no language",
+        "",
+        "Passages",
+        "   6-8      3 characters  Boiler",
+        "  9-30  1,200 characters  Boiler › Care",
+        "",
+        "Problems",
+        "  :2 the properties are no YAML",
+    ]
+
+
+def test_an_empty_note_is_its_name() -> None:
+    assert page({"path": "a.md", "title": "a"}, Terminal()) == "a  a.md"
+
+
+def test_nothing_from_a_note_reaches_the_terminal_as_a_command() -> None:
+    bad = "\x1b[2J\u202e"
+    hostile = {
+        "path": bad,
+        "title": bad,
+        "tags": [bad],
+        "aliases": [bad],
+        "frontmatter": {bad: bad, "list": [bad], "map": {bad: bad}},
+        "links": [link(bad, bad, kind=bad, heading=bad)],
+        "headings": [{"level": 1, "text": bad, "line": 1}],
+        "code_blocks": [{"lang": bad, "line": 1}],
+        "tasks": [{"mark": "\x07", "text": bad, "line": 1}],
+        "chunks": [{"start_line": 1, "end_line": 1, "heading_path": [bad], "text": bad}],
+        "problems": [{"code": bad, "message": bad, "line": 1}],
+    }
+    assert not set(page(hostile, Terminal())) & set("\x1b\x07\u202e")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("VAULTSEEK_")]:
+        monkeypatch.delenv(name)
+    for folder in ("notes/sub", "marked/.obsidian", "marked/sub"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def configure(home: Path, text: str) -> None:
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+
+
+def named(vault: str) -> Invocation:
+    invocation = Invocation()
+    invocation.vault = vault
+    return invocation
+
+
+def test_the_vault_of_a_note(home: Path) -> None:
+    configure(home, f"[[vaults]]\nname = 'work'\npath = '{home / 'notes'}'\n")
+    assert vault_of(Invocation(), home / "marked" / "sub") == home / "marked"
+    assert vault_of(Invocation(), home / "notes" / "sub") == home / "notes"
+    assert vault_of(Invocation(), home) is None
+    assert vault_of(named(str(home / "marked")), home / "notes") == home / "marked"
+    assert vault_of(named("Work"), home) == home / "notes"
+    with pytest.raises(UsageError, match="--vault play: neither a folder nor the name"):
+        vault_of(named("play"), home)
+
+
+def test_a_wrong_configuration_does_not_keep_a_note_from_being_read(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(home, "[serch]\n")
+    assert vault_of(Invocation(), home / "notes") is None
+    assert "serch: unknown key" in capsys.readouterr().err
