@@ -81,7 +81,6 @@ class _Block(NamedTuple):
 
     start: int
     end: int
-    line: int
     span: int
 
 
@@ -109,9 +108,8 @@ def _block(body: _Body, first: int, after: int, span: int) -> _Block | None:
         text = text.rstrip()
         end = start + len(text)
         lead = len(text) - len(text.lstrip())
-        first += text.count("\n", 0, lead)
         start += text.rfind("\n", 0, lead) + 1
-    return _Block(start, end, first, span) if text else None
+    return _Block(start, end, span) if text else None
 
 
 class _Section(NamedTuple):
@@ -128,7 +126,8 @@ class _Section(NamedTuple):
 
 def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
     """The sections in order; the first one is the note itself."""
-    at_line = {block.line: index for index, block in enumerate(blocks)}
+    spans = note.spans
+    at_line = {spans[block.span].start_line: at for at, block in enumerate(blocks) if block.span >= 0}
     sections = [_Section(0, (), (0,), [])]
     levels = [(0, 0)]
     for heading in note.headings:
@@ -257,7 +256,7 @@ class _Sizes:
         self._additive = bool(getattr(count, "additive", False))
         self._tokens = [
             count(text[start:end]) if end - start <= UNCOUNTED_CHARS else window + 1
-            for start, end, _, _ in blocks
+            for start, end, _ in blocks
         ]
         self._before = list(accumulate(self._tokens, initial=0))
 
