@@ -10,8 +10,6 @@ Importing this module costs some 150 ms; the daemon does, the command line only 
 from __future__ import annotations
 
 import os
-import re
-import tomllib
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from vaultseek import limits, paths, schema
+from vaultseek import limits, paths, schema, toml_file
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.schema import Location, dotted, printable, shown
 
@@ -241,7 +239,7 @@ def load(path: Path | None = None) -> Settings:
         ConfigError: one line that names file or variable, key, what was expected and what was found.
     """
     file = Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - absolute, links kept
-    data = _read(file, required=path is not None)
+    data = toml_file.read(file, required=path is not None)
     _refuse_unknown_sections()
     try:
         settings = Settings(**_sections(data, file))
@@ -269,46 +267,6 @@ def search_settings(base: SearchSettings, overrides: Mapping[str, Any]) -> Searc
     except ValidationError as error:
         location, wrong = schema.first_problem(error, SearchSettings)
         raise UsageError(f"setting {dotted(location)}: {wrong}") from None
-
-
-# Reading the file
-
-
-def _read(file: Path, *, required: bool) -> dict[str, Any]:
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(limits.CONFIG_BYTES + 1)
-    except FileNotFoundError:
-        if required:
-            raise ConfigError(f"{file}: no such file; --config takes the path of a TOML file") from None
-        return {}
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror or error})") from None
-    if len(raw) > limits.CONFIG_BYTES:
-        raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes, which no configuration is")
-    return _parse(raw, file)
-
-
-def _parse(raw: bytes, file: Path) -> dict[str, Any]:
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{file}: line {line}: expected UTF-8 text, found other bytes") from None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: {_syntax_error(str(error), text)}") from None
-    except RecursionError:
-        raise ConfigError(f"{file}: nested too deeply to be a configuration") from None
-
-
-def _syntax_error(message: str, text: str) -> str:
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
-    if found is None:
-        return f"not valid TOML: {shown(message)}"
-    line = found[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
-    return f"line {line}: not valid TOML: {found[1]}"
 
 
 def _sections(data: dict[str, Any], file: Path) -> dict[str, Any]:

@@ -299,6 +299,17 @@ def test_status_without_a_daemon_starts_none(run: Run) -> None:
     assert (code, json.loads(out)) == (3, {"daemon": None, "vaults": []})
 
 
+def test_a_daemon_with_another_configuration_does_not_answer_for_this_one(run: Run, tmp_path: Path) -> None:
+    ours, other = tmp_path / "ours.toml", tmp_path / "other.toml"
+    ours.touch()
+    other.touch()
+    for used, code in ((str(ours), 0), (str(other), 3), (None, 3)):
+        status = {"daemon": {**STATUS["daemon"], "config": used}, "vaults": []}
+        got, _, err = run(FakeDaemon(**{"index/status": status}), "search", "x", "--config", str(ours))
+        assert got == code
+        assert ("`vaultseek stop` ends it" in err) == (code == 3)
+
+
 def test_shared_options_stand_before_or_after_the_command(run: Run, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text("[search]\nlimit = 'x'\n")
     for arguments in (

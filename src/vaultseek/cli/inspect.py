@@ -60,13 +60,15 @@ def _file(invocation: Invocation, note: Path) -> JSON:
         raise UsageError(f"{note}: is a folder, expected a note")
     path = Path(os.path.abspath(note))  # noqa: PTH100 - a link is for the inspector to judge
     root = vault_of(invocation, path.parent) or path.parent
-    return inspector(root).inspect_file(path)
+    found: JSON = inspector(root).inspect_file(path)
+    return found
 
 
 def _standard_input(invocation: Invocation, path: str | None) -> JSON:
     data = sys.stdin.buffer.read(limits.NOTE_READ_BYTES + 1)
     root = vault_of(invocation, Path.cwd())
-    return inspector(root).inspect_text(data, path or "stdin.md")
+    found: JSON = inspector(root).inspect_text(data, path or "stdin.md")
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultseek import limits, paths
@@ -18,9 +20,15 @@ def connect(invocation: Invocation) -> Client:
 
     Raises:
         ConfigError: a daemon would have to be started, and its configuration is wrong.
-        Unavailable: there is no daemon, and it was not to be started or did not start.
+        Unavailable: there is no daemon, and it was not to be started or did not start; or the one that runs
+            has another configuration than the one asked for.
     """
-    return running() or start(invocation)
+    client = running()
+    if client is None:
+        return start(invocation)
+    if invocation.config is not None:
+        _same_configuration(client, invocation.config)
+    return client
 
 
 def running() -> Client | None:
@@ -67,3 +75,12 @@ def serve_command(invocation: Invocation) -> list[str]:
     """The command line of a daemon with this invocation's configuration."""
     config = ["--config", str(invocation.config)] if invocation.config else []
     return [sys.executable, "-m", "vaultseek", *config, "serve"]
+
+
+def _same_configuration(client: Client, wanted: Path) -> None:
+    daemon = client.call("index/status", {}).get("daemon") or {}
+    used = daemon.get("config")
+    if used is None or os.path.realpath(used) != os.path.realpath(wanted):
+        client.close()
+        other = used or "no configuration file"
+        raise Unavailable(f"the daemon runs with {other}, not with {wanted}; `vaultseek stop` ends it")

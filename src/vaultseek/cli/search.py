@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Any
 
 import click
 
@@ -89,6 +88,3 @@ def _print(answer: JSON, invocation: Invocation, *, json_: bool, explain: bool) 
     from vaultseek.cli.results import page
 
     print(page(answer, invocation.out, now=time.time(), explain=explain))
-
-
-__all__: list[Any] = ["search", "settings_of_shell"]
