@@ -147,7 +147,7 @@ def _bare(word: str) -> str:
 
 
 def _same_word(word: str, term: str) -> bool:
-    if word == term or (len(term) > _STEM and word.startswith(term)):
+    if word == term or (len(term) > _STEM and not term[-1].isdigit() and word.startswith(term)):
         return True
     if not (word.isalpha() and term.isalpha()):
         return False

@@ -113,8 +113,10 @@ class _Reader:
             return self._link()
         found = _BRACKETED.match(self.text, self.at)
         assert found
+        name, colon, _ = found[1].partition(":")
         is_markdown_link = self.text.startswith("(", found.end())
-        if self.in_value or is_markdown_link or not _is_searchable(found[1].partition(":")[0]):
+        is_property = _is_searchable(name) and bool(found[2] or colon)
+        if self.in_value or is_markdown_link or not is_property:
             return self._word()
         self.at = found.end()
         if not found[2]:
@@ -143,7 +145,8 @@ class _Reader:
         condition = operator(self._value(), self.now)
         if condition is None:
             self.notes.append(f"{found[1]}: has a value that does not fit, so it was taken as words")
-            return All(tuple(map(Word, filter(_is_searchable, self.text[start : self.at].split()))))
+            words = self.text[start : self.at].replace('"', " ").split()
+            return All(tuple(map(Word, filter(_is_searchable, words))))
         return condition
 
     def _value(self) -> Node:
