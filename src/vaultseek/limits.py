@@ -24,6 +24,10 @@ NOTE_LINKS = 10_000
 NOTE_TAGS = 5_000
 NOTE_HEADINGS = 5_000
 NOTE_PROBLEMS = 50
+NOTE_LINES = 50_000
+"""Lines whose structure, links and tags are read; what follows is searched as plain text."""
+NOTE_MARKS = 100_000
+"""Characters of a note that may start a link or tag, or hide one; what follows is searched as plain text."""
 OPEN_BRACKETS = 10_000
 """Brackets in one block that wait for their partner; of more, the outer half is taken for text."""
 TITLE_CHARS = 500
@@ -253,3 +257,7 @@ PASSAGES = 3
 # Answers
 PREVIEW_CHARS = 240
 FIRST_LOOK_SECONDS = 0.8
+
+# Inspecting
+MODEL_WINDOW = 254
+"""Tokens that the bundled model reads, without the two marks that it adds."""

@@ -8,14 +8,16 @@ shown to it as fenced code. Nothing here recurses, whatever the nesting.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from typing import Literal
 
 import tree_sitter
 import tree_sitter_markdown
 
+from vaultseek.limits import NOTE_LINES
 from vaultseek.model import Span, SpanKind
 
 BlockKind = Literal[
@@ -49,14 +51,11 @@ class Structure:
 
 
 def read_blocks(lines: Sequence[str]) -> Structure:
-    """The structure of the body ``lines``; every line that is not blank is in a block and in a span."""
-    masked: dict[int, BlockKind] = {}
-    skeleton = _skeleton(lines)
-    structure = _walk(skeleton, lines, masked)
-    if any(line.find("$$") >= 0 or line.find("%%") >= 0 for line in lines):
-        masked = _mask_opaque(structure, lines, skeleton)
-        if masked:
-            structure = _walk(skeleton, lines, masked)
+    """The structure of the body ``lines``; every line that is not blank is in a span.
+
+    Of the lines after the first NOTE_LINES nothing but that is known.
+    """
+    structure = _read(lines if len(lines) <= NOTE_LINES else lines[:NOTE_LINES])
     structure.spans = _whole(structure.spans, lines)
     return structure
 
@@ -75,20 +74,40 @@ def without_quotes(line: str, quotes: int) -> str:
     return line[at + 1 :].lstrip(" \t")
 
 
+def _read(lines: Sequence[str]) -> Structure:
+    skeleton = _skeleton(lines)
+    structure = _repaired(_walk(skeleton, lines, {}), skeleton, lines, {})
+    if any("$$" in line or "%%" in line for line in lines):
+        masked = _mask_opaque(structure, lines, skeleton)
+        if masked:
+            structure = _repaired(_walk(skeleton, lines, masked), skeleton, lines, masked)
+    return structure
+
+
 # -- the skeleton
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
-_WORDS = re.compile(rf"(?m)^({_MARKERS}(?:\[[ xX]\][ \t]+)?)([A-Za-z][^|<>\n]*)$")
+_WORDS = re.compile(rf"(?m)^({_MARKERS}(?:\[[ xX]\][ \t]+)?)([A-Za-z,][^|<>\n]*)$")
 _FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
 _FOREIGN = re.compile(r"[^\t\n -~]")
+# Elements this deep in a list confuse the grammar if they follow a paragraph; it never reads them as blocks.
+_DEEP_HTML = re.compile(
+    r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
+)
+_LONG_LINE = 2000
 _FOOTNOTE_ITEM = "01. "
 
 
 def _skeleton(lines: Sequence[str]) -> list[str]:
-    text = _FOREIGN.sub("x", "\n".join(lines))
+    text = _FOREIGN.sub(",", "\n".join(lines))
+    if "<" in text:
+        text = _DEEP_HTML.sub(r"\1x", text)
     if "[^" in text:
         text = _FOOTNOTE.sub(_as_item, text)
-    return _WORDS.sub(_filler, text).split("\n")
+    skeleton = _WORDS.sub(_filler, text).split("\n")
+    if len(text) > _LONG_LINE:
+        skeleton = [line if len(line) <= _LONG_LINE else _shortened(line) for line in skeleton]
+    return skeleton
 
 
 def _filler(match: re.Match[str]) -> str:
@@ -96,9 +115,46 @@ def _filler(match: re.Match[str]) -> str:
     return f"{prefix}{'x' * min(len(words), 8)}"
 
 
+def _shortened(line: str) -> str:
+    # The rest of a long line matters only to tables and to the ends of HTML blocks.
+    needed = "|" in line or ">" in line[_LONG_LINE:]
+    return line[: 10 * _LONG_LINE] if needed else line[:_LONG_LINE]
+
+
 def _as_item(match: re.Match[str]) -> str:
     # A footnote's definition holds blocks as a list item does: what follows is indented by four columns.
     return f"{match[1]}{_FOOTNOTE_ITEM}x "
+
+
+# -- where the grammar is mistaken
+
+_REPAIRS = 3
+
+
+def _repaired(
+    structure: Structure, skeleton: list[str], lines: Sequence[str], masked: dict[int, BlockKind]
+) -> Structure:
+    """The structure again, with words for lines that were taken for code in the middle of a paragraph."""
+    for _ in range(_REPAIRS):
+        rows = list(_misread(structure.blocks, lines))
+        if not rows:
+            break
+        for row in rows:
+            words = skeleton[row].lstrip(" \t>")
+            skeleton[row] = skeleton[row].removesuffix(words) + "x"
+        structure = _walk(skeleton, lines, masked)
+    return structure
+
+
+def _misread(blocks: Sequence[Block], lines: Sequence[str]) -> Iterator[int]:
+    for before, block in pairwise(blocks):
+        if block.kind != "indented" or before.kind != "paragraph" or before.quotes != block.quotes:
+            continue
+        if before.end == block.start - 1:
+            for row in range(block.start, block.end + 1):
+                if not without_quotes(lines[row], block.quotes):
+                    break
+                yield row
 
 
 # -- display math and comments
@@ -119,7 +175,7 @@ def _mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str]
                 continue
             prefix, text = _split_prefix(block, lines[row], row)
             kind = _opens(text, interrupts=row > block.start)
-            if kind is None:
+            if kind is None or (row > block.start and _continues(kind, block, row, len(prefix), lines, done)):
                 continue
             end, closed = _closing(kind, lines, row, prefix, block.quotes)
             if kind == "comment" and not closed:
@@ -136,6 +192,14 @@ def _split_prefix(block: Block, line: str, row: int) -> tuple[str, str]:
     text = without_quotes(line, block.quotes)
     indent = len(line) - len(text)
     return line[:indent], text
+
+
+def _continues(kind: BlockKind, block: Block, row: int, indent: int, lines: Sequence[str], done: int) -> bool:
+    """Whether the marker on ``row`` is part of the paragraph: indented as code, or closing an inline one."""
+    if not block.quotes and indent >= block.column + 4:
+        return True
+    marker = "$$" if kind == "math" else "%%"
+    return sum(lines[at].count(marker) for at in range(max(block.start, done + 1), row)) % 2 == 1
 
 
 def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
@@ -174,7 +238,7 @@ def _fence(
     skeleton: list[str], lines: Sequence[str], start: int, end: int, prefix: str, quotes: int, *, closed: bool
 ) -> None:
     plain = "> " * quotes if quotes else re.sub(r"[^ \t]", " ", prefix)
-    skeleton[start] = f"{_FOREIGN.sub('x', prefix)}~~~"
+    skeleton[start] = f"{_FOREIGN.sub(',', prefix)}~~~"
     for row in range(start + 1, end + 1):
         skeleton[row] = f"{plain}x"
     if closed:
@@ -304,9 +368,49 @@ class _Walker:
             column, opens = footnote.end(), ""
         block = Block(kind, start, end, column, self.quotes, top, opens)
         self.opens = ""
+        if top and kind == "paragraph" and self.swallowed(block):
+            return
+        if self.quotes and kind == "paragraph":
+            block = self.cut(block)
         self.structure.blocks.append(block)
         if top:
-            self.span(_SPANS[kind], start, end)
+            self.span(_SPANS[kind], block.start, end)
+
+    def swallowed(self, block: Block) -> bool:
+        """Whether a paragraph continues what a container left open on the line before: Obsidian goes on."""
+        last = self.structure.blocks[-1] if self.structure.blocks else None
+        if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
+            return False
+        end = self.comment_end(last, block) if last.kind == "html" else block.end
+        last.end = end
+        self.span("other", block.start, end)
+        block.start, block.column = end + 1, 0
+        return block.start > block.end
+
+    def comment_end(self, last: Block, block: Block) -> int:
+        if not self.lines[last.start][last.column :].lstrip(" \t").startswith("<!--"):
+            return block.end
+        rows = range(block.start, block.end + 1)
+        return next((row for row in rows if "-->" in self.lines[row]), block.end)
+
+    def is_open(self, block: Block) -> bool:
+        text = self.lines[block.start][block.column :].lstrip(" \t")
+        last = without_quotes(self.lines[block.end], block.quotes).rstrip()
+        if block.kind == "fence":
+            marks = text[: len(text) - len(text.lstrip(text[0]))]
+            return block.start == block.end or not (last.startswith(marks) and not last.strip(text[0]))
+        if block.kind == "math":
+            return block.start == block.end or not last.endswith("$$")
+        return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
+
+    def cut(self, block: Block) -> Block:
+        """End a quote's paragraph where a line without its marker is indented as code."""
+        for row in range(block.start + 1, block.end + 1):
+            line = self.lines[row]
+            if line.startswith(("    ", "\t")) and not line.lstrip(" \t").startswith(">"):
+                self.structure.blocks.append(replace(block, end=row - 1))
+                return replace(block, kind="indented", start=row, column=0, quotes=0, opens="")
+        return block
 
     def trimmed(self, start: int, end: int) -> int:
         while end > start and not without_quotes(self.lines[end], self.quotes):

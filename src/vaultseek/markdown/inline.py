@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from vaultseek.limits import OPEN_BRACKETS
+from vaultseek.limits import NOTE_MARKS, OPEN_BRACKETS
 from vaultseek.model import Link, LinkKind
 
 Definitions = Mapping[str, str]
@@ -26,6 +26,8 @@ class Found:
 
     links: list[Link] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    marks: int = NOTE_MARKS
+    """How many more characters that may matter are looked at."""
 
 
 def worth_scanning(text: str) -> bool:
@@ -43,7 +45,9 @@ def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
-    return _link(kind, path, alias.strip() or None, line, prop)
+    # In a table the bar is written with a backslash, which is not part of what it splits.
+    alias = alias.replace("\\|", "|").strip()
+    return _link(kind, path, alias or None, line, prop)
 
 
 def markdown_link(
@@ -164,9 +168,12 @@ class _Scanner:
         search = (_SPECIAL_EMPHASIS if self.emphasis else _SPECIAL).search
         handlers = _HANDLERS
         at = 0
-        while match := search(text, at):
+        marks = self.found.marks
+        while marks and (match := search(text, at)):
             start = match.start()
             at = handlers[text[start]](self, start)
+            marks -= 1
+        self.found.marks = marks
 
     def line_of(self, at: int) -> int:
         # Links come in ascending order, so that each line end is counted once.
@@ -414,7 +421,7 @@ _BARE = re.compile(r"[^\s()\\\x00-\x1f\x7f]++|\\[!-~]?+|[()]")
 _TITLE = re.compile(
     r"""\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))\s*+\)|\s*+\)""", re.DOTALL
 )
-_PARENTHESES = 32
+_PARENTHESES = 8
 
 
 def _destination(text: str, at: int) -> tuple[str, int]:
@@ -523,7 +530,8 @@ class _Emphasis:
             return None
         closers = self.singles[marker]
         index = bisect_left(closers, rest)
-        if index == len(closers) or text.startswith(marker, closers[index] + 1):
+        limit = self.ends[-1] if self.ends else len(text)
+        if index == len(closers) or text.startswith(marker, closers[index] + 1, limit):
             return None
         return self._if_filled(at + 1, closers[index])
 

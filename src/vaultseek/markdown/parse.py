@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from vaultseek.limits import (
     NOTE_HEADINGS,
+    NOTE_LINES,
     NOTE_LINKS,
     NOTE_PARSE_BYTES,
     NOTE_PROBLEMS,
@@ -58,6 +59,8 @@ def _note(
     links = _bounded((*front.links, *body.found.links), NOTE_LINKS, "links", found)
     tags = _bounded(_distinct((*front.tags, *body.found.tags)), NOTE_TAGS, "tags", found)
     headings = _bounded(body.headings, NOTE_HEADINGS, "headings", found)
+    if len(body.lines) > NOTE_LINES or not body.found.marks:
+        found.append(Problem("too_long", "Links and tags were read only in the first part of the note."))
     title, source = _title(front, headings, name)
     return Note(
         path=path,
@@ -81,7 +84,7 @@ def _note(
 
 def _bounded(items: Sequence[T], bound: int, what: str, problems: list[Problem]) -> tuple[T, ...]:
     if len(items) > bound:
-        message = f"The note has {len(items)} {what}; the first {bound} are kept."
+        message = f"The note has more than {bound} {what}; the first {bound} are kept."
         problems.append(Problem(f"too_many_{what}", message))
     return tuple(items[:bound])
 
@@ -213,7 +216,7 @@ class _Body:
                 self.block_id(text if text.startswith("^") else "", row + self.offset)
             if worth_scanning(text):
                 for cell in _CELL.findall(text):
-                    self.keep(cell.replace("\\|", "|").strip(" \t"), row + self.offset)
+                    self.keep(cell.strip(" \t"), row + self.offset)
 
     def definition(self, block: Block) -> None:
         text = self.text_of(block, block.end)
