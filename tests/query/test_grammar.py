@@ -85,6 +85,7 @@ def test_phrases_are_named_unless_they_are_excluded_or_belong_to_an_operator():
         ("-(-rope)", '| text "rope"'),
         ("-.pdf", "| not extension pdf"),
         ("-()", "|"),
+        ('(H2A)-histone "keel"-like', 'H2A -histone keel -like | text "keel"'),
     ],
 )
 def test_negation(text, expected):

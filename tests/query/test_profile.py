@@ -102,6 +102,10 @@ def test_identifiers_are_found_whole(name):
             "THE 7",
             "3/4",
             "100%",
+            "/slip/",
+            "1620-21",
+            "and-9",
+            "A.De",
             "安全",
         ),
     ],
@@ -116,6 +120,7 @@ def test_ordinary_words_and_numbers_are_no_identifiers(text):
     [
         ("D40", 1, 1.0, True),
         ("D40 D41", 2, 1.0, True),
+        ("X.25使用哪种网络类型", 5, 0.2, False),
         ("the D40", 2, 1.0, False),
         ("Tell me about D40", 4, 1.0, False),
         ("What are the safety requirements?", 5, 0.0, False),

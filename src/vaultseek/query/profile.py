@@ -92,8 +92,8 @@ def profile(query: Query, name: str = "auto", rules: Rules | None = None) -> Pro
     if name != "auto" and name not in NAMED:
         raise BadQuery(f"unknown profile {name[:40]!r}; known are auto, {', '.join(NAMED)}")
     found = find_identifiers(query.rank_text)
-    rest = _WORD.findall(_blanked(query.rank_text, found))
-    meaningful = sum(fold(word) not in STOP_WORDS for word in rest)
+    rest = _blanked(query.rank_text, found)
+    meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
     specificity = len(found) / (len(found) + meaningful) if found else 0.0
     words = count_words(query.rank_text)
     names = tuple(dict.fromkeys(query.rank_text[start:end] for start, end in found))
@@ -104,7 +104,7 @@ def profile(query: Query, name: str = "auto", rules: Rules | None = None) -> Pro
         identifiers=names,
         anchors=_anchors(query, names),
         specificity=specificity,
-        pure_identifier=bool(found) and not rest,
+        pure_identifier=bool(found) and not count_words(rest),
         weights=weights if name == "auto" else NAMED[name],
     )
 
@@ -116,7 +116,8 @@ def find_identifiers(text: str) -> list[tuple[int, int]]:
     ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
     ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
     """
-    return [(found.start(), found.end()) for found in _IDENTIFIER.finditer(text) if _is_meant(found[0])]
+    spaced = _UNSPACED_CHAR.sub(" ", text)
+    return [(found.start(), found.end()) for found in _IDENTIFIER.finditer(spaced) if _is_meant(found[0])]
 
 
 def count_words(text: str) -> int:
@@ -129,20 +130,20 @@ _UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(r"[^\W_](?:[\w'’.\-/]*[^\W_])?")
 _CLASSES = (
     r"[a-z][a-z0-9+.\-]*://\S+",  # address
-    r"(?:[A-Za-z]:)?[~.]{0,2}[\\/][\w.\-]+(?:[\\/][\w.\-]+)*[\\/]?",  # path from a root
+    r"(?:[A-Za-z]:|[~.]{1,2})[\\/][\w.\-]+(?:[\\/][\w.\-]+)*[\\/]?|(?:/[\w.\-]+){2,}/?",  # path from a root
     r"\w[\w.\-]*(?:/[\w.\-]+)+\.\w{1,8}",  # path to a file
     r"\w[\w.\-]*(?:/[\w.\-]+){2,}/?",  # path of three and more parts
     r"[0-9]{1,3}\s[A-Z][A-Z.]{1,7}\s§?\s?[0-9][\w.\-]*(?:\([a-z0-9]{1,4}\))*",  # 30 CFR 75.1725
     r"§\s?[0-9][\w.\-]*",
     r"[A-Z]{2,8}\s[0-9]{1,6}(?:[.\-][0-9A-Za-z]+)*",  # RFC 2616
     r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",  # UUID
-    r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?",  # ISO date
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-9]{2})?",  # ISO date
     r"#[\w\-/]+",
     r"[A-Za-z_]\w*(?:(?:::|->)\w+)+(?:\(\))?",  # std::vector
     r"[A-Za-z_][\w.]*\(\)",  # main()
     r"[A-Za-z](?:\+\+|#)",  # C++
     r"v?[0-9]+(?:\.[0-9]+)+(?:-?[a-z]+[0-9]*)?(?:\([a-z0-9]{1,4}\))*",  # 75.1725, v1.2.3-rc1
-    r"[A-Za-z_]\w*(?:\.\w{2,})+",  # os.path.join, notes.md
+    r"[A-Za-z_]\w+(?:\.\w{2,})+|[A-Z]\.[0-9]+",  # os.path.join, H.264
     r"(?=\w*[^\W_]_+[^\W_])\w++|__\w++|_[a-z]\w++",  # snake_case
     r"[A-Za-z]{1,10}[0-9]*(?:-[A-Za-z]{1,5})?-[0-9]+(?!s\b)[A-Za-z]?(?:-\w+)*",  # E-4107, GPT-4o
     r"[A-Z]{1,6}-?[0-9][A-Z0-9]*(?:[\-/][A-Z0-9]+)*",  # D40, K8S
@@ -151,13 +152,14 @@ _CLASSES = (
     r"[a-z]+(?:[A-Z][a-z0-9]*)+",  # camelCase
     r"(?:[A-Z][a-z0-9]+){2,}[A-Z]?",  # CamelCase
 )
+_PARTS = re.compile(r"[\s\-]")
 _IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _CLASSES) + r")(?![\w/])")
 
 
 def _is_meant(text: str) -> bool:
-    """An abbreviation such as ``e.g`` and a capitalised small word before a number are none."""
-    first = text.split()[0]
-    return not (len(first) < len(text) and fold(first) in STOP_WORDS)
+    """A small word before a number, as in ``IN 1999``, makes no identifier."""
+    first = _PARTS.split(text)[0]
+    return first == text or fold(first) not in STOP_WORDS
 
 
 def _blanked(text: str, ranges: list[tuple[int, int]]) -> str:

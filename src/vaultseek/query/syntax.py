@@ -84,8 +84,10 @@ class _Reader:
         return self._dot_extension() or self._operation() or self._word()
 
     def _negates(self) -> bool:
-        following = self.text[self.at + 1 : self.at + 2]
-        return self.text[self.at] == "-" and following not in ("", "-", ")") and not following.isspace()
+        before, following = self.text[: self.at][-1:], self.text[self.at + 1 : self.at + 2]
+        if self.text[self.at] != "-" or not (before in ("", "(") or before.isspace()):
+            return False
+        return following not in ("", "-", ")") and not following.isspace()
 
     def _phrase(self) -> Node:
         found = _QUOTED.match(self.text, self.at)
