@@ -110,6 +110,12 @@ def test_a_name_at_the_root_is_an_exact_path_and_wins() -> None:
     assert names_of(["Log.md", "a/Log.md"]).resolve("Log", "a/x.md").path == "Log.md"
 
 
+def test_a_whole_path_is_not_ambiguous() -> None:
+    names = names_of(["quay/Log.md", "north/quay/Log.md"])
+    assert names.resolve("quay/Log", "x.md") == Resolution("quay/Log.md")
+    assert names.resolve("./Log", "quay/x.md") == Resolution("quay/Log.md")
+
+
 def test_candidates_are_bounded() -> None:
     names = names_of([f"d{n}/README.md" for n in range(1000)])
     found = names.resolve("README", "d500/x.md")

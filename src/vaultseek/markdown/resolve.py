@@ -31,7 +31,7 @@ class Resolution:
     """What a link points at: a path of the vault, or None.
 
     ``candidates`` are the other files that the same target could have meant, the likeliest first (at most
-    ``LINK_CANDIDATES``).
+    ``LINK_CANDIDATES``). A whole path is not ambiguous.
     """
 
     path: str | None = None
@@ -101,6 +101,10 @@ class Names:
         for key in keys:
             _drop(self._by_alias, key, path)
 
+    def paths(self) -> tuple[str, ...]:
+        """All files that are known."""
+        return tuple(self._files)
+
     def keys_of(self, path: str) -> frozenset[str]:
         """The names that the file answers to now; none if it is unknown."""
         keys = self._files.get(path)
@@ -148,7 +152,10 @@ class Names:
         if not namesakes:
             return None
         folder = _folder(_fold(source))
-        first = self._by_path.get(wanted) or self._by_path.get(folder + wanted)
+        exact = self._by_path.get(wanted)
+        if exact and "/" in wanted:
+            return _choice(_spelled(exact, target))
+        first = exact or self._by_path.get(folder + wanted)
         if len(namesakes) <= FEW:
             ending = [path for path in namesakes if _ends_with(_fold(path), wanted)]
             found = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))

@@ -1,0 +1,195 @@
+"""What is understood of a note, as the JSON of ``inspect --json``. Needs no daemon and no model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from vaultseek.errors import ConfigError, NotFound
+from vaultseek.limits import FRONTMATTER_BYTES, MODEL_WINDOW, NOTE_READ_BYTES
+from vaultseek.markdown.chunk import chunk
+from vaultseek.markdown.decode import decode
+from vaultseek.markdown.parse import parse
+from vaultseek.markdown.resolve import Names, Resolution
+from vaultseek.model import JSON, Chunk, Link, Note, Problem
+from vaultseek.vault.ignore import Ignore
+from vaultseek.vault.read import read_note
+from vaultseek.vault.scan import is_note, scan
+
+Count = Callable[[str], int]
+
+
+class Inspector:
+    """Inspects notes of one vault; its file names are listed once, when the first link is looked up.
+
+    Without a root there is no vault: a note then knows only itself. ``count`` and ``window`` decide where
+    passages end; by default they are those of the bundled model.
+    """
+
+    def __init__(self, root: Path | None, count: Count | None = None, window: int = MODEL_WINDOW) -> None:
+        self._root = root
+        self._count = count
+        self._window = window
+        self._names: Names | None = None
+        self._aliases_known = False
+
+    def inspect_file(self, path: Path) -> JSON:
+        """Inspect the file at ``path``. What cannot be read gives an object with ``problems``.
+
+        Raises:
+            NotFound: there is no such file.
+        """
+        root, relative = self._place(path)
+        found = read_note(root, relative)
+        if found is None:
+            raise NotFound(f"{_legible(str(path))}: no such file")
+        name = relative if self._root is None or root == self._root else path.name
+        return self._inspect(found.data, _legible(name), found.problem)
+
+    def inspect_text(self, data: bytes, path: str) -> JSON:
+        """Inspect ``data`` as if it were the content of the note at ``path``, relative to the vault."""
+        problem = None
+        if len(data) > NOTE_READ_BYTES:
+            problem = Problem("too_large", f"over {NOTE_READ_BYTES} bytes; such notes are found by name only")
+        return self._inspect(data, _legible(path), problem)
+
+    def _inspect(self, data: bytes, path: str, problem: Problem | None) -> JSON:
+        text, problems = ("", (problem,)) if problem else decode(data)
+        note = parse(text, path, problems)
+        if self._count is None:
+            self._count = _bundled_count()
+        return _shown(note, self._resolved(note), chunk(note, self._count, self._window))
+
+    def _place(self, path: Path) -> tuple[Path, str]:
+        """The folder to read from and the path in it: the vault's if the file is in the vault."""
+        if self._root is not None:
+            for root, file in ((self._root, path), (self._root.resolve(), path.parent.resolve() / path.name)):
+                if file.is_relative_to(root) and ".." not in file.parts:
+                    return self._root, file.relative_to(root).as_posix()
+        return path.parent, path.name
+
+    def _resolved(self, note: Note) -> list[Resolution]:
+        if not note.links:
+            return []
+        if self._names is None:
+            self._names = _file_names(self._root)
+        names = self._names
+        known = note.path in names
+        if not known:
+            names.add(note.path, note.aliases)
+        found = [names.resolve_link(link, note.path) for link in note.links]
+        unknown = [at for at, link in enumerate(note.links) if _may_be_alias(link, found[at])]
+        if unknown:
+            self._learn_aliases(names)
+            names.add(note.path, note.aliases)
+            for at in unknown:
+                found[at] = names.resolve_link(note.links[at], note.path)
+        if not known:
+            names.remove(note.path)
+        return found
+
+    def _learn_aliases(self, names: Names) -> None:
+        if self._aliases_known or self._root is None:
+            return
+        self._aliases_known = True
+        for path in names.paths():
+            if is_note(path):
+                aliases = _aliases(self._root, path)
+                if aliases:
+                    names.add(path, aliases)
+
+
+def _may_be_alias(link: Link, found: Resolution) -> bool:
+    return bool(link.target) and (found.path is None or found.by_alias) and "/" not in link.target
+
+
+def _file_names(root: Path | None) -> Names:
+    names = Names()
+    if root is not None:
+        for file in scan(root, Ignore(root)):
+            if file.problem is None:
+                names.add(file.path)
+    return names
+
+
+def _aliases(root: Path, path: str) -> Sequence[str]:
+    """The aliases of a note, from its frontmatter alone."""
+    found = read_note(root, path)
+    head = found.data[: FRONTMATTER_BYTES + 16] if found else b""
+    if b"alias" not in head.replace(b"\0", b"").lower():
+        return ()
+    text, _ = decode(head)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    fences = [row for row, line in enumerate(lines) if line.rstrip(" \t") == "---"][:2]
+    if len(fences) < 2 or fences[0]:
+        return ()
+    return parse("\n".join(lines[: fences[1] + 1]), path).aliases
+
+
+def _bundled_count() -> Count:
+    from vaultseek.models.bundled import model_directory
+    from vaultseek.models.tokens import TokenCounter
+
+    try:
+        return TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+    except (ConfigError, OSError, ValueError):
+        return _about
+
+
+def _about(text: str) -> int:
+    """Tokens where there is no tokenizer: rather too many than too few."""
+    return (len(text.encode("utf-8", "replace")) + 1) // 2
+
+
+def _legible(path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path
+
+
+def _shown(note: Note, resolved: Sequence[Resolution], chunks: Sequence[Chunk]) -> JSON:
+    return {
+        "path": note.path,
+        "title": note.title,
+        "frontmatter": note.frontmatter,
+        "tags": list(note.tags),
+        "aliases": list(note.aliases),
+        "links": [_link(link, found) for link, found in zip(note.links, resolved, strict=True)],
+        "headings": [{"level": h.level, "text": h.text, "line": h.line} for h in note.headings],
+        "code_blocks": [{"lang": c.lang, "line": c.line, "end_line": c.end_line} for c in note.code_blocks],
+        "blocks": [{"id": block.id, "line": block.line} for block in note.blocks],
+        "tasks": [
+            {"mark": t.mark, "done": t.mark != " ", "text": t.text, "line": t.line} for t in note.tasks
+        ],
+        "callouts": [{"kind": c.kind, "title": c.title, "line": c.line} for c in note.callouts],
+        "chunks": [_chunk(found) for found in chunks],
+        "problems": [problem.as_json() for problem in note.problems],
+    }
+
+
+def _link(link: Link, found: Resolution) -> JSON:
+    return {
+        "kind": link.kind,
+        "target": link.target,
+        "heading": link.heading,
+        "block": link.block,
+        "alias": link.alias,
+        "line": link.line,
+        "property": link.property,
+        "resolved": found.path,
+        "ambiguous": list(found.candidates),
+        "by_alias": found.by_alias,
+    }
+
+
+def _chunk(chunk: Chunk) -> JSON:
+    return {
+        "id": chunk.id,
+        "heading_path": list(chunk.heading_path),
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "text": chunk.text,
+    }
