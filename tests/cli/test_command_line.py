@@ -132,3 +132,55 @@ def test_the_way_of_a_search_imports_nothing_heavy() -> None:
     bare = [sys.executable, "-c", script]
     ended = subprocess.run(bare, capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout == "[]\n"
+
+
+def test_inspect_prints_one_object_a_note(run: Run, vault: Callable[..., Path]) -> None:
+    root = vault(
+        {
+            "a.md": "---\nstatus: open\n---\n# A\n\n[[b]] and [[gone]] #tag\n",
+            "sub/b.md": "B",
+            ".obsidian/x": "",
+        }
+    )
+    ended = run("inspect", "--json", str(root / "a.md"), str(root / "sub" / "b.md"))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    first, second = (json.loads(line) for line in ended.stdout.splitlines())
+    assert set(first) >= {
+        "path", "title", "frontmatter", "tags", "aliases", "links", "headings", "code_blocks", "blocks",
+        "chunks", "problems",
+    }  # fmt: skip
+    assert (first["path"], first["title"], first["frontmatter"]) == ("a.md", "A", {"status": "open"})
+    assert [link["resolved"] for link in first["links"]] == ["sub/b.md", None]
+    assert second["path"] == "sub/b.md"
+
+
+def test_inspect_for_people(run: Run, vault: Callable[..., Path]) -> None:
+    root = vault({"a.md": "# A\n\n[[b]] and [[gone]]\n", "sub/b.md": "B"})
+    ended = run("inspect", "--vault", str(root), str(root / "a.md"))
+    assert ended.returncode == 0
+    assert ended.stdout.startswith("A  a.md\n")
+    assert "b -> sub/b.md" in ended.stdout
+    assert "gone -> missing" in ended.stdout
+
+
+def test_inspect_reads_standard_input(run: Run) -> None:
+    ended = run("inspect", "-", "--path", "ideas/draft.md", "--json", input="# Idea\n\n#tag")
+    assert ended.returncode == 0
+    note = json.loads(ended.stdout)
+    assert (note["path"], note["title"], note["tags"]) == ("ideas/draft.md", "Idea", ["tag"])
+
+
+def test_inspect_goes_on_after_a_note_that_is_not_there(run: Run, vault: Callable[..., Path]) -> None:
+    root = vault({"a.md": "A", "sub/b.md": "B", "binary.md": bytes(range(256)) * 50})
+    ended = run("inspect", "--json", str(root / "none.md"), str(root / "a.md"))
+    assert ended.returncode == 1
+    assert ended.stderr == f"vaultseek: {root / 'none.md'}: no such file\n"
+    assert json.loads(ended.stdout)["path"] == "a.md"
+    folder = run("inspect", str(root / "sub"))
+    assert (folder.returncode, folder.stderr) == (
+        2,
+        f"vaultseek: {root / 'sub'}: is a folder, expected a note\n",
+    )
+    binary = run("inspect", "--json", str(root / "binary.md"))
+    assert binary.returncode == 0
+    assert json.loads(binary.stdout)["problems"]
