@@ -151,7 +151,7 @@ def fuse(
         _candidate(note, direct.get(note, {}) | neighbours.get(note, {}), note not in direct, fusion, signals)
         for note in {*direct, *neighbours, *signals.exact}
     ]
-    return _normalised(_exact_first(_bounded(candidates, direct, fusion)))
+    return _finished(candidates, _bound(candidates, direct, fusion))
 
 
 def recency(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
@@ -229,42 +229,36 @@ def _candidate(note: str, parts: _Parts, is_new: bool, fusion: Fusion, signals: 
     return Fused(note, raw * fresh * anchor, raw, parts, fresh, anchor, exact=exact, via_graph=via_graph)
 
 
-def _bounded(candidates: list[Fused], direct: Mapping[str, _Parts], fusion: Fusion) -> list[Fused]:
-    """Neighbours brought under the ceiling and the leaders of the direct lanes, their order kept."""
+def _bound(candidates: list[Fused], direct: Mapping[str, _Parts], fusion: Fusion) -> float:
+    """What brings neighbours under the ceiling and the leaders of the direct lanes and keeps their order."""
     found = {candidate.note: candidate.score for candidate in candidates if candidate.note in direct}
     highest = max((candidate.score for candidate in candidates if candidate.via_graph), default=0.0)
     if not found or highest <= 0:
-        return candidates
+        return 1.0
     leaders = [GRAPH_BELOW * found[note] for note, parts in direct.items() if _leads(parts)]
-    ceiling = min([fusion.graph_ceiling * max(found.values()), *leaders])
-    bound = min(1.0, ceiling / highest)
-    return [
-        replace(candidate, score=candidate.score * bound, bound=bound) if candidate.via_graph else candidate
-        for candidate in candidates
-    ]
+    return min(1.0, min([fusion.graph_ceiling * max(found.values()), *leaders]) / highest)
 
 
 def _leads(parts: _Parts) -> bool:
     return any(given.rank == 1 and given.contribution > 0 for given in parts.values())
 
 
-def _exact_first(candidates: list[Fused]) -> list[Fused]:
-    best = max((candidate.score for candidate in candidates), default=0.0) or 1.0
-    return [
-        replace(candidate, score=best * (1 + EXACT_STEP) + EXACT_STEP * candidate.score)
-        if candidate.exact
-        else candidate
-        for candidate in candidates
+def _finished(candidates: list[Fused], bound: float) -> list[Fused]:
+    """Neighbours bounded, notes of that very name put first, scores divided by the best."""
+    scores = [each.score * bound if each.via_graph else each.score for each in candidates]
+    best = max(scores, default=0.0) or 1.0
+    scores = [
+        best * (1 + EXACT_STEP) + EXACT_STEP * score if each.exact else score
+        for each, score in zip(candidates, scores, strict=True)
     ]
-
-
-def _normalised(candidates: list[Fused]) -> list[Fused]:
-    best = max((candidate.score for candidate in candidates), default=0.0)
-    scored = [
-        replace(candidate, score=min(candidate.score / best, 1.0) if best > 0 else 1.0)
-        for candidate in candidates
+    best = max(scores, default=0.0)
+    finished = [
+        replace(
+            each, score=min(score / best, 1.0) if best > 0 else 1.0, bound=bound if each.via_graph else 1.0
+        )
+        for each, score in zip(candidates, scores, strict=True)
     ]
-    return sorted(scored, key=lambda candidate: (-candidate.score, candidate.via_graph, candidate.note))
+    return sorted(finished, key=lambda each: (-each.score, each.via_graph, each.note))
 
 
 def _sum(parts: Mapping[str, Contribution]) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import lru_cache
+from itertools import count, pairwise
 
 from vaultseek import limits
 from vaultseek.query.compare import UNSPACED, is_unspaced, printable
@@ -37,7 +38,7 @@ def preview(text: str, terms: Collection[str], width: int) -> Preview:
     and falls between words where it can. Without a match the beginning is shown. Time is linear in the text.
     """
     line = plain(text)
-    hits = sorted(_hits(line, _Terms.of(terms)))
+    hits = sorted(_hits(line, _sorted_out(tuple(terms))))
     start, end = _window(line, hits, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(line) and width >= NARROW else ""
@@ -48,27 +49,40 @@ def preview(text: str, terms: Collection[str], width: int) -> Preview:
 
 def plain(text: str) -> str:
     """``text`` on one line, without the commonest Markdown signs and without control characters."""
-    for form, replacement in _MARKDOWN:
-        text = form.sub(replacement, text)
+    for signs, form, replacement in _MARKDOWN:
+        if any(sign in text for sign in signs):
+            text = form.sub(replacement, text)
     return " ".join(printable(_INVISIBLE.sub("", text)).split())
 
 
+def _without_emphasis(found: re.Match[str]) -> str:
+    """Signs of emphasis open before a word or close after one; between words or spaces they are text."""
+    text, start, end = found.string, found.start(), found.end()
+    before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+    opens = not (before.isalnum() or before == "_" or after.isspace())
+    closes = not (after.isalnum() or after == "_" or before.isspace())
+    return "" if opens or closes else found[0]
+
+
 _INVISIBLE = re.compile("\x1b\\[[0-9;?]{0,30}[@-~]|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_MARKDOWN = tuple(
-    (re.compile(form, re.MULTILINE), replacement)
-    for form, replacement in (
-        (r"^[ \t]*(?:```|~~~)[^\n`]*$", ""),  # fences
-        (r"^[ \t]*(?:[-*_][ \t]*){3,}$|^[ \t]*=+[ \t]*$|^[ \t]*+(?:\|[ \t]*+)?:?---[-:| \t]*+$", ""),  # rules
-        (r"^(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+](?=[ \t])|\[[ xX]\](?=[ \t])|\[![\w-]{1,30}\][+-]?))+", ""),
-        (r"[ \t]\^[A-Za-z0-9-]+[ \t]*$", ""),  # block ids
-        (r"!?\[\[[^\[\]|\n]*\|([^\[\]\n]*)\]\]", r"\1"),
-        (r"!?\[\[([^\[\]\n]*)\]\]", r"\1"),
-        (r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]\"[^\"\n]*\")?\)", r"\1"),
-        (r"</?[A-Za-z][A-Za-z0-9-]{0,20}(?:[ \t][^<>\n]{0,200})?/?>", " "),
-        (r"`+", ""),
-        (r"(?<!\w)(?:\*{1,3}|~~|==)(?=[^\s*~=])|(?<=[^\s*~=])(?:\*{1,3}|~~|==)(?!\w)", ""),  # emphasis
-        (r"(?<=[ \t])\|(?=[ \t])|^[ \t]*\||\|[ \t]*$", " "),  # cells of a table
-    )
+_MARKDOWN: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (("```", "~~~"), re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.M), ""),
+    (("---", "===", "***", "___"), re.compile(r"^[ \t]*+(?:[-*_=][ \t]*+){3,}+$", re.M), ""),  # rules
+    (("--",), re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?--[-:| \t]*+$", re.M), ""),  # heads of tables
+    (
+        (">", "#", "-", "*", "+", "["),
+        re.compile(
+            r"^(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+](?=[ \t])|\[[ xX]\](?=[ \t])|\[![\w-]{1,30}\][+-]?))+", re.M
+        ),
+        "",
+    ),
+    (("^",), re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$", re.M), ""),  # block ids
+    (("[[",), re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]"), r"\1"),
+    (("](",), re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]\"[^\"\n]*\")?\)"), r"\1"),
+    (("<",), re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,20}(?:[ \t][^<>\n]{0,200})?/?>"), " "),
+    (("`",), re.compile(r"`+"), ""),
+    (("*", "~~", "=="), re.compile(r"\*{1,3}|~~|=="), _without_emphasis),
+    (("|",), re.compile(r"(?<=[ \t])\|(?=[ \t])|^[ \t]*\||\|[ \t]*$", re.M), " "),  # cells of a table
 )
 
 _Hit = tuple[int, int, int]
@@ -80,65 +94,66 @@ _ENDING = re.compile(
     "|ions?|is|ity|ive|ly|ments?|n|ness|o|ors?|os|s|se|tions?|ung|ungen|y"
 )
 _STEM = 3
+_AROUND = "\"'()[]{}.,;:!?*…’"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Terms:
     """The terms by the way in which they are looked up; the numbers tell them apart."""
 
     words: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     pairs: dict[str, int] = field(default_factory=dict)
-    literals: list[tuple[re.Pattern[str], int]] = field(default_factory=list)
+    literals: list[tuple[str, int]] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, terms: Iterable[str]) -> _Terms:
-        """Sort out ``terms``, of which ``limits.SNIPPET_TERMS`` count."""
-        given = [term for term in dict.fromkeys(plain(term).strip("*") for term in terms) if term]
-        telling = [term for term in given if term.casefold() not in STOP_WORDS] or given
-        found = cls()
-        number = 0
-        for term in telling[: limits.SNIPPET_TERMS]:
-            for add in (found._add_literal, found._add_pairs, found._add_words):
-                number = add(term, number)
-        return found
 
-    def _add_literal(self, term: str, number: int) -> int:
-        if _TOKEN.fullmatch(term):
-            return number
-        form = r"\s+".join(map(re.escape, term.split()))
-        if not is_unspaced(term):
-            form = rf"(?<!\w){form}(?!\w)" if term[0].isalnum() and term[-1].isalnum() else form
-        self.literals.append((re.compile(form, re.IGNORECASE), number))
-        return number + 1
-
-    def _add_pairs(self, term: str, number: int) -> int:
-        for first, second in pairwise(term):
-            if is_unspaced(first) and is_unspaced(second) and len(self.pairs) < limits.SNIPPET_TERMS:
-                number += self.pairs.setdefault(first + second, number) == number
-        return number
-
-    def _add_words(self, term: str, number: int) -> int:
+@lru_cache(maxsize=64)
+def _sorted_out(terms: tuple[str, ...]) -> _Terms:
+    """The terms that tell something, ``limits.SNIPPET_TERMS`` of them."""
+    given = dict.fromkeys(" ".join(printable(term).lower().split()).strip(_AROUND) for term in terms)
+    telling = [term for term in given if term and term not in STOP_WORDS] or [term for term in given if term]
+    found, numbers = _Terms(), count()
+    for term in telling[: limits.SNIPPET_TERMS]:
         words = [_bare(token) for token in _TOKEN.findall(term)]
+        if words != [_bare(term)]:
+            found.literals.append((term, next(numbers)))
+        for first, second in pairwise(term):
+            if is_unspaced(first) and is_unspaced(second) and len(found.pairs) < limits.SNIPPET_TERMS:
+                found.pairs.setdefault(first + second, next(numbers))
         for word in words:
             if len(words) == 1 or (len(word) > 1 and word not in STOP_WORDS):
-                self.words.setdefault(word[:_STEM], []).append((word, number))
-                number += 1
-        return number
+                found.words.setdefault(word[:_STEM], []).append((word, next(numbers)))
+    return found
 
 
 def _hits(line: str, terms: _Terms) -> Iterator[_Hit]:
-    for form, number in terms.literals:
-        yield from ((found.start(), found.end(), number) for found in form.finditer(line))
+    lower = line.lower()
+    lower = lower if len(lower) == len(line) else line  # a few letters grow when made small
+    for text, number in terms.literals:
+        yield from ((at, at + len(text), number) for at in _places(lower, text))
     if terms.pairs:
         for at in range(len(line) - 1):
             if (pair := terms.pairs.get(line[at : at + 2])) is not None:
                 yield at, at + 2, pair
     if terms.words:
-        for token in _TOKEN.finditer(line):
-            word = _bare(token[0])
+        for token in _TOKEN.finditer(lower):
+            word = token[0] if token[0].isascii() else _bare(token[0])
             for term, number in terms.words.get(word[:_STEM], ()):
                 if _same_word(word, term):
                     yield token.start(), token.end(), number
+
+
+def _places(line: str, text: str) -> Iterator[int]:
+    """Where ``text`` stands in ``line`` as a whole."""
+    at = line.find(text)
+    while at >= 0:
+        end = at + len(text)
+        if not (_glued(line[at - 1 : at], text[0]) or _glued(text[-1], line[end : end + 1])):
+            yield at
+        at = line.find(text, end)
+
+
+def _glued(left: str, right: str) -> bool:
+    return left.isalnum() and right.isalnum() and not is_unspaced(left + right)
 
 
 def _bare(word: str) -> str:
