@@ -74,7 +74,7 @@ async def _open(library: Library, settings: Settings, worker: SemanticWorker) ->
 
 
 async def _close(server: Server, library: Library, worker: SemanticWorker) -> None:
-    await server.close()
+    await server.close(limits.STOP_SECONDS / 2)
     await worker.stop()
     await library.close()
 

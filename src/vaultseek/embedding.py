@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,16 +22,10 @@ from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
 from vaultseek.limits import BATCH_TEXTS, EMBED_SECONDS, OPENING_CHARS, WAITING_CHUNKS
 from vaultseek.markdown.chunk import CHUNKER_VERSION
 from vaultseek.markdown.recipe import RECIPE_VERSION, EmbeddingText, note_text, passage_text
+from vaultseek.model import Problem
 from vaultseek.worker import CHUNKS, NOTES, SemanticWorker
 
-T = TypeVar("T")
 InWriter = Callable[..., Awaitable[Any]]
-
-
-class TokenCount(Protocol):
-    """How many tokens the embedding model makes of a text."""
-
-    def __call__(self, text: str) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,7 @@ class Recipe:
     """What decides a vector besides the text: the model, how much it reads, and how the text is made."""
 
     fingerprint: str
-    count: TokenCount
+    count: Callable[[str], int]
     window: int
 
     @property
@@ -177,35 +171,45 @@ class Embedding:
         text = self.recipe.note(note, self._ledger.opening(note.id, OPENING_CHARS))
         return _Item(NOTES, note_vector_id(note.id), note.id, text)
 
-    async def _vectors(self, items: Sequence[_Item]) -> list[bytes]:
-        """Vectors of the items, from the ledger where the same text was embedded before."""
+    async def _vectors(self, items: Sequence[_Item]) -> list[bytes | None]:
+        """Vectors of the items, from the ledger where the same text was embedded before.
+
+        None for a text that the model could not embed.
+        """
         keys = [f"{self.recipe.fingerprint}:{item.text.key}" for item in items]
         kept: dict[str, bytes] = await self._in_writer(self._ledger.vectors, keys)
         missing = {key: item.text.text for key, item in zip(keys, items, strict=True) if key not in kept}
         if missing:
             matrix = await self._worker.embed(list(missing.values()), deadline=EMBED_SECONDS)
-            new = {
-                key: np.asarray(row, np.float32).tobytes() for key, row in zip(missing, matrix, strict=True)
-            }
+            good = [bool(np.isfinite(row).all()) for row in matrix]
+            new = {key: row.tobytes() for key, row, ok in zip(missing, matrix, good, strict=True) if ok}
             await self._in_writer(self._ledger.keep_vectors, new)
             self._recent.append((time.monotonic(), len(new)))
             kept |= new
-        return [kept[key] for key in keys]
+        return [kept.get(key) for key in keys]
 
-    async def _store(self, items: Sequence[_Item], vectors: Sequence[bytes]) -> None:
-        collection = items[0].collection
-        matrix = np.frombuffer(b"".join(vectors), np.float32).reshape(len(items), -1)
-        await self._worker.apply(
-            self.store,
-            collection,
-            ids=[item.id for item in items],
-            notes=[item.note for item in items],
-            vectors=matrix,
-            stamp=self._ledger.store(),
-        )
+    async def _store(self, items: Sequence[_Item], vectors: Sequence[bytes | None]) -> None:
+        good = [(item, vector) for item, vector in zip(items, vectors, strict=True) if vector is not None]
+        failed = sorted({item.note for item, vector in zip(items, vectors, strict=True) if vector is None})
+        if good:
+            await self._worker.apply(
+                self.store,
+                items[0].collection,
+                ids=[item.id for item, _ in good],
+                notes=[item.note for item, _ in good],
+                vectors=np.frombuffer(b"".join(v for _, v in good), np.float32).reshape(len(good), -1),
+                stamp=self._ledger.store(),
+            )
+        # A text that cannot be embedded is left out and named, or it would be tried for ever.
+        await self._in_writer(self._name_failures, failed)
         chunks = [item.chunk for item in items if item.chunk]
         notes = [item.note for item in items if not item.chunk]
         await self._in_writer(self._ledger.mark_stored, chunks, notes, [])
+
+    def _name_failures(self, notes: Sequence[int]) -> None:
+        problem = Problem("not_embedded", "a passage could not be embedded; it is found by its words only")
+        for row in self._ledger.notes(notes).values():
+            self._ledger.put_problem(row.path, problem)
 
 
 async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[str | None], None]) -> None:

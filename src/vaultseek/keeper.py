@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -21,6 +22,7 @@ from vaultseek.index.keyword import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger
 from vaultseek.ingest import Intake, Keyword, Reading
 from vaultseek.limits import (
+    FIRST_LOOK_SECONDS,
     LIVENESS_SECONDS,
     MISSING_RESCAN_SECONDS,
     PROBLEMS_SHOWN,
@@ -120,6 +122,13 @@ class Keeper:
             await self._scanned.wait_for(lambda: self._scans_done >= wanted)
         if self.state == "vault_missing":
             raise VaultMissing(self.reason or f"the vault {self.place.name} is not there")
+
+    async def first_look(self) -> None:
+        """Wait a moment for the first notes of a vault that was opened just now."""
+        async with self._scanned:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_LOOK_SECONDS):
+                    await self._scanned.wait_for(lambda: self._scans_done > 0)
 
     async def all_embedded(self) -> None:
         """Return when no vector is waiting any more; raises WorkerUnavailable if none can be made."""

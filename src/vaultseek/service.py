@@ -90,6 +90,8 @@ class Service:
             settings=settings,
             fields=asked.filters,
         )
+        if not keeper.counts().notes:
+            await keeper.first_look()
         if asked.wait:
             await keeper.seen_everything()
             await _embedded(keeper, request.mode)

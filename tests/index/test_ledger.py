@@ -51,6 +51,16 @@ def test_a_note_comes_back_as_it_went_in(ledger):
     assert ledger.known() == {"a.md": ledger.known_at("a.md")}
 
 
+def test_everything_is_there_when_it_is_opened_again(tmp_path):
+    first = Ledger(tmp_path / "l.sqlite")
+    put(first, taken("a.md", "one", tags=("Work/Pumps", "b"), aliases=("A1",), links=(link("B"),)))
+    first.keep_vectors({"k": b"v"})
+    first.close()
+    second = Ledger(tmp_path / "l.sqlite")
+    assert (second.generation, second.counts().notes, second.named("a1")) == (first.generation, 1, {1})
+    second.close()
+
+
 def test_a_failed_commit_leaves_everything_as_it_was(ledger):
     put(ledger, taken("a.md", "one"))
     before = ledger.revision

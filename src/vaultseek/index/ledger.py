@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.limits import SQL_VARIABLES
-from vaultseek.model import JSON, Chunk, Heading, Link, Note, Problem
+from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note, Problem
 from vaultseek.query.compare import fold
 from vaultseek.vault.diff import Known
 from vaultseek.vault.scan import Stamp
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -45,9 +45,9 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_by_note ON chunks (note, ordinal);
 CREATE INDEX chunks_to_store ON chunks (note) WHERE stored = 0;
-CREATE TABLE tags (note INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;
+CREATE TABLE tags (tag TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;
 CREATE INDEX tags_by_note ON tags (note);
-CREATE TABLE names (note INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (name, note)) WITHOUT ROWID;
+CREATE TABLE names (name TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (name, note)) WITHOUT ROWID;
 CREATE INDEX names_by_note ON names (note);
 CREATE TABLE links (
   note INTEGER NOT NULL, ordinal INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL, heading TEXT,
@@ -233,10 +233,8 @@ class Ledger:
     def put_scan_problems(self, problems: Iterable[tuple[str, Problem]], looked: Sequence[str]) -> None:
         """Replace the problems that an earlier walk met in the files and folders ``looked`` at."""
         for path in looked:
-            where, values = ("path = ? OR (path > ? AND path < ?)", (path, path + "/", path + "0"))
-            if not path:
-                where, values = "1", ()
-            self._run(f"DELETE FROM problems WHERE of_scan = 1 AND ({where})", *values)
+            everywhere = "?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
+            self._run(f"DELETE FROM problems WHERE of_scan = 1 AND ({everywhere})", path)
         rows = [(path, p.code, p.message, p.line) for path, p in problems]
         self._connection().executemany("INSERT INTO problems VALUES (?, ?, ?, ?, 1)", rows)
 
@@ -423,25 +421,13 @@ class Ledger:
                 break
         return "\n\n".join(parts)[:limit]
 
-    def links_listening(self, keys: Iterable[str]) -> list[tuple[int, int, str, str, str]]:
+    def links_listening(self, keys: Iterable[str]) -> list[tuple[int, int, str, str, LinkKind]]:
         """Links whose target answers to one of ``keys``: (note id, ordinal, source path, target, kind)."""
-        return list(
-            self._in(
-                "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l"
-                " JOIN notes n ON n.id = l.note WHERE l.key IN ({})",
-                sorted(keys),
-            )
-        )
+        return list(self._in(_LISTENING + " WHERE l.key IN ({})", sorted(keys)))
 
-    def links_in(self, ids: Sequence[int]) -> list[tuple[int, int, str, str, str]]:
+    def links_in(self, ids: Sequence[int]) -> list[tuple[int, int, str, str, LinkKind]]:
         """All links of these notes, in the form of ``links_listening``."""
-        return list(
-            self._in(
-                "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l"
-                " JOIN notes n ON n.id = l.note WHERE l.note IN ({})",
-                ids,
-            )
-        )
+        return list(self._in(_LISTENING + " WHERE l.note IN ({})", ids))
 
     def links_from(self, ids: Sequence[int]) -> list[LinkRow]:
         """Links that stand in these notes."""
@@ -600,6 +586,7 @@ def note_vector_id(note: int) -> str:
     return f"note:{note}"
 
 
+_LISTENING = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
 _NOTE = "id, path, title, title_source, aliases, tags, headings, properties, modified, created"
 _CHUNK = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code"
 _LINK = "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved"
