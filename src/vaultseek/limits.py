@@ -252,6 +252,8 @@ KEYWORD_TERMS = 64
 PREFIX_TERMS = 64
 NEAR_TERMS = 8
 """A word that the vault does not contain is stood in for by so many at most, of each kind."""
+NEAR_WORDS = 8
+"""For so many words of a query words near them are looked for."""
 PASSAGES = 3
 
 # Answers

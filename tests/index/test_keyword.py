@@ -99,8 +99,6 @@ def test_a_note_twice_in_a_batch_is_refused(vault: Make) -> None:
     index = vault()
     with pytest.raises(ValueError, match="twice"):
         index.apply([note(1), note(1)], (), "x")
-    with pytest.raises(ValueError, match="twice"):
-        index.apply([note(1)], [1], "x")
     assert index.stamp == "first"
 
 
@@ -208,6 +206,20 @@ def test_odd_queries_are_only_words(vault: Make, text: str) -> None:
     index = vault("plain text")
     assert found(index, text) == []
     assert index.phrase_notes(text) == set()
+
+
+def test_stop_words_count_less_unless_they_are_all_there_is(vault: Make) -> None:
+    index = vault("the which", "kettle", "other", "words")
+    weights = {term.word: term.weight for term in index.search("which kettle", 5).terms}
+    assert weights["which"] < weights["kettle"] == 1
+    assert [term.weight for term in index.search("the which", 5).terms] == [1, 1]
+    assert found(index, "the which") == [0]
+
+
+def test_a_repeated_word_counts_more_but_not_as_often(vault: Make) -> None:
+    index = vault("kettle tea")
+    kettle, tea = index.search("kettle tea kettle kettle", 5).terms
+    assert tea.weight < kettle.weight < 3 * tea.weight
 
 
 def test_phrases_by_positions(vault: Make) -> None:

@@ -95,6 +95,11 @@ class Analysis:
         """Two indexes with the same recipe have the same terms for the same text."""
         self._stem: Stem = _stemmer(language)
 
+    @property
+    def stop_words(self) -> frozenset[str]:
+        """The language's words that say little, folded."""
+        return _folded_stop_words(self.language) if self.language else frozenset()
+
     def surfaces(self, text: str) -> list[str]:
         """The text cut into surfaces, in order."""
         if text.isascii():
@@ -218,6 +223,11 @@ def _stop_words() -> dict[str, frozenset[str]]:
     from whoosh.lang import stopwords_for_language
 
     return {code: frozenset(stopwords_for_language(code)) for code in LANGUAGES if code != "ro"}
+
+
+@cache
+def _folded_stop_words(language: str) -> frozenset[str]:
+    return frozenset(map(fold, _stop_words().get(language, ())))
 
 
 @cache

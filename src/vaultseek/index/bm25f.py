@@ -272,8 +272,9 @@ def _living_chunk_lengths(view: View) -> Ints:
 def _means(lengths: Sequence[Ints], width: int = FIELD_SLOTS) -> Floats:
     totals, present = np.zeros(width, np.int64), np.zeros(width, np.int64)
     for part in lengths:
-        totals += part.sum(axis=0, dtype=np.int64)
-        present += np.count_nonzero(part, axis=0)
+        for slot, column in enumerate(part.T):
+            totals[slot] += column.sum(dtype=np.int64)
+            present[slot] += np.count_nonzero(column)
     return np.where(present > 0, totals / np.maximum(present, 1), 1.0)
 
 

@@ -99,13 +99,13 @@ class KeywordIndex:
         return self._state.collection.count
 
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Some[int], stamp: str) -> None:
-        """Add or replace notes and delete others, as one commit. The same again changes nothing.
+        """Delete notes, then add or replace others, as one commit. The same again changes nothing.
 
-        ``ValueError`` if a note is twice among the upserts or also among the deletes. ``OSError`` if the disk
-        is full and ``Busy`` if another process is writing: the index stays as it was and can be used.
+        ``ValueError`` if a note is twice among the upserts. ``OSError`` if the disk is full and ``Busy`` if
+        another process is writing: the index stays as it was and can be used.
         """
         replaced = {document.note for document in upserts}
-        if len(replaced) < len(upserts) or not replaced.isdisjoint(deletes):
+        if len(replaced) < len(upserts):
             raise ValueError("a note is twice in one batch")
         with self._changing:
             prepared = self._prepare(upserts) if upserts else None

@@ -11,7 +11,7 @@ from vaultseek.index.bm25f import Collection, Floats, Scheme, TermScores, best, 
 from vaultseek.index.nearby import with_one_typo, with_prefix
 from vaultseek.index.postings import Bools, Ints, Strings
 from vaultseek.index.wording import Kind, Wanted, wanted_terms
-from vaultseek.limits import NEAR_TERMS, PASSAGES, PREFIX_TERMS
+from vaultseek.limits import NEAR_TERMS, NEAR_WORDS, PASSAGES, PREFIX_TERMS
 
 PREFIX_WEIGHT = 0.8
 NEAR_WEIGHT = 0.5
@@ -68,7 +68,9 @@ class Lookup:
         wanted = wanted_terms(text, analysis)
         exact = [self._exact(item) for item in wanted]
         known = {asked.item.surface for asked in exact if asked.item.kind != "part" and asked.scores.df}
-        self._asked = [self._stand_in(asked.weighed(asked.item.surface in known)) for asked in exact]
+        weighed = [asked.weighed(asked.item.surface in known) for asked in exact]
+        missing = [asked.item for asked in weighed if self._is_missing(asked)][:NEAR_WORDS]
+        self._asked = [self._stand_in(asked) if asked.item in missing else asked for asked in weighed]
 
     @property
     def terms(self) -> tuple[QueryTerm, ...]:
@@ -99,17 +101,18 @@ class Lookup:
             weight = PREFIX_WEIGHT
         return _Asked(item, terms, weight, score_terms(self._collection, terms, self._scheme))
 
-    def _stand_in(self, asked: _Asked) -> _Asked:
-        """The words near a plain word that no note contains; numbers and identifiers are right or wrong."""
+    def _is_missing(self, asked: _Asked) -> bool:
+        """True for a plain word that no note contains; numbers and identifiers are right or wrong."""
         item = asked.item
         plain = item.kind in ("word", "part") and len(item.word) >= NEAR_CHARS and item.word.isalpha()
-        if asked.scores.df or not plain or not self._collection.count:
-            return asked
-        terms = (
-            *with_prefix(self._collection, item.word, NEAR_TERMS),
-            *with_one_typo(self._collection, item.word, NEAR_TERMS),
-        )
-        scores = score_terms(self._collection, tuple(dict.fromkeys(terms)), self._scheme)
+        return plain and not asked.scores.df and self._collection.count > 0
+
+    def _stand_in(self, asked: _Asked) -> _Asked:
+        """The word by those that begin with it or are one typo away."""
+        begin = with_prefix(self._collection, asked.item.word, NEAR_TERMS)
+        typos = with_one_typo(self._collection, asked.item.word, NEAR_TERMS)
+        terms = tuple(dict.fromkeys((*begin, *typos)))
+        scores = score_terms(self._collection, terms, self._scheme)
         return replace(asked, terms=terms, scores=scores, near=True, weight=asked.weight * NEAR_WEIGHT)
 
     def _matched(self, notes: Ints) -> tuple[list[tuple[str, ...]], list[float]]:

@@ -10,8 +10,8 @@ import numpy as np
 from vaultseek.index.bm25f import Collection
 from vaultseek.index.postings import Ints, Segment, Strings, runs
 
-_SLACK_BYTES = 3
-"""One letter is up to four bytes, so that lengths differ by up to three without a letter more or less."""
+_SLACK_BYTES = 4
+"""One letter more or less is up to four bytes."""
 
 
 def with_prefix(collection: Collection, prefix: str, limit: int) -> tuple[str, ...]:
@@ -48,8 +48,8 @@ def one_typo(one: str, other: str) -> bool:
 def _candidates(words: Strings, word: bytes) -> Iterator[int]:
     """Words of about the length that begin or end with half of ``word``: a typo leaves one half alone."""
     half = len(word) // 2
-    lengths = np.diff(words.offsets.astype(np.int64))
-    about = np.flatnonzero(np.abs(lengths - len(word)) <= _SLACK_BYTES)
+    slack = 1 if word.isascii() else _SLACK_BYTES
+    about = np.flatnonzero(np.abs(np.diff(words.offsets).astype(np.int32) - len(word)) <= slack)
     heads, tails = word[: half - 1], word[half + 1 :]
     blob = np.frombuffer(words.blob, np.uint8)
     begins = _same(blob, words.offsets[about].astype(np.int64), heads)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from vaultseek.index.analysis import Analysis, Entry, Term, prefixes
@@ -14,8 +15,12 @@ COMPOUND_WEIGHT = 0.5
 """``long-term`` as such, beside its words, which count in full."""
 PART_WEIGHT = 0.3
 """``user`` and ``id`` for a query of ``user_id`` in a vault that has ``user_id`` itself."""
-CHARACTER_WEIGHT = 0.1
+CHARACTER_WEIGHT = 0.3
 """A single character beside the pairs that it is part of, in scripts without spaces."""
+STOP_WEIGHT = 0.3
+"""Words like ``the`` and ``which``, if there are others."""
+K3 = 2.0
+"""A word that the query has n times counts n (K3 + 1) / (n + K3): the same saturation as in notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +42,16 @@ def wanted_terms(text: str, analysis: Analysis) -> list[Wanted]:
     """What the text asks for, each term once, in order; at most ``KEYWORD_TERMS``."""
     text, beginnings = prefixes(text)
     wanted = {f"{beginning}*": Wanted(f"{beginning}*", beginning, "prefix", -1) for beginning in beginnings}
+    counts: Counter[str] = Counter()
     last_pair = ""
     for number, surface in enumerate(analysis.surfaces(text)):
         entry = analysis.entry(surface)
         for item in _of_entry(entry, number, tail=surface == last_pair[1:]):
+            counts[item.term] += 1
             if item.term not in wanted or wanted[item.term].weight < item.weight:
                 wanted[item.term] = item
         last_pair = surface if entry.terms and entry.terms[-1].role == "character" else ""
-    return list(wanted.values())[:KEYWORD_TERMS]
+    return _weighed(list(wanted.values()), counts, analysis.stop_words)[:KEYWORD_TERMS]
 
 
 def phrase_terms(text: str, analysis: Analysis) -> list[tuple[int, str]]:
@@ -59,6 +66,21 @@ def phrase_terms(text: str, analysis: Analysis) -> list[tuple[int, str]]:
         last_pair = surface if entry.terms and entry.terms[-1].role == "character" else ""
         position += entry.advance
     return words
+
+
+def _weighed(wanted: list[Wanted], counts: Counter[str], stop_words: frozenset[str]) -> list[Wanted]:
+    """Stop words count less unless they are all there is, other words more if they are repeated."""
+    only_stops = all(item.word in stop_words for item in wanted)
+    factors = [
+        STOP_WEIGHT
+        if item.word in stop_words and not only_stops
+        else (K3 + 1) * max(1, counts[item.term]) / (K3 + max(1, counts[item.term]))
+        for item in wanted
+    ]
+    return [
+        replace(item, weight=item.weight * factor, weight_unknown=item.weight_unknown * factor)
+        for item, factor in zip(wanted, factors, strict=True)
+    ]
 
 
 def _of_entry(entry: Entry, surface: int, *, tail: bool) -> list[Wanted]:
