@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from vaultseek.inspect import Inspector
 from vaultseek.markdown.resolve import Names, link_key, name_keys
 from vaultseek.model import Link
 
@@ -49,3 +50,17 @@ def test_a_link_listens_to_the_name_of_what_it_resolves_to(case: dict[str, Any])
     assert link is not None
     aliases = case["aliases"].get(case["expect"], ())
     assert not link.target or link_key(link.target) in name_keys(case["expect"], aliases)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_the_same_in_a_real_vault(case: dict[str, Any], tmp_path: Path) -> None:
+    for path in case["files"]:
+        aliases = case["aliases"].get(path, ())
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(
+            f"---\naliases: {json.dumps(aliases)}\n---\n" if aliases else "", "utf-8"
+        )
+    written = {"wikilink": "[[{}]]", "embed": "![[{}]]", "markdown": "[text]({})"}[case["kind"]]
+    data = written.format(case["link"]).encode()
+    found = Inspector(tmp_path).inspect_text(data, case["from"])
+    assert ([link["resolved"] for link in found["links"]] or [None]) == [case["expect"]], case["why"]

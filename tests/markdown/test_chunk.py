@@ -182,9 +182,7 @@ def outline(sections: list[tuple[int, int, int]]) -> list[list[str]]:
 def test_a_longer_section_changes_no_chunk_that_it_had_no_part_in(
     sections: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
-    parts = outline([section for section in sections if section[2]])
-    if not parts:
-        return
+    parts = outline(sections)
     edited = data.draw(st.integers(0, len(parts) - 1))
     before = chunks_of("\n".join(line for part in parts for line in part))
     start = sum(map(len, parts[:edited])) + 1
@@ -341,3 +339,32 @@ def test_spans_and_headings_may_be_made_by_hand() -> None:
         spans=(Span("heading", 1, 1), Span("paragraph", 2, 2), Span("other", 7, 9)),
     )
     assert shown(chunk(note, COUNT)) == ["1-3 T: # T text stray"]
+
+
+def test_the_last_chunk_of_a_long_section_is_not_a_leftover() -> None:
+    found = chunks_of("\n\n".join(filler(name, 45) for name in "abcde"))
+    assert [(part.start_line, part.end_line) for part in found] == [(1, 5), (7, 9)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# same\n" * 3000,
+        "- item\n" * 3000,
+        "x " + " " * 50_000 + "y",
+        "漢字" * 3000,
+        "w" * 30_000,
+        "a+b/" * 3000,
+        "." * 5000,
+        "> q\n>\n" * 1000,
+        "| a |\n|---|\n" + "| b |\n" * 2000,
+        "👩\u200d💻" * 3000,
+        "e" + "\u0301" * 20_000,
+    ],
+    ids=lambda text: text[:6],
+)
+def test_monotonous_notes_are_cut_soundly(text: str) -> None:
+    note = parse(text, "a.md")
+    chunks = chunk(note, COUNT)
+    assert "".join("".join(part.text.split()) for part in chunks) == "".join(text.split())
+    assert all(COUNT(part.text) <= 254 and len(part.text) <= 254 * 40 for part in chunks)

@@ -47,8 +47,7 @@ def chunk(note: Note, count: Count, window: int = 254) -> tuple[Chunk, ...]:
         return ()
     sizes = _Sizes(note.spans, body, blocks, count, window)
     sections = _sections(note, blocks)
-    plan = _Plan(sections, len(blocks), sizes)
-    ranges = [found for group in plan.groups() for found in sizes.ranges(group)]
+    ranges = list(_ranges(_Plan(sections, len(blocks), sizes), sizes))
     return tuple(_chunks(note, body, ranges, _paths(ranges, blocks, sections)))
 
 
@@ -145,11 +144,15 @@ def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
 
 
 class _Group(NamedTuple):
-    """A run of blocks that is to become one chunk, or several if it is too long; no path in it is longer."""
+    """A run of blocks that is to become one chunk, or several if it is too long; no path in it is longer.
+
+    A ``bare`` one is a heading with nothing of its own, which goes with what follows if that leaves room.
+    """
 
     first: int
     after: int
     path: Path
+    bare: bool = False
 
 
 class _Plan:
@@ -162,31 +165,27 @@ class _Plan:
 
     def groups(self) -> Iterator[_Group]:
         """All blocks in order, in groups."""
-        return self._section(_Item(0, 0), self._blocks)
+        return self._section(0, self._blocks)
 
-    def _section(self, item: _Item, after: int) -> Iterator[_Group]:
+    def _section(self, index: int, after: int) -> Iterator[_Group]:
         """The groups of one section with its subsections, up to the block ``after``."""
-        section = self._sections[item.section]
-        if not section.children or (item.section and self._sizes.joins(item.first, after)):
-            yield _Group(item.first, after, section.path)
+        section = self._sections[index]
+        if not section.children or (index and self._sizes.joins(section.first, after)):
+            yield _Group(section.first, after, section.path)
             return
-        items = self._items(item, section)
-        starts = [*(part.first for part in items), after]
+        own = self._sections[section.children[0]].first - section.first
+        bare = own == 1 and index > 0
+        if bare:
+            yield _Group(section.first, section.first + 1, section.path, bare=True)
+        items = [index, *section.children] if own and not bare else section.children
+        starts = [*(self._sections[item].first for item in items), after]
         for low, high in self._runs(items, starts):
-            if high - low > 1 or items[low].section == item.section:
+            if high - low > 1 or items[low] == index:
                 yield _Group(starts[low], starts[high], section.path)
             else:
                 yield from self._section(items[low], starts[high])
 
-    def _items(self, item: _Item, section: _Section) -> list[_Item]:
-        """The section's own text and its subsections; a heading alone goes with the first of these."""
-        children = [_Item(child, self._sections[child].first) for child in section.children]
-        own = children[0].first - section.first
-        if own > 1 or (own and not item.section):
-            return [item, *children]
-        return [_Item(children[0].section, item.first), *children[1:]]
-
-    def _runs(self, items: Sequence[_Item], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def _runs(self, items: Sequence[int], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Neighbours that are joined, and single items; by halving at the highest rank until they fit."""
         if len(items) == 1:
             yield 0, 1
@@ -201,25 +200,15 @@ class _Plan:
                 waiting.append((border, high, borders.right[border]))
                 waiting.append((low, border, borders.left[border]))
 
-    def _ranks(self, items: Sequence[_Item]) -> list[bytes]:
+    def _ranks(self, items: Sequence[int]) -> list[bytes]:
         seen: Counter[str] = Counter()
         ranks: list[bytes] = []
         for item in items:
-            path = self._sections[item.section].path
+            path = self._sections[item].path
             heading = path[-1] if path else ""
             ranks.append(_digest(heading, str(seen[heading])))
             seen[heading] += 1
         return ranks
-
-
-class _Item(NamedTuple):
-    """A section as part of the one above.
-
-    ``first`` is the block it begins with, which is that of a heading above if this has nothing else below it.
-    """
-
-    section: int
-    first: int
 
 
 class _Borders:
@@ -266,8 +255,14 @@ class _Sizes:
         start, end = self._blocks[first].start, self._blocks[after - 1].end
         return most.holds(start, end, self._before[after] - self._before[first])
 
+    def fits(self, start: int, end: int, path: Path) -> bool:
+        """Whether this range of the text can be a chunk with this heading path."""
+        room = self._room(path)
+        short = end - start <= room.chars
+        return short and room.holds(start, end, self._count(self._text[start:end]))
+
     def ranges(self, group: _Group) -> Iterator[tuple[int, int]]:
-        """The ranges of the text that become chunks."""
+        """The ranges of the text that a group becomes."""
         blocks = self._blocks[group.first : group.after]
         room = self._room(group.path)
         start, end = blocks[0].start, blocks[-1].end
@@ -317,6 +312,22 @@ class _Sizes:
         less = Room(max(1, room.tokens * 3 // 4), room.chars)
         for packed in pack(split(self._text, start, end, self._count, less, LINES), less):
             yield from self._checked(packed[0].start, packed[-1].end, less)
+
+
+def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
+    """The ranges of the text that become chunks."""
+    bare: tuple[int, int, Path] | None = None
+    for group in plan.groups():
+        for start, end in sizes.ranges(group):
+            path = group.path
+            if bare is not None:
+                if sizes.fits(bare[0], end, bare[2]):
+                    start, path = bare[0], bare[2]
+                else:
+                    yield bare[0], bare[1]
+            bare = (start, end, path) if group.bare else None
+            if bare is None:
+                yield start, end
 
 
 def _paths(
