@@ -131,9 +131,9 @@ class Keeper:
                     await self._scanned.wait_for(lambda: self._scans_done > 0)
 
     async def all_embedded(self) -> None:
-        """Return when no vector is waiting any more; raises WorkerUnavailable if none can be made."""
+        """Return when every vector is stored and can be searched; raises WorkerUnavailable if that fails."""
         failures = 0
-        while self.counts().pending:
+        while self.counts().pending or self.semantic_reason() is not None:
             self._embed_wake.set()
             await asyncio.sleep(0.05)
             failures = failures + 1 if self._embed_problem else 0

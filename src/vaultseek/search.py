@@ -33,6 +33,9 @@ from vaultseek.worker import SemanticAnswer
 T = TypeVar("T")
 Mode = Literal["hybrid", "keyword", "semantic"]
 DAY_SECONDS = 86_400.0
+TRUSTED_HITS = 3
+TRUSTED_COVERAGE = 0.6
+"""With this share of the query's words, weighted by idf, in one of the best notes, words are fully trusted."""
 CHUNK_SHARE = 0.65
 """Share of the best passage in a note's semantic score; the note's own vector gives the rest."""
 
@@ -198,11 +201,8 @@ class Searcher:
     ) -> list[Lane]:
         for_keyword, for_semantic = _weights(asked)
         return [
-            Lane(name, weight, [LaneHit(notes[n].path, score) for n, score in scores.items() if n in notes])
-            for name, weight, scores in (
-                ("keyword", for_keyword, keyword),
-                ("semantic", for_semantic, semantic),
-            )
+            Lane("keyword", for_keyword * _trust(asked.keyword), _hits(keyword, notes), floor=0.0),
+            Lane("semantic", for_semantic, _hits(semantic, notes)),
         ]
 
     def _signals(self, asked: _Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
@@ -297,6 +297,16 @@ def _semantic_scores(answer: SemanticAnswer | None, k: int) -> dict[int, float]:
     }
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     return dict(best[:k])
+
+
+def _hits(scores: Mapping[int, float], notes: Mapping[int, NoteRow]) -> list[LaneHit]:
+    return [LaneHit(notes[number].path, score) for number, score in scores.items() if number in notes]
+
+
+def _trust(answer: KeywordAnswer | None) -> float:
+    """How far to believe the keyword lane: its best notes have to hold a good part of what was asked for."""
+    covered = max((hit.coverage for hit in answer.hits[:TRUSTED_HITS]), default=0.0) if answer else 0.0
+    return min(1.0, covered / TRUSTED_COVERAGE)
 
 
 def _weights(asked: _Asked) -> tuple[float, float]:
