@@ -179,6 +179,9 @@ def test_notifications_can_be_waited_for(daemon):
         threading.Timer(0.05, daemon.loop.call_soon_threadsafe, (kept[0].notify, "changed", {"n": 1})).start()
         assert next(client.notifications(timeout=10)) == ("changed", {"n": 1})
         assert list(client.notifications(timeout=0.01)) == []
+        daemon.loop.call_soon_threadsafe(kept[0].notify, "changed", {"n": 2})
+        client.call("subscribe")
+        assert list(client.notifications(timeout=0.0)) == [("changed", {"n": 2})]
 
 
 def test_the_end_of_the_daemon_ends_the_waiting(daemon):

@@ -300,9 +300,9 @@ class _Line:
         self._limit(until)
         try:
             self._socket.sendall(frame)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
             self.broken = True
-            raise
+            raise TimeoutError from None
         except ConnectionError:
             # Why the daemon closed the connection may still wait to be read.
             self.broken = True
@@ -312,6 +312,8 @@ class _Line:
             self._limit(until)
             try:
                 data = self._socket.recv(RECEIVE_BYTES)
+            except BlockingIOError:
+                raise TimeoutError from None
             except ConnectionError:
                 data = b""
             if not data:
@@ -332,10 +334,7 @@ class _Line:
             raise
 
     def _limit(self, until: float | None) -> None:
-        rest = None if until is None else until - time.monotonic()
-        if rest is not None and rest <= 0:
-            raise TimeoutError
-        self._socket.settimeout(rest)
+        self._socket.settimeout(None if until is None else max(0.0, until - time.monotonic()))
 
 
 def _until(seconds: float | None) -> float | None:

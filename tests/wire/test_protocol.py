@@ -1,5 +1,7 @@
 """Errors on their way over the wire and back."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,20 @@ def test_errors_of_the_protocol_itself_keep_their_code(error, kind):
 )
 def test_an_error_from_another_version_is_an_error_all_the_same(told):
     assert isinstance(protocol.raised(told), errors.VaultseekError)
+
+
+PARTS = st.sampled_from(["2.0", "search", "", None, True, 1, -1.5, [], [1], {}, {"query": "x"}, "\ud800"])
+KEYS = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "error", "more"])
+
+
+@given(st.dictionaries(KEYS, PARTS) | st.lists(PARTS) | PARTS)
+def test_anything_that_is_json_is_a_request_a_rejection_or_ignored(value):
+    message = protocol.read(json.dumps(value).encode())
+    if isinstance(message, protocol.Request):
+        assert isinstance(message.method, str)
+        assert isinstance(message.params, dict)
+    if message is not None:
+        assert message.id is None or protocol.is_id(message.id)
 
 
 @given(st.text())

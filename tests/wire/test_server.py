@@ -9,9 +9,10 @@ import socket
 
 import pytest
 
-from vaultseek.errors import BadQuery, NotFound
+from vaultseek.errors import BadQuery, NotFound, Unavailable
 from vaultseek.limits import FRAME_BYTES
 from vaultseek.wire.frame import encode
+from vaultseek.wire.server import Server
 
 SECRET = "the text of a note"
 
@@ -364,6 +365,13 @@ async def test_cancel_of_anything_else_is_ignored(wire, until):
     assert (await client.read())["result"] == {"n": None}
 
 
+async def test_a_cancel_that_wants_an_answer_gets_one(wire):
+    await wire.start({})
+    client = await wire.client()
+    await client.ask(1, "$/cancelRequest", {"id": 7})
+    assert await client.read() == {"jsonrpc": "2.0", "id": 1, "result": None}
+
+
 async def test_a_newer_request_supersedes_an_older_one(wire, until):
     gate = Gate()
     await wire.start({"gate": gate, "echo": echo})
@@ -631,6 +639,13 @@ async def test_closing_cancels_what_does_not_end_in_time(wire, until):
     assert code(await client.read()) == "unavailable"
     assert await client.read() is None
     assert gate.cancelled == 1
+
+
+async def test_a_socket_that_does_not_listen_ends_the_serving_with_a_reason():
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
+        deaf.setblocking(False)
+        with pytest.raises(Unavailable, match="can no longer be listened on"):
+            await Server({}).serve(deaf)
 
 
 async def test_a_server_may_move_to_another_socket_and_keeps_its_clients(wire, until):

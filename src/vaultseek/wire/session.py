@@ -158,7 +158,7 @@ class Session:
 
     def _admit(self, request: Request, size: int) -> None:
         if request.method == protocol.CANCEL:
-            self._requests.take_back(request.params.get("id"), Cancelled("the request was taken back"))
+            self._cancel(request)
         elif request.id is not None and request.id in self._requests:
             raise protocol.duplicate_id(request.id)
         elif self._closing is not None:
@@ -169,6 +169,11 @@ class Session:
             raise protocol.unknown_method(request.method)
         else:
             self._enqueue(request, size)
+
+    def _cancel(self, request: Request) -> None:
+        self._requests.take_back(request.params.get("id"), Cancelled("the request was taken back"))
+        if request.id is not None:
+            self._outbox.put(encode(protocol.answer(request.id, None)))
 
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
