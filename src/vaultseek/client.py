@@ -42,7 +42,10 @@ NEVER_REPEATED = ("shutdown",)
 
 
 class Verbs:
-    """The words of the protocol as methods of whoever can ``call``; options are the protocol's own."""
+    """The words of the protocol as methods of whoever can ``call``; options are the protocol's own.
+
+    Where ``call`` is a coroutine, these are to be awaited too.
+    """
 
     call: Callable[..., Any]
 
