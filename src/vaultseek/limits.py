@@ -250,6 +250,8 @@ MERGE_INLINE_NOTES = 512
 """Merges of so many notes in all take milliseconds and are done with the change that made them due."""
 KEYWORD_TERMS = 64
 PREFIX_TERMS = 64
+PREFIX_WORDS = 8
+"""A query may ask for so many beginnings of words, each of which stands for so many terms at most."""
 NEAR_TERMS = 8
 """A word that the vault does not contain is stood in for by so many at most, of each kind."""
 NEAR_WORDS = 8

@@ -327,6 +327,15 @@ def test_what_is_deleted_is_gone_from_the_disk_after_merging(tmp_path: Path) -> 
     assert all(b"secretword" not in path.read_bytes() for path in (tmp_path / "index").iterdir())
 
 
+def test_everything_deleted_leaves_nothing(vault: Make) -> None:
+    index = vault(*["text"] * 20)
+    index.apply([note(30, "more")], (), "second")
+    index.apply([], range(31), "third")
+    assert (len(index), index.segments, index.dump(), found(index, "text more")) == (0, 0, "", [])
+    index.apply([note(1, "text")], (), "fourth")
+    assert found(index, "text") == [1]
+
+
 def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     import vaultseek.index.keyword as module
 

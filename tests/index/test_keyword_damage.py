@@ -215,3 +215,21 @@ def test_killed_at_any_step_it_is_whole_and_the_stamp_fits(directory: Path, step
     index.apply([note(5, "after")], (), "after")
     assert not [path for path in directory.iterdir() if ".toc." in path.name or "unfinished" in path.name]
     assert len(list(directory.glob("*.post"))) == index.segments
+
+
+def test_a_disk_too_full_to_merge_is_no_failed_change(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(sources: object, file: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    index = KeywordIndex.open(directory)
+    monkeypatch.setattr("vaultseek.index.keyword.merge_segments", full)
+    for number in range(30):
+        index.apply([note(number, "again")], (), f"{number}")
+    with pytest.raises(OSError, match="No space"):
+        index.merge_step()
+    monkeypatch.undo()
+    assert index.merge_step()
+    assert len(index) == 50
+    assert not list(directory.glob("*unfinished"))

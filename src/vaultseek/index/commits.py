@@ -216,6 +216,12 @@ class Change:
         """The segments published last; their deletions may be added to."""
         return list(self._writer.segments)
 
+    @property
+    def stamp(self) -> str | None:
+        """The stamp published last."""
+        stamp: str | None = self._writer.segments.stamp
+        return stamp
+
     def publish(
         self,
         stamp: str | None,
@@ -228,7 +234,7 @@ class Change:
         self._writer.stamp = stamp
         self._writer.prepared = prepared
         self._writer.newsegment.deleted.update(deleted)
-        self._writer._added = prepared is not None
+        self._writer._added = prepared is not None and prepared.size > 0
         self._writer.commit(mergetype=lambda _writer, _segments: kept)
 
     def abandon(self) -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Collection as Some
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,12 +112,12 @@ class KeywordIndex:
             with self._commits.writing(prepared) as change:
                 gone = np.array([*replaced, *deletes], np.int64)
                 for entry in change.entries:
-                    entry.deleted.update(
-                        np.flatnonzero(np.isin(self._segment(entry).tables.notes, gone)).tolist()
-                    )
+                    notes = self._segment(entry).tables.notes
+                    entry.deleted.update(np.flatnonzero(np.isin(notes, gone)).tolist())
                 change.publish(stamp, [entry for entry in change.entries if entry.doc_count()], prepared)
             self._reload()
-        self._merge_small()
+        with suppress(OSError):
+            self._merge_small()
 
     def search(
         self, text: str, k: int, allowed: Ints | None = None, *, weights: dict[str, float] | None = None
@@ -187,7 +187,7 @@ class KeywordIndex:
     def _segment(self, entry: SegmentEntry) -> Segment:
         """The open segment of an entry, which may be newer than the state if a reload failed."""
         segment = self._state.segments.get(entry.segment_id())
-        return segment or self._commits.open(entry, verify=True)
+        return self._commits.open(entry, verify=True) if segment is None else segment
 
     def _reload(self) -> None:
         self._state = _load(self._commits, self._state.segments, verify=False)
@@ -215,7 +215,7 @@ class KeywordIndex:
                 deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in chosen])
                 merged = {entry.segment_id() for entry in chosen}
                 kept = [entry for entry in change.entries if entry.segment_id() not in merged]
-                change.publish(self._state.commit.stamp, kept, prepared, deleted)
+                change.publish(change.stamp, kept, prepared, deleted)
             self._reload()
 
 
@@ -233,10 +233,9 @@ class _State:
 
 def _load(commits: Commits, known: dict[str, Segment], *, verify: bool) -> _State:
     commit = commits.latest()
-    names = {entry.segment_id(): entry for entry in commit.segments}
-    return _State(
-        commit, {name: known.get(name) or commits.open(entry, verify=verify) for name, entry in names.items()}
-    )
+    entries = {entry.segment_id(): entry for entry in commit.segments}
+    opened = {n: commits.open(entry, verify=verify) for n, entry in entries.items() if n not in known}
+    return _State(commit, opened | {n: known[n] for n in entries if n in known})
 
 
 @contextmanager

@@ -68,9 +68,10 @@ def _same(blob: Ints, firsts: Ints, part: bytes) -> Ints:
 
 def _count(segment: Segment, words: Ints, common: Counter[bytes]) -> None:
     tables = segment.tables
-    for term in np.unique(tables.word_terms[words]).tolist():
-        rows = int(tables.first_rows[term + 1]) - int(tables.first_rows[term])
-        common[tables.vocabulary[term]] += rows
+    terms = np.unique(tables.word_terms[words])
+    rows = tables.first_rows[terms + 1] - tables.first_rows[terms]
+    for term, count in zip(terms.tolist(), rows.tolist(), strict=True):
+        common[tables.vocabulary[term]] += count
 
 
 def _commonest(common: Counter[bytes], limit: int) -> tuple[str, ...]:

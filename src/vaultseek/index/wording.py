@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from vaultseek.index.analysis import Analysis, Entry, Term, prefixes
-from vaultseek.limits import KEYWORD_TERMS
+from vaultseek.limits import KEYWORD_TERMS, PREFIX_WORDS
 
 Kind = Literal["word", "whole", "part", "character", "prefix"]
 
@@ -41,7 +41,10 @@ class Wanted:
 def wanted_terms(text: str, analysis: Analysis) -> list[Wanted]:
     """What the text asks for, each term once, in order; at most ``KEYWORD_TERMS``."""
     text, beginnings = prefixes(text)
-    wanted = {f"{beginning}*": Wanted(f"{beginning}*", beginning, "prefix", -1) for beginning in beginnings}
+    wanted = {
+        f"{beginning}*": Wanted(f"{beginning}*", beginning, "prefix", -1)
+        for beginning in beginnings[:PREFIX_WORDS]
+    }
     counts: Counter[str] = Counter()
     last_pair = ""
     for number, surface in enumerate(analysis.surfaces(text)):
