@@ -8,15 +8,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from vaultseek import paths
-from vaultseek.client import Client
 from vaultseek.errors import Busy, ConfigError, Unavailable
 from vaultseek.limits import LAUNCH_LOST_SECONDS, LAUNCH_POLL_SECONDS, LAUNCH_TAIL_BYTES
-from vaultseek.wire import endpoint
-from vaultseek.wire.protocol import one_line
+from vaultseek.wire import endpoint, protocol
+from vaultseek.wire.frame import encode
 
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -62,13 +61,20 @@ def _taken(lock: int) -> bool:
 
 
 def _answers(path: Path, until: float) -> bool:
+    hello = protocol.request(
+        1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
+    )
     try:
-        Client(path, max(0.0, until - time.monotonic()), name="vaultseek.launch").close()
+        with endpoint.connect(path, until) as connection:
+            connection.settimeout(max(LAUNCH_POLL_SECONDS, until - time.monotonic()))
+            # One that has too many clients says so and hangs up before it hears us.
+            with suppress(ConnectionError):
+                connection.sendall(encode(hello))
+            return bool(connection.recv(1))
     except Busy:
         return True
-    except Unavailable:
+    except (Unavailable, OSError):
         return False
-    return True
 
 
 def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None:
@@ -117,4 +123,4 @@ def _last_line(log: Path, begun: int) -> str:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(begun, end - LAUNCH_TAIL_BYTES))
         lines = [line for line in file.read(LAUNCH_TAIL_BYTES).splitlines() if line.strip()]
-    return one_line(lines[-1].decode(errors="replace")) if lines else ""
+    return protocol.one_line(lines[-1].decode(errors="replace")) if lines else ""
