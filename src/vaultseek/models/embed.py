@@ -60,7 +60,9 @@ def load(name: str, directory: Path | None = None, *, precision: Precision = "au
     bundled.refuse_code(directory)
     try:
         return _load(name, directory, precision)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except ConfigError:
+        raise
+    except Exception as error:  # each library has errors of its own
         raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; fetch it again") from None
 
 
@@ -77,7 +79,8 @@ def embed(
 
     def fill(start: int, end: int) -> None:
         try:
-            vectors[start:end] = _checked(encoder, encoder.encode(clean[start:end], query=query, pause=pause))
+            batch = encoder.encode(clean[start:end], query=query, pause=pause)
+            vectors[start:end] = _checked(batch, (end - start, encoder.dimension))
         except Exception as error:
             if end - start == 1:
                 failed.append((start, _line(error)))
@@ -91,11 +94,10 @@ def embed(
     return Embedded(vectors, tuple(failed))
 
 
-def _checked(encoder: Encoder, vectors: Vectors) -> Vectors:
-    if vectors.ndim != 2 or vectors.shape[1] != encoder.dimension:
+def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
+    if vectors.shape != shape:
         raise ValueError(f"the model gave vectors of shape {vectors.shape}")
-    bad = ~np.isfinite(vectors).all(axis=1)
-    if bad.any():
+    if not np.isfinite(vectors).all():
         raise ValueError("the model gave numbers that are not finite")
     return vectors
 

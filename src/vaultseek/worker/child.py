@@ -280,14 +280,10 @@ class Child:
         """Put what the child prints into a file of bounded size, and remember the last of it."""
         stream = self._process.stderr
         assert stream is not None
-        with contextlib.ExitStack() as stack:
-            log = _CappedLog(self._log) if self._log else None
-            if log:
-                stack.callback(log.close)
+        with contextlib.closing(_CappedLog(self._log)) as log:
             while data := await stream.read(4 * limits.KIB):
                 self._tail = (self._tail + data)[-_TAIL_BYTES:]
-                if log:
-                    log.write(data)
+                log.write(data)
 
     def _mourn(self, code: int) -> None:
         death = Death(self._reason or self._cause(code), list(self._flights.values()), self._permanent)
@@ -310,24 +306,30 @@ class Child:
 
 
 class _CappedLog:
-    """A file that is emptied into ``<name>.1`` when it is full."""
+    """A file that is emptied into ``<name>.1`` when it is full; what goes wrong with it is let be."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: BinaryIO = path.open("ab")
-        path.chmod(0o600)
+    def __init__(self, path: Path | None) -> None:
+        self._path = path or Path(os.devnull)
+        try:
+            self._file = self._open()
+        except OSError:
+            self._path = Path(os.devnull)
+            self._file = self._open()
 
     def write(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             if self._file.tell() + len(data) > limits.LOG_BYTES:
                 self._file.close()
                 self._path.replace(self._path.with_name(self._path.name + ".1"))
-                self._file = self._path.open("ab")
+                self._file = self._open()
             self._file.write(data)
             self._file.flush()
 
     def close(self) -> None:
         self._file.close()
+
+    def _open(self) -> BinaryIO:
+        return os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
