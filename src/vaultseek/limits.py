@@ -192,7 +192,7 @@ LINK_CANDIDATES = 20
 """Of the other files that an ambiguous link could mean, so many are kept."""
 LEXICON_SURFACES = 100_000
 """The analysis of this many distinct words is remembered."""
-MERGE_POSITIONS = 1_000_000
+MERGE_POSITIONS = 250_000
 """Positions of words that are in memory at once while segments of the keyword index are merged."""
 PROGRESS_SECONDS = 0.2
 HASHING_WINDOW = 254

@@ -108,11 +108,13 @@ class Lookup:
         return plain and not asked.scores.df and self._collection.count > 0
 
     def _stand_in(self, asked: _Asked) -> _Asked:
-        """The word by those that begin with it or are one typo away."""
+        """The word by those that begin with it or are one typo away, if there are any."""
         begin = with_prefix(self._collection, asked.item.word, NEAR_TERMS)
         typos = with_one_typo(self._collection, asked.item.word, NEAR_TERMS)
         terms = tuple(dict.fromkeys((*begin, *typos)))
         scores = score_terms(self._collection, terms, self._scheme)
+        if not scores.df:
+            return asked
         return replace(asked, terms=terms, scores=scores, near=True, weight=asked.weight * NEAR_WEIGHT)
 
     def _matched(self, notes: Ints) -> tuple[list[tuple[str, ...]], list[float]]:
