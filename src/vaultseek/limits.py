@@ -24,7 +24,7 @@ NOTE_LINKS = 10_000
 NOTE_TAGS = 5_000
 NOTE_HEADINGS = 5_000
 NOTE_PROBLEMS = 50
-NOTE_LINES = 50_000
+NOTE_LINES = 30_000
 """Lines whose structure, links and tags are read; what follows is searched as plain text."""
 NOTE_MARKS = 100_000
 """Characters of a note that may start a link or tag, or hide one; what follows is searched as plain text."""
@@ -265,3 +265,9 @@ FIRST_LOOK_SECONDS = 0.8
 # Inspecting
 MODEL_WINDOW = 254
 """Tokens that the bundled model reads, without the two marks that it adds."""
+
+# Judging the language
+LANGUAGE_NOTES = 200
+"""Notes whose openings tell the language of a vault."""
+LANGUAGE_GROWTH = 4
+"""A vault that has grown this many times is judged again."""

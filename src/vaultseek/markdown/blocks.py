@@ -1,15 +1,12 @@
 """The blocks of a note's body, read with the Markdown block grammar of tree-sitter.
 
-The grammar is shown a skeleton of the body: what decides its structure stays, ordinary words become filler,
-which makes it several times faster. Display math and comment blocks, which the grammar does not know, are
-shown to it as fenced code. Nothing here recurses, whatever the nesting.
+Nothing here recurses, whatever the nesting.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Literal
@@ -18,36 +15,10 @@ import tree_sitter
 import tree_sitter_markdown
 
 from vaultseek.limits import NOTE_LINES
+from vaultseek.markdown.opaque import mask_opaque, may_be_opaque
+from vaultseek.markdown.skeleton import FOOTNOTE, skeleton_of
+from vaultseek.markdown.structure import Block, BlockKind, Structure, whole_spans, without_quotes
 from vaultseek.model import Span, SpanKind
-
-BlockKind = Literal[
-    "heading", "paragraph", "fence", "indented", "table", "html", "math", "comment", "definition", "break"
-]
-
-
-@dataclass(slots=True)
-class Block:
-    """A leaf of the structure: kind, first and last line (0-based, in the body), and where it stands.
-
-    ``column`` is where its text starts in the first line, ``quotes`` how many block quotes it is in, ``top``
-    whether it stands at the top level of the note, ``opens`` what it is the first block of.
-    """
-
-    kind: BlockKind
-    start: int
-    end: int
-    column: int = 0
-    quotes: int = 0
-    top: bool = True
-    opens: Literal["item", "quote", ""] = ""
-
-
-@dataclass(slots=True)
-class Structure:
-    """The blocks in document order, and the spans of the top level (1-based lines of the body)."""
-
-    blocks: list[Block] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
 
 
 def read_blocks(lines: Sequence[str]) -> Structure:
@@ -56,74 +27,18 @@ def read_blocks(lines: Sequence[str]) -> Structure:
     Of the lines after the first NOTE_LINES nothing but that is known.
     """
     structure = _read(lines if len(lines) <= NOTE_LINES else lines[:NOTE_LINES])
-    structure.spans = _whole(structure.spans, lines)
+    structure.spans = whole_spans(structure.spans, lines)
     return structure
-
-
-def without_quotes(line: str, quotes: int) -> str:
-    """``line`` without its indentation and its first ``quotes`` quote markers."""
-    if not quotes:
-        return line.lstrip(" \t")
-    stripped = line.lstrip(" \t>")
-    prefix = len(line) - len(stripped)
-    if line.count(">", 0, prefix) <= quotes:
-        return stripped
-    at = -1
-    for _ in range(quotes):
-        at = line.find(">", at + 1)
-    return line[at + 1 :].lstrip(" \t")
 
 
 def _read(lines: Sequence[str]) -> Structure:
-    skeleton = _skeleton(lines)
+    skeleton = skeleton_of(lines)
     structure = _repaired(_walk(skeleton, lines, {}), skeleton, lines, {})
-    if any("$$" in line or "%%" in line for line in lines):
-        masked = _mask_opaque(structure, lines, skeleton)
+    if may_be_opaque(lines):
+        masked = mask_opaque(structure, lines, skeleton)
         if masked:
             structure = _repaired(_walk(skeleton, lines, masked), skeleton, lines, masked)
     return structure
-
-
-# -- the skeleton
-
-_MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
-_WORDS = re.compile(rf"(?m)^({_MARKERS}(?:\[[ xX]\][ \t]+)?)([A-Za-z,][^|<>\n]*)$")
-_FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
-_FOREIGN = re.compile(r"[^\t\n -~]")
-# Elements this deep in a list confuse the grammar if they follow a paragraph; it never reads them as blocks.
-_DEEP_HTML = re.compile(
-    r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
-)
-_LONG_LINE = 2000
-_FOOTNOTE_ITEM = "01. "
-
-
-def _skeleton(lines: Sequence[str]) -> list[str]:
-    text = _FOREIGN.sub(",", "\n".join(lines))
-    if "<" in text:
-        text = _DEEP_HTML.sub(r"\1x", text)
-    if "[^" in text:
-        text = _FOOTNOTE.sub(_as_item, text)
-    skeleton = _WORDS.sub(_filler, text).split("\n")
-    if len(text) > _LONG_LINE:
-        skeleton = [line if len(line) <= _LONG_LINE else _shortened(line) for line in skeleton]
-    return skeleton
-
-
-def _filler(match: re.Match[str]) -> str:
-    prefix, words = match.groups()
-    return f"{prefix}{'x' * min(len(words), 8)}"
-
-
-def _shortened(line: str) -> str:
-    # The rest of a long line matters only to tables and to the ends of HTML blocks.
-    needed = "|" in line or ">" in line[_LONG_LINE:]
-    return line[: 10 * _LONG_LINE] if needed else line[:_LONG_LINE]
-
-
-def _as_item(match: re.Match[str]) -> str:
-    # A footnote's definition holds blocks as a list item does: what follows is indented by four columns.
-    return f"{match[1]}{_FOOTNOTE_ITEM}x "
 
 
 # -- where the grammar is mistaken
@@ -132,7 +47,7 @@ _REPAIRS = 3
 
 
 def _repaired(
-    structure: Structure, skeleton: list[str], lines: Sequence[str], masked: dict[int, BlockKind]
+    structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
     """The structure again, with words for lines that were taken for code in the middle of a paragraph."""
     for _ in range(_REPAIRS):
@@ -155,94 +70,6 @@ def _misread(blocks: Sequence[Block], lines: Sequence[str]) -> Iterator[int]:
                 if not without_quotes(lines[row], block.quotes):
                     break
                 yield row
-
-
-# -- display math and comments
-
-_OPENER = re.compile(r"[ ]{0,3}(\$\$|%%)")
-_LOOKS_OPAQUE = re.compile(r"\$\$|%%")
-
-
-def _mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str]) -> dict[int, BlockKind]:
-    """Turn display math and comment blocks into fences in ``skeleton``; their first lines and kinds."""
-    masked: dict[int, BlockKind] = {}
-    done = -1
-    for block in structure.blocks:
-        if block.kind != "paragraph" or block.end <= done:
-            continue
-        for row in range(max(block.start, done + 1), block.end + 1):
-            if row <= done or not _LOOKS_OPAQUE.search(lines[row]):
-                continue
-            prefix, text = _split_prefix(block, lines[row], row)
-            kind = _opens(text, interrupts=row > block.start)
-            if kind is None or (row > block.start and _continues(kind, block, row, len(prefix), lines, done)):
-                continue
-            end, closed = _closing(kind, lines, row, prefix, block.quotes)
-            if kind == "comment" and not closed:
-                continue
-            _fence(skeleton, lines, row, end, prefix, block.quotes, closed=closed)
-            masked[row] = kind
-            done = end
-    return masked
-
-
-def _split_prefix(block: Block, line: str, row: int) -> tuple[str, str]:
-    if row == block.start:
-        return line[: block.column], line[block.column :]
-    text = without_quotes(line, block.quotes)
-    indent = len(line) - len(text)
-    return line[:indent], text
-
-
-def _continues(kind: BlockKind, block: Block, row: int, indent: int, lines: Sequence[str], done: int) -> bool:
-    """Whether the marker on ``row`` is part of the paragraph: indented as code, or closing an inline one."""
-    if not block.quotes and indent >= block.column + 4:
-        return True
-    marker = "$$" if kind == "math" else "%%"
-    return sum(lines[at].count(marker) for at in range(max(block.start, done + 1), row)) % 2 == 1
-
-
-def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
-    match = _OPENER.match(text)
-    if not match:
-        return None
-    rest = text[match.end() :]
-    if match[1] == "$$":
-        return "math" if "$" not in rest and not (interrupts and rest.strip()) else None
-    return "comment" if "%%" not in rest else None
-
-
-def _closing(kind: BlockKind, lines: Sequence[str], row: int, prefix: str, quotes: int) -> tuple[int, bool]:
-    """The last row of the block that ``row`` opens, and whether a marker closes it there."""
-    indent = 0 if quotes else len(prefix)
-    for at in range(row + 1, len(lines)):
-        line = lines[at]
-        if quotes and ">" not in line[: len(line) - len(line.lstrip(" \t>"))]:
-            return at - 1, False
-        if indent and line.strip() and len(line) - len(line.lstrip(" \t")) < min(indent, 2):
-            return at - 1, False
-        text = without_quotes(line, quotes)
-        if _closes(kind, text):
-            return at, True
-    return len(lines) - 1, False
-
-
-def _closes(kind: BlockKind, text: str) -> bool:
-    if kind == "comment":
-        return "%%" in text
-    text = text.rstrip()
-    return text.endswith("$$") and "$" not in text.rstrip("$")
-
-
-def _fence(
-    skeleton: list[str], lines: Sequence[str], start: int, end: int, prefix: str, quotes: int, *, closed: bool
-) -> None:
-    plain = "> " * quotes if quotes else re.sub(r"[^ \t]", " ", prefix)
-    skeleton[start] = f"{_FOREIGN.sub(',', prefix)}~~~"
-    for row in range(start + 1, end + 1):
-        skeleton[row] = f"{plain}x"
-    if closed:
-        skeleton[end] = f"{plain}~~~"
 
 
 # -- the walk
@@ -280,7 +107,7 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_markdown.language()))
 
 
-def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: dict[int, BlockKind]) -> Structure:
+def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: Mapping[int, BlockKind]) -> Structure:
     # The empty line in front keeps the grammar from reading frontmatter of its own.
     source = "\n" + "\n".join(skeleton) + "\n"
     tree = _parser().parse(source.encode("ascii", "replace"))
@@ -292,7 +119,7 @@ def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: dict[int, Block
 class _Walker:
     """One pass over the tree: containers are entered, leaves become blocks."""
 
-    def __init__(self, lines: Sequence[str], masked: dict[int, BlockKind]) -> None:
+    def __init__(self, lines: Sequence[str], masked: Mapping[int, BlockKind]) -> None:
         self.lines = lines
         self.masked = masked
         self.structure = Structure()
@@ -302,6 +129,8 @@ class _Walker:
         self.nesting = 0
         """Quotes, lists and items around the cursor."""
         self.opens: Literal["item", "quote", ""] = ""
+        self.footnotes = False
+        """Whether the list around the cursor stands for footnotes and has no span of its own."""
 
     def run(self, tree: tree_sitter.Tree) -> None:
         cursor = tree.walk()
@@ -328,10 +157,14 @@ class _Walker:
 
     def container(self, name: str, node: tree_sitter.Node) -> None:
         start, end = node.start_point[0] - 1, node.end_point[0] - 2
-        footnote = name != "block_quote" and _FOOTNOTE.match(self.lines[start]) is not None
-        if self.nesting == 0 and not footnote:
-            self.span("list" if name == "list" else "quote", start, end)
+        footnote = name != "block_quote" and FOOTNOTE.match(self.lines[start]) is not None
+        if self.nesting == 0:
+            self.footnotes = footnote
+            if not footnote:
+                self.span("list" if name == "list" else "quote", start, end)
         elif self.nesting == 1 and name == "list_item" and self.stack[-1] == "list":
+            if self.footnotes and not footnote:
+                self.span("list", start, end)
             self.span("paragraph" if footnote else "list_item", start, end)
 
     def enter(self, name: str) -> None:
@@ -364,7 +197,7 @@ class _Walker:
         end = max(start, end)
         top = not self.nesting
         opens = self.opens
-        if opens == "item" and (footnote := _FOOTNOTE.match(self.lines[start])):
+        if opens == "item" and (footnote := FOOTNOTE.match(self.lines[start])):
             column, opens = footnote.end(), ""
         block = Block(kind, start, end, column, self.quotes, top, opens)
         self.opens = ""
@@ -421,36 +254,3 @@ class _Walker:
         end = self.trimmed(start, min(end, len(self.lines) - 1))
         if start >= 0:
             self.structure.spans.append(Span(kind, start + 1, max(start, end) + 1))
-
-
-# -- spans that cover the body
-
-
-def _whole(spans: Sequence[Span], lines: Sequence[str]) -> list[Span]:
-    """``spans`` clipped so that they do not overlap, with ``other`` where a line would be left out."""
-    whole: list[Span] = []
-    at = 1
-    for span in spans:
-        if span.kind == "list_item":
-            whole.append(span)
-            continue
-        start = max(span.start_line, at)
-        if start > span.end_line:
-            continue
-        _cover(whole, lines, at, start - 1)
-        whole.append(span if start == span.start_line else Span(span.kind, start, span.end_line))
-        at = span.end_line + 1
-    _cover(whole, lines, at, len(lines))
-    return whole
-
-
-def _cover(whole: list[Span], lines: Sequence[str], start: int, end: int) -> None:
-    while start <= end:
-        if not lines[start - 1].strip():
-            start += 1
-            continue
-        stop = start
-        while stop < end and lines[stop].strip():
-            stop += 1
-        whole.append(Span("other", start, stop))
-        start = stop + 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vaultseek.limits import FRONTMATTER_BYTES
-from vaultseek.markdown.inline import property_link
+from vaultseek.markdown.links import property_link
 from vaultseek.markdown.simpleyaml import read_simple
 from vaultseek.markdown.yamlcore import Loaded, Refused, Scalar, load
 from vaultseek.model import JSON, Link, Problem

@@ -7,14 +7,14 @@ link, a code span, an escape, a delimiter that opens or closes emphasis).
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 from vaultseek.limits import NOTE_MARKS, OPEN_BRACKETS
+from vaultseek.markdown.emphasis import Emphasis, emphasis_matters
+from vaultseek.markdown.links import destination_at, label_key, markdown_link, wikilink
 from vaultseek.model import Link, LinkKind
 
 Definitions = Mapping[str, str]
@@ -40,83 +40,8 @@ def scan(text: str, line: int, definitions: Definitions, found: Found) -> None:
     _Scanner(text, line, definitions, found).run()
 
 
-def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -> Link | None:
-    """The link that ``content``, what stands between ``[[`` and ``]]``, makes; None when it names nothing."""
-    path, _, alias = content.partition("|")
-    if alias or content.endswith("|"):
-        path = path.removesuffix("\\")
-    # In a table the bar is written with a backslash, which is not part of what it splits.
-    alias = alias.replace("\\|", "|").strip()
-    return _link(kind, path, alias or None, line, prop)
-
-
-def markdown_link(
-    destination: str, kind: LinkKind, alias: str, line: int, prop: str | None = None
-) -> Link | None:
-    """The link to a raw Markdown ``destination``; None when it is empty or leads out of the vault."""
-    if _EXTERNAL.match(destination):
-        return None
-    return _link(kind, _plain_destination(destination), alias or None, line, prop, decode=True)
-
-
-def label_key(label: str) -> str:
-    """``label`` as reference labels are compared."""
-    return " ".join(label.split()).casefold()
-
-
-def property_link(value: str, line: int, prop: str) -> Link | None:
-    """The link that a property's whole ``value`` is, if it is one."""
-    value = value.strip()
-    if match := _WHOLE_WIKILINK.fullmatch(value):
-        return wikilink(match[1], "wikilink", line, prop)
-    if match := _WHOLE_MARKDOWN.fullmatch(value):
-        return markdown_link(match[2].removeprefix("<").removesuffix(">"), "markdown", match[1], line, prop)
-    return None
-
-
-_WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
-_WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
-_EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-def _plain_destination(destination: str) -> str:
-    if "\\" in destination:
-        destination = _ESCAPED.sub(r"\1", destination)
-    return html.unescape(destination) if "&" in destination else destination
-
-
-def _link(
-    kind: LinkKind, path: str, alias: str | None, line: int, prop: str | None, *, decode: bool = False
-) -> Link | None:
-    target, _, fragment = path.partition("#")
-    if decode:
-        target, fragment = _decoded(target), _decoded(fragment)
-    target, fragment = target.strip(), fragment.strip()
-    heading = block = None
-    if fragment.startswith("^"):
-        block = fragment[1:].strip() or None
-    else:
-        heading = fragment or None
-    if not (target or heading or block):
-        return None
-    return Link(kind, target, heading, block, alias, line, prop)
-
-
-def _decoded(text: str) -> str:
-    if "%" not in text:
-        return text
-    try:
-        return unquote(text, errors="strict").replace("\0", "\ufffd")
-    except UnicodeDecodeError:
-        return text
-
-
-# -- the scanner
-
 _SPECIAL = re.compile(r"[\\`$<\[\]#]|!(?=\[)|https?://", re.IGNORECASE)
 _SPECIAL_EMPHASIS = re.compile(r"[\\`$<\[\]#*_~=]|!(?=\[)|https?://", re.IGNORECASE)
-_EMPHASIS_MATTERS = re.compile(r"[*_~=]#|#[^\s#_]*+_")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _TAG = re.compile(r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
 _URL_REST = re.compile(r"[^\s<>\[\]`|\"']*")
@@ -128,7 +53,6 @@ _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
 _AUTOLINK = re.compile(r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+|[^\s<>@]++@[^\s<>@]++)>")
 _ATTRIBUTE = r"\s++[A-Za-z_:][\w:.-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+"
 _HTML_TAG = re.compile(rf"</[A-Za-z][A-Za-z0-9-]*+\s*+>|<[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>")
-_NONSPACE = re.compile(r"\S")
 
 
 @dataclass(slots=True)
@@ -161,7 +85,7 @@ class _Scanner:
         self.no_double_dollar = False
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
-        self.emphasis = _Emphasis(text) if _EMPHASIS_MATTERS.search(text) else None
+        self.emphasis = Emphasis(text) if emphasis_matters(text) else None
 
     def run(self) -> None:
         text = self.text
@@ -358,16 +282,15 @@ class _Scanner:
         """The end of the node that the ``]`` at ``at`` closes (None: it is text), and its destination."""
         text = self.text
         if text.startswith("(", at + 1):
-            destination, end = _destination(text, at + 1)
+            destination, end = destination_at(text, at + 1)
             if end:
                 return end, destination
         if text.startswith("[", at + 1) and not text.startswith("[^", at + 1):
             label = _LABEL.match(text, at + 1)
-            if label:
-                name = label[1] if label[1].strip() else None
-                if name is None and (opener.nested or at == opener.content):
-                    return None, None
-                return label.end(), self.definition(name or text[opener.content : at])
+            if label and label[1].strip():
+                return label.end(), self.definition(label[1])
+            if label and not label[1] and not opener.nested and at > opener.content:
+                return label.end(), self.definition(text[opener.content : at])
         if opener.nested or at == opener.content:
             return None, None
         return at + 1, self.definition(text[opener.content : at])
@@ -410,142 +333,3 @@ _HANDLERS = {
     "~": _Scanner.delimiter,
     "=": _Scanner.delimiter,
 }
-
-
-# -- destinations
-
-_SIMPLE_DESTINATION = re.compile(r"\(([^\s()<>\\]++)\)")
-_ANGLE_DESTINATION = re.compile(r"\(\s*+<((?:[^<>\n\\]|\\.)*+)>")
-_SPACE = re.compile(r"\s*+")
-_BARE = re.compile(r"[^\s()\\\x00-\x1f\x7f]++|\\[!-~]?+|[()]")
-_TITLE = re.compile(
-    r"""\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))\s*+\)|\s*+\)""", re.DOTALL
-)
-_PARENTHESES = 8
-
-
-def _destination(text: str, at: int) -> tuple[str, int]:
-    """The raw destination of the ``(`` at ``at`` and where the link ends; end 0 when it is no link."""
-    if match := _SIMPLE_DESTINATION.match(text, at):
-        return match[1], match.end()
-    if match := _ANGLE_DESTINATION.match(text, at):
-        destination, end = match[1], match.end()
-    else:
-        destination, end = _bare_destination(text, at + 1)
-    close = _TITLE.match(text, end) if end else None
-    return (destination, close.end()) if close else ("", 0)
-
-
-def _bare_destination(text: str, at: int) -> tuple[str, int]:
-    space = _SPACE.match(text, at)
-    start = at = space.end() if space else at
-    if text.startswith("<", start):
-        return "", 0
-    depth = 0
-    while match := _BARE.match(text, at):
-        depth += (match[0] == "(") - (match[0] == ")")
-        if depth < 0:
-            break
-        if depth > _PARENTHESES:
-            return "", 0
-        at = match.end()
-    return (text[start:at], at) if depth <= 0 else ("", 0)
-
-
-# -- emphasis
-
-_DELIMITERS = re.compile(r"\\.|\*+|_+|~~|==", re.DOTALL)
-
-
-class _Emphasis:
-    """Which delimiters of a text open and close emphasis, as far as tags beside them depend on it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Single delimiters that can close, and odd runs, at which a search gives up."""
-        self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
-        self.closers: dict[int, int] = {}
-        self.ends: list[int] = []
-        """The ends of the emphasis that is open, outermost first."""
-        self.run_end = 0
-        """The end of the run of delimiters that was measured last."""
-        for match in _DELIMITERS.finditer(text):
-            self._note(match.start(), match.end())
-
-    def take(self, at: int) -> tuple[int, bool]:
-        """Where the scan goes on after the delimiter at ``at``, and whether it opens or closes something."""
-        self._leave(at)
-        if at in self.closers:
-            return at + self.closers.pop(at), True
-        for width in (2, 1):
-            closer = self._closer(at, width)
-            if closer is not None and closer <= self.limit(at):
-                self.closers[closer] = width
-                self.ends.append(closer)
-                return at + width, True
-        return at + 1, False
-
-    def limit(self, at: int) -> int:
-        """Where the innermost emphasis around ``at`` ends."""
-        self._leave(at)
-        return self.ends[-1] if self.ends else len(self.text)
-
-    def _leave(self, at: int) -> None:
-        while self.ends and self.ends[-1] <= at:
-            self.ends.pop()
-
-    def _note(self, start: int, end: int) -> None:
-        marker, length = self.text[start], end - start
-        if marker == "\\":
-            return
-        if length >= 2 and not (marker in "~=" and _is_space(self.text, start - 1)):
-            self.doubles[marker].append(end - 2)
-        if marker in "*_" and length % 2 and not (length == 1 and marker == "_" and self._word(end)):
-            self.singles[marker].append(start)
-
-    def _word(self, at: int) -> bool:
-        following = self.text[at : at + 1]
-        return following.isascii() and (following.isalnum() or following == "_")
-
-    def _closer(self, at: int, width: int) -> int | None:
-        text, marker = self.text, self.text[at]
-        if width == 2:
-            if not text.startswith(marker, at + 1):
-                return None
-            return self._double(at, marker)
-        return self._single(at, marker) if marker in "*_" else None
-
-    def _double(self, at: int, marker: str) -> int | None:
-        if marker in "~=" and _is_space(self.text, at + 2):
-            return None
-        closers = self.doubles[marker]
-        index = bisect_left(closers, at + 2)
-        return self._if_filled(at + 2, closers[index]) if index < len(closers) else None
-
-    def _single(self, at: int, marker: str) -> int | None:
-        text = self.text
-        rest = self._run(at, marker)
-        if (rest - at - 1) % 2:
-            return None
-        closers = self.singles[marker]
-        index = bisect_left(closers, rest)
-        limit = self.ends[-1] if self.ends else len(text)
-        if index == len(closers) or text.startswith(marker, closers[index] + 1, limit):
-            return None
-        return self._if_filled(at + 1, closers[index])
-
-    def _run(self, at: int, marker: str) -> int:
-        if at >= self.run_end:
-            self.run_end = at + 1
-            while self.text.startswith(marker, self.run_end):
-                self.run_end += 1
-        return self.run_end
-
-    def _if_filled(self, start: int, closer: int) -> int | None:
-        match = _NONSPACE.search(self.text, start)
-        return closer if match and match.start() < closer else None
-
-
-def _is_space(text: str, at: int) -> bool:
-    return not text[at : at + 1].strip()

@@ -16,10 +16,12 @@ from vaultseek.limits import (
     NOTE_TAGS,
     TITLE_CHARS,
 )
-from vaultseek.markdown.blocks import Block, read_blocks, without_quotes
+from vaultseek.markdown.blocks import read_blocks
 from vaultseek.markdown.frontmatter import Frontmatter, read_frontmatter
-from vaultseek.markdown.inline import Found, label_key, scan, worth_scanning
+from vaultseek.markdown.inline import Found, scan, worth_scanning
+from vaultseek.markdown.links import label_key
 from vaultseek.markdown.plain import plain_text
+from vaultseek.markdown.structure import Block, without_quotes
 from vaultseek.model import BlockId, Callout, CodeBlock, Heading, Note, Problem, Span, Task
 
 TitleSource = Literal["frontmatter", "heading", "name"]
@@ -109,7 +111,7 @@ def _title(front: Frontmatter, headings: Sequence[Heading], name: str) -> tuple[
 _ATX = re.compile(r"[ \t]*(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\s`~]\S*)?")
-_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
+_BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*\Z")
 _TASK = re.compile(r"\[([^\n])\][ \t]+(?=\S)")
 _CALLOUT = re.compile(r"\[!([^\]\n|]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)")
 _DEFINITION = re.compile(
@@ -191,7 +193,10 @@ class _Body:
         self.block_id(text, block.end + self.offset)
 
     def block_id(self, text: str, line: int) -> None:
-        if "^" in text and (match := _BLOCK_ID.search(text, text.rfind("\n") + 1)):
+        at = text.rfind("^")
+        if at < 0 or (at and not text[at - 1].isspace()):
+            return
+        if match := _BLOCK_ID.match(text, at):
             self.ids.append(BlockId(match[1], line))
 
     def comment(self, block: Block) -> None:

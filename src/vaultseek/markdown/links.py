@@ -1,0 +1,121 @@
+"""What a link's text means: wikilinks, Markdown destinations, properties."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import unquote
+
+from vaultseek.model import Link, LinkKind
+
+
+def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -> Link | None:
+    """The link that ``content``, what stands between ``[[`` and ``]]``, makes; None when it names nothing."""
+    path, _, alias = content.partition("|")
+    if alias or content.endswith("|"):
+        path = path.removesuffix("\\")
+    # In a table the bar is written with a backslash, which is not part of what it splits.
+    alias = alias.replace("\\|", "|").strip()
+    return _link(kind, path, alias or None, line, prop)
+
+
+def markdown_link(
+    destination: str, kind: LinkKind, alias: str, line: int, prop: str | None = None
+) -> Link | None:
+    """The link to a raw Markdown ``destination``; None when it is empty or leads out of the vault."""
+    if _EXTERNAL.match(destination):
+        return None
+    return _link(kind, _plain_destination(destination), alias or None, line, prop, decode=True)
+
+
+def label_key(label: str) -> str:
+    """``label`` as reference labels are compared."""
+    return " ".join(label.split()).casefold()
+
+
+def property_link(value: str, line: int, prop: str) -> Link | None:
+    """The link that a property's whole ``value`` is, if it is one."""
+    value = value.strip()
+    if match := _WHOLE_WIKILINK.fullmatch(value):
+        return wikilink(match[1], "wikilink", line, prop)
+    if match := _WHOLE_MARKDOWN.fullmatch(value):
+        return markdown_link(match[2].removeprefix("<").removesuffix(">"), "markdown", match[1], line, prop)
+    return None
+
+
+_WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
+_WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
+_EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def _plain_destination(destination: str) -> str:
+    if "\\" in destination:
+        destination = _ESCAPED.sub(r"\1", destination)
+    return html.unescape(destination) if "&" in destination else destination
+
+
+def _link(
+    kind: LinkKind, path: str, alias: str | None, line: int, prop: str | None, *, decode: bool = False
+) -> Link | None:
+    target, _, fragment = path.partition("#")
+    if decode:
+        target, fragment = _decoded(target), _decoded(fragment)
+    target, fragment = target.strip(), fragment.strip()
+    heading = block = None
+    if fragment.startswith("^"):
+        block = fragment[1:].strip() or None
+    else:
+        heading = fragment or None
+    if not (target or heading or block):
+        return None
+    return Link(kind, target, heading, block, alias, line, prop)
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict").replace("\0", "\ufffd")
+    except UnicodeDecodeError:
+        return text
+
+
+# -- where a destination ends
+
+_SIMPLE_DESTINATION = re.compile(r"\(([^\s()<>\\]++)\)")
+_ANGLE_DESTINATION = re.compile(r"\(\s*+<((?:[^<>\n\\]|\\.)*+)>")
+_SPACE = re.compile(r"\s*+")
+_BARE = re.compile(r"[^\s()\\\x00-\x1f\x7f]++|\\[!-~]?+|[()]")
+_TITLE = re.compile(
+    r"""\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))\s*+\)|\s*+\)""", re.DOTALL
+)
+_PARENTHESES = 8
+
+
+def destination_at(text: str, at: int) -> tuple[str, int]:
+    """The raw destination of the ``(`` at ``at`` and where the link ends; end 0 when it is no link."""
+    if match := _SIMPLE_DESTINATION.match(text, at):
+        return match[1], match.end()
+    if match := _ANGLE_DESTINATION.match(text, at):
+        destination, end = match[1], match.end()
+    else:
+        destination, end = _bare_destination(text, at + 1)
+    close = _TITLE.match(text, end) if end else None
+    return (destination, close.end()) if close else ("", 0)
+
+
+def _bare_destination(text: str, at: int) -> tuple[str, int]:
+    space = _SPACE.match(text, at)
+    start = at = space.end() if space else at
+    if text.startswith("<", start):
+        return "", 0
+    depth = 0
+    while match := _BARE.match(text, at):
+        depth += (match[0] == "(") - (match[0] == ")")
+        if depth < 0:
+            break
+        if depth > _PARENTHESES:
+            return "", 0
+        at = match.end()
+    return (text[start:at], at) if depth <= 0 else ("", 0)

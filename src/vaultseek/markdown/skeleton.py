@@ -1,0 +1,65 @@
+"""What the block grammar is shown of a body: all that decides its structure, with filler for the words.
+
+It reads the skeleton several times faster than the text. What the grammar does not know or gets wrong is shown
+to it as something that it knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
+"""The marker with which a footnote's definition starts."""
+
+_MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
+_WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
+# A task's mark is read with the item's text, whatever stands in it.
+_TASK = re.compile(rf"(?m)^({_MARKERS})\[[ xX]\](?=[ \t])")
+_FOREIGN = re.compile(r"[^\t\n -~]")
+# The grammar does not know these as HTML blocks, or not where they end.
+_NEWER_ELEMENT = re.compile(r"(</?)(?:[hH][1-6]|search)(?=[\s/>])")
+_DECLARATION = re.compile(r"<![A-Za-z][^<>]*+>")
+# Elements this deep in a list confuse the grammar if they follow a paragraph; it never reads them as blocks.
+_DEEP_HTML = re.compile(
+    r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
+)
+_LONG_LINE = 2000
+_FOOTNOTE_ITEM = "01. "
+
+
+def skeleton_of(lines: Sequence[str]) -> list[str]:
+    """The skeleton of ``lines``, line by line; what stands before a line's words keeps its columns."""
+    text = _FOREIGN.sub(",", "\n".join(lines))
+    if "<" in text:
+        text = _NEWER_ELEMENT.sub(r"\1div", text).replace("textarea>", "pre>").replace("<textarea", "<pre")
+        text = _DECLARATION.sub(_as_comment, text)
+        text = _DEEP_HTML.sub(r"\1x", text)
+    if "[ ]" in text or "[x]" in text or "[X]" in text:
+        text = _TASK.sub(r"\1xxx", text)
+    if "[^" in text:
+        text = FOOTNOTE.sub(_as_item, text)
+    skeleton = _WORDS.sub(_filler, text).split("\n")
+    if len(text) > _LONG_LINE:
+        skeleton = [line if len(line) <= _LONG_LINE else _shortened(line) for line in skeleton]
+    return skeleton
+
+
+def _filler(match: re.Match[str]) -> str:
+    prefix, words = match.groups()
+    return f"{prefix}{'x' * min(len(words), 8)}"
+
+
+def _shortened(line: str) -> str:
+    # The rest of a long line matters only to tables and to the ends of HTML blocks.
+    needed = "|" in line or ">" in line[_LONG_LINE:]
+    return line[: 10 * _LONG_LINE] if needed else line[:_LONG_LINE]
+
+
+def _as_comment(match: re.Match[str]) -> str:
+    return "<!--" + "\n" * match[0].count("\n") + "-->"
+
+
+def _as_item(match: re.Match[str]) -> str:
+    # A footnote's definition holds blocks as a list item does: what follows is indented by four columns.
+    return f"{match[1]}{_FOOTNOTE_ITEM}x "

@@ -1,0 +1,79 @@
+"""A note as a whole: its title, its lines, its bounds, its problems."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultseek.limits import NOTE_HEADINGS, NOTE_LINES, NOTE_LINKS, NOTE_PARSE_BYTES, NOTE_PROBLEMS, NOTE_TAGS
+from vaultseek.markdown.parse import parse
+from vaultseek.model import Problem
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "source"),
+    [
+        ("---\ntitle: A b\n---\n# C", "A b", "frontmatter"),
+        ("---\nTitle: 007\n---\n# C", "007", "frontmatter"),
+        ("---\ntitle: ''\n---\n# C", "C", "heading"),
+        ("---\ntitle: [a]\n---\n# C", "C", "heading"),
+        ("## small\n# Big", "Big", "heading"),
+        ("### small\n## Bigger\n## other", "Bigger", "heading"),
+        ("#\n> # no\n# The **real** [[n|one]] `x` ^id", "The real one x", "heading"),
+        ("text", "Day one", "name"),
+        ("", "Day one", "name"),
+    ],
+)
+def test_the_title_is_the_properties_or_a_headings_or_the_name(text: str, title: str, source: str) -> None:
+    note = parse(text, "Trips/Day one.md")
+    assert (note.title, note.title_source) == (title, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", ()),
+        ("\ufeff", ()),
+        ("a", ("a",)),
+        ("a\n\nb\n", ("a", "", "b")),
+        ("a\r\nb\rc\n\rd", ("a", "b", "c", "", "d")),
+        ("a\u2028b\x85c\x0bd\x0ce", ("a\u2028b\x85c\x0bd\x0ce",)),
+        ("a\0b\ud800", ("a\ufffdb\ufffd",)),
+    ],
+)
+def test_lines_end_where_editors_end_them(text: str, lines: tuple[str, ...]) -> None:
+    assert parse(text, "n.md").lines == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "bound"),
+    [
+        ("[[a]] " * (NOTE_LINKS + 1), "links", NOTE_LINKS),
+        (" ".join(f"#t{n}" for n in range(NOTE_TAGS + 1)), "tags", NOTE_TAGS),
+        ("# a\n" * (NOTE_HEADINGS + 1), "headings", NOTE_HEADINGS),
+    ],
+)
+def test_more_than_a_note_may_hold_is_dropped_with_a_problem(text: str, kind: str, bound: int) -> None:
+    note = parse(text, "n.md")
+    assert len(getattr(note, kind)) == bound
+    assert [problem.code for problem in note.problems] == [f"too_many_{kind}"]
+
+
+def test_a_note_beyond_the_bound_is_not_read() -> None:
+    note = parse("é" * (NOTE_PARSE_BYTES // 2 + 1), "a/Big.md")
+    assert (note.title, note.lines, [it.code for it in note.problems]) == ("Big", (), ["too_large"])
+
+
+def test_lines_beyond_the_bound_are_text_without_structure() -> None:
+    note = parse("a\n\n" * (NOTE_LINES // 2) + "# late [[link]]\n", "n.md")
+    assert (note.headings, note.links) == ((), ())
+    assert note.spans[-1].kind == "other"
+    assert [problem.code for problem in note.problems] == ["too_long"]
+
+
+def test_problems_of_reading_come_first_and_are_bounded() -> None:
+    given = [Problem("bad_encoding", "x")] * NOTE_PROBLEMS
+    assert parse("---\na: [\n---\n", "n.md", given).problems == tuple(given)
+    assert [it.code for it in parse("---\na: [\n---\n", "n.md", given[:1]).problems] == [
+        "bad_encoding",
+        "bad_frontmatter",
+    ]
