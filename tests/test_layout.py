@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
     ["__init__", "errors", "limits"],
     ["model", "paths"],
-    ["schema"],
+    ["schema", "toml_file"],
     ["config"],
     ["settings_file"],
     ["query"],
@@ -25,12 +25,15 @@ ORDER = [
     ["worker"],
     ["dates", "inspect", "reconcile", "filtering", "evidence"],
     ["ingest", "embedding"],
-    ["search"],
-    ["keeper"],
+    ["rerank", "search"],
+    ["asking", "completion", "keeper"],
     ["library"],
     ["wire"],
-    ["client", "launch"],
+    ["launch"],
+    ["client"],
+    ["client_async"],
     ["service"],
+    ["evaluate"],
     ["app"],
     ["cli"],
     ["__main__"],
@@ -47,7 +50,8 @@ ENGINES = {
     "watchdog": {"vault/watch.py"},
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py"},
-    "torch": {"models/embed.py", "models/bert.py"},
+    "torch": {"models/bert.py"},
+    "tokenizers": {"models/bert.py", "models/tokens.py"},
 }
 HEAVY_FOR_THE_DAEMON = ("torch", "chromadb", "llama_index", "sentence_transformers", "transformers")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from vaultseek import limits, paths
 from vaultseek.config import Settings
 from vaultseek.embedding import Recipe
+from vaultseek.errors import VaultseekError
 from vaultseek.keeper import Keeper
 from vaultseek.library import Library
 from vaultseek.models.catalogue import LocalModel, find_model
@@ -35,6 +36,7 @@ def serve(config_path: Path | None = None) -> int:
     os.umask(0o077)
     file = SettingsFile(config_path)
     settings = file.read()
+    os.chdir("/")  # or the folder of whoever started it could not be unmounted
     _start_log()
     endpoint = Endpoint.open()
     try:
@@ -52,7 +54,7 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
     stop_on_signal(service.stop.set)
     serving = asyncio.create_task(server.serve(endpoint.socket))
     opening = asyncio.create_task(_open(library, settings, worker))
-    watching = asyncio.create_task(_still_ours(endpoint, service.stop.set))
+    watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
     log.info("listening on %s", endpoint.path)
     try:
         await service.stop.wait()
@@ -79,12 +81,23 @@ async def _close(server: Server, library: Library, worker: SemanticWorker) -> No
     await library.close()
 
 
-async def _still_ours(endpoint: Endpoint, stop: Callable[[], None]) -> None:
-    """End when clients of this user arrive somewhere else: another daemon has the address."""
-    while endpoint.is_ours():
+async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
+    """Bind again when the socket file is lost; end when something else has its place."""
+    while True:
         await asyncio.sleep(limits.SOCKET_CHECK_SECONDS)
-    log.error("the socket %s is gone or another's; stopping", endpoint.path)
-    stop()
+        if endpoint.is_ours():
+            continue
+        try:
+            again = endpoint.rebind()
+        except VaultseekError as error:
+            log.error("the socket %s is lost: %s; stopping", endpoint.path, error)
+            stop()
+            return
+        log.warning("the socket %s was gone and is bound again", endpoint.path)
+        background.add(asyncio.create_task(server.serve(again)))
+
+
+background: set[asyncio.Task[None]] = set()
 
 
 def stop_on_signal(stop: Callable[[], None]) -> None:

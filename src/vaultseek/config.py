@@ -371,7 +371,7 @@ class _Origin:
     def line(self, location: Location, wrong: str) -> str:
         variable = self._variable(location)
         where = f"environment variable {variable}" if variable else str(self.file)
-        return f"{printable(where)}: {dotted(location)}: {wrong}"
+        return f"{printable(where, limits.PATH_BYTES)}: {dotted(location)}: {wrong}"
 
     def _variable(self, location: Location) -> str | None:
         values: Any = self._environment

@@ -15,15 +15,23 @@ from typing import Any
 
 from vaultseek.dates import created_time
 from vaultseek.errors import IndexDamaged
+from vaultseek.index.analysis import LANGUAGES, detect_language
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow, TakenIn, Touched
-from vaultseek.limits import BATCH_NOTES, CATCH_UP_NOTES
+from vaultseek.limits import (
+    BATCH_NOTES,
+    CATCH_UP_NOTES,
+    LANGUAGE_GROWTH,
+    LANGUAGE_NOTES,
+    NOTE_PARSE_BYTES,
+    OPENING_CHARS,
+)
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, link_key, name_keys
-from vaultseek.model import Chunk, Note
+from vaultseek.model import Chunk, Note, Problem
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.read import NoteBytes, read_note
 
@@ -38,10 +46,15 @@ class Reading:
     root: Path
     count: TokenCount
     window: int
+    max_bytes: int = NOTE_PARSE_BYTES
 
     def note(self, path: str, found: NoteBytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk; a note that could not be read is known by its name and its problem."""
-        text, problems = decode(found.data) if found.problem is None else ("", (found.problem,))
+        problem = found.problem
+        if problem is None and len(found.data) > self.max_bytes:
+            message = f"{len(found.data)} bytes; [index] max_note_bytes is {self.max_bytes}"
+            problem = Problem("too_large", message)
+        text, problems = decode(found.data) if problem is None else ("", (problem,))
         note = parse(text, path, problems)
         return note, chunk(note, self.count, self.window)
 
@@ -157,11 +170,16 @@ class Intake:
 
 
 class Keyword:
-    """The keyword index and how far behind the ledger it is; refilled whenever it cannot be trusted."""
+    """The keyword index and how far behind the ledger it is; refilled whenever it cannot be trusted.
+
+    Without a ``language`` the notes decide: by their stop words, and again when the vault has grown much.
+    """
 
     def __init__(self, directory: Path, language: str | None) -> None:
         self._directory = directory
-        self._language = language
+        self._memory = directory.with_name(directory.name + ".language")
+        self._given = language
+        self._language, self._judged = (language, 0) if language else self._remembered()
         self.index = self._open()
 
     def behind(self, ledger: Ledger) -> int:
@@ -196,8 +214,9 @@ class Keyword:
             return self._create()
 
     def _catch_up(self, ledger: Ledger) -> None:
+        changed = self._judge_language(ledger)
         at = self._revision(ledger)
-        if at < 0:
+        if at < 0 or changed:
             self.remake()
             at = 0
         removed = ledger.removed_since(at)
@@ -210,6 +229,24 @@ class Keyword:
             at = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else now
             self.index.apply(_documents(ledger, [note for note, _ in page]), removed, _stamp(ledger, at))
             removed = []
+
+    def _judge_language(self, ledger: Ledger) -> bool:
+        """Whether the notes turn out to be in another language than the index was made for."""
+        ids = [] if self._given else ledger.note_ids()
+        if len(ids) < max(1, LANGUAGE_GROWTH * self._judged):
+            return False
+        chosen = ids[:: max(1, len(ids) // LANGUAGE_NOTES)][:LANGUAGE_NOTES]
+        before, self._judged = self._language, len(ids)
+        self._language = detect_language("\n".join(ledger.opening(note, OPENING_CHARS) for note in chosen))
+        self._memory.write_text(f"{self._language} {self._judged}")
+        return self._language != before
+
+    def _remembered(self) -> tuple[str, int]:
+        try:
+            language, _, judged = self._memory.read_text().partition(" ")
+        except (OSError, UnicodeDecodeError):
+            return "en", 0
+        return (language, int(judged)) if language in LANGUAGES and judged.isdigit() else ("en", 0)
 
     def _revision(self, ledger: Ledger) -> int:
         generation, _, revision = (self.index.stamp or "").partition(":")

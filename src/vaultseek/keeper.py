@@ -25,6 +25,7 @@ from vaultseek.limits import (
     FIRST_LOOK_SECONDS,
     LIVENESS_SECONDS,
     MISSING_RESCAN_SECONDS,
+    NOTE_PARSE_BYTES,
     PROBLEMS_SHOWN,
     QUERY_EMBED_SECONDS,
     RESCAN_SECONDS,
@@ -50,6 +51,8 @@ class VaultPlace:
     root: Path
     exclude: tuple[str, ...] = ()
     language: str | None = None
+    rescan_seconds: float = RESCAN_SECONDS
+    max_note_bytes: int = NOTE_PARSE_BYTES
 
 
 class Keeper:
@@ -307,7 +310,7 @@ class Keeper:
                 await asyncio.to_thread(self._watcher.stop)
                 await asyncio.to_thread(self._watcher.start)
                 self.hints.lose("the watcher had to be started again")
-            interval = MISSING_RESCAN_SECONDS if self.state == "vault_missing" else RESCAN_SECONDS
+            interval = MISSING_RESCAN_SECONDS if self.state == "vault_missing" else self.place.rescan_seconds
             if now - compared > interval:
                 compared = now
                 self.hints.lose("looking around")
@@ -321,7 +324,7 @@ class Keeper:
         self.ledger = Ledger(self.directory / "ledger.sqlite")
         self.keyword = Keyword(self.directory / "keyword", self.place.language)
         self.names = Names()
-        reading = Reading(self.place.root, self._recipe.count, self._recipe.window)
+        reading = Reading(self.place.root, self._recipe.count, self._recipe.window, self.place.max_note_bytes)
         self._intake = Intake(reading, self.ledger, self.names, self.keyword)
 
     def _load_names(self) -> None:

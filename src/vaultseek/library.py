@@ -100,11 +100,23 @@ class Library:
             return self._keepers[root].place
         if Path.home().resolve().is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
-        return VaultPlace(self._free_name(root.name), root, self.settings.index.exclude)
+        return self._place(self._free_name(root.name), root)
 
     def _configured(self, entry: VaultSettings) -> VaultPlace:
-        exclude = (*self.settings.index.exclude, *entry.exclude)
-        return VaultPlace(entry.name, entry.path, exclude, entry.language)
+        return self._place(entry.name, entry.path, entry.exclude, entry.language)
+
+    def _place(
+        self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
+    ) -> VaultPlace:
+        index, daemon = self.settings.index, self.settings.daemon
+        return VaultPlace(
+            name,
+            root,
+            (*index.exclude, *exclude),
+            language,
+            rescan_seconds=daemon.rescan_minutes * 60,
+            max_note_bytes=index.max_note_bytes,
+        )
 
     def _free_name(self, name: str) -> str:
         taken = {entry.name.casefold() for entry in self.settings.vaults}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from vaultseek import config, paths
@@ -12,7 +13,7 @@ class SettingsFile:
     """Knows the settings that were read last and notices another version of the file."""
 
     def __init__(self, path: Path | None) -> None:
-        self.path = (path or paths.config_file()).absolute()
+        self.path = Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - absolute, links kept
         self._required = path is not None
         self._stamp: tuple[int, int, int] | None = None
 
