@@ -37,6 +37,7 @@ from vaultseek.index.postings import (
     Ints,
     Segment,
     Strings,
+    lengths_of,
     runs,
 )
 
@@ -209,7 +210,7 @@ class _Chunks:
         tables = view.segment.tables
         first = tables.first_chunks.astype(np.int64)
         self._view, self._notes, self._k1 = view, notes, scheme.k1
-        self._sizes = np.diff(first)[notes]
+        self._sizes = lengths_of(first)[notes]
         self._ends = np.cumsum(self._sizes)
         self._numbers = runs(first[notes], self._sizes)
         self._lengths = tables.chunk_lengths.reshape(-1, 2)[self._numbers].astype(np.int64)
@@ -260,13 +261,15 @@ class _Chunks:
         ends = np.cumsum(steps)
         before = np.concatenate([[0], ends])[self._ends - self._sizes]
         places = ends - steps - np.repeat(before, self._sizes)
-        return np.repeat(np.arange(len(self._sizes)), self._sizes) << 32 | places
+        ranks = np.repeat(np.arange(len(self._sizes), dtype=np.int64), self._sizes)
+        first: Ints = ranks << 32 | places
+        return first
 
 
 def _living_chunk_lengths(view: View) -> Ints:
     tables = view.segment.tables
-    sizes = np.diff(tables.first_chunks.astype(np.int64))
-    return tables.chunk_lengths.reshape(-1, 2)[np.repeat(view.alive, sizes)]
+    living = np.repeat(view.alive, lengths_of(tables.first_chunks))
+    return tables.chunk_lengths.reshape(-1, 2)[living]
 
 
 def _means(lengths: Sequence[Ints], width: int = FIELD_SLOTS) -> Floats:

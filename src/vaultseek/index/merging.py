@@ -18,6 +18,7 @@ from vaultseek.index.postings import (
     Sink,
     Strings,
     Tables,
+    lengths_of,
     runs,
     starts,
     write_segment,
@@ -90,8 +91,7 @@ class _Part:
         """The living rows of the result's terms from ``first`` up to ``last``: their terms, and the rows."""
         low, high = np.searchsorted(self.terms, (first, last)).tolist()
         block = self.segment.block(low, high)
-        sizes = np.diff(self.tables.first_rows[low : high + 1].astype(np.int64))
-        terms = np.repeat(self.terms[low:high], sizes)
+        terms = np.repeat(self.terms[low:high], lengths_of(self.tables.first_rows[low : high + 1]))
         keys = block.keys.astype(np.int64)
         living = self.alive[keys >> FIELD_BITS]
         renumbered = self.notes[keys >> FIELD_BITS] << FIELD_BITS | keys & FIELD_MASK
@@ -164,7 +164,7 @@ def _tables(parts: Sequence[_Part], vocabulary: list[bytes], rank: dict[bytes, i
     return Tables(
         notes=np.concatenate([part.tables.notes[part.alive] for part in parts]),
         lengths=np.concatenate([_pick(part.tables.lengths, part.alive, FIELD_SLOTS) for part in parts]),
-        first_chunks=starts(np.concatenate([sizes for sizes, _ in chunks])).astype(np.uint32),
+        first_chunks=starts(np.concatenate([counts for counts, _ in chunks])).astype(np.uint32),
         chunk_lengths=np.concatenate(
             [_pick(part.tables.chunk_lengths, at, 2) for part, (_, at) in zip(parts, chunks, strict=True)]
         ),
@@ -189,8 +189,8 @@ def _pick(values: Ints, which: Ints | Bools, width: int) -> Ints:
 def _living_chunks(part: _Part) -> tuple[Ints, Ints]:
     """How many chunks each living note has, and which they are."""
     firsts = part.tables.first_chunks.astype(np.int64)
-    sizes = np.diff(firsts)[part.alive]
-    return sizes, runs(firsts[:-1][part.alive], sizes)
+    counts = lengths_of(firsts)[part.alive]
+    return counts, runs(firsts[:-1][part.alive], counts)
 
 
 def _words(parts: Sequence[_Part], rank: dict[bytes, int]) -> tuple[Strings, Ints]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vaultseek.index.bm25f import Collection
-from vaultseek.index.postings import Ints, Segment, Strings, runs
+from vaultseek.index.postings import Bools, Ints, Segment, Strings, runs
 
 _SLACK_BYTES = 4
 """One letter more or less is up to four bytes."""
@@ -57,13 +57,14 @@ def _candidates(words: Strings, word: bytes) -> Iterator[int]:
     return iter(about[begins | ends].tolist())
 
 
-def _same(blob: Ints, firsts: Ints, part: bytes) -> Ints:
+def _same(blob: Ints, firsts: Ints, part: bytes) -> Bools:
     """Which of the places hold these bytes; a place before the start holds none."""
     if not part or not len(firsts):
         return np.ones(len(firsts), np.bool_)
     sizes = np.full(len(firsts), len(part))
     at = np.clip(runs(firsts, sizes), 0, len(blob) - 1).reshape(-1, len(part))
-    return (blob[at] == np.frombuffer(part, np.uint8)).all(axis=1)
+    same: Bools = (blob[at] == np.frombuffer(part, np.uint8)).all(axis=1)
+    return same
 
 
 def _count(segment: Segment, words: Ints, common: Counter[bytes]) -> None:

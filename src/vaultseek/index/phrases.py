@@ -47,4 +47,5 @@ def _places(segment: Segment, term: int, possible: Bools) -> Ints:
     keys, counts = segment.rows(term)
     wanted = possible[keys >> FIELD_BITS]
     positions = segment.positions(term)[np.repeat(wanted, counts)].astype(np.int64)
-    return np.repeat(keys[wanted].astype(np.int64), counts[wanted]) << _POSITION_BITS | positions
+    places: Ints = np.repeat(keys[wanted].astype(np.int64), counts[wanted]) << _POSITION_BITS | positions
+    return places

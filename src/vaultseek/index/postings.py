@@ -53,9 +53,10 @@ class Strings(Sequence[bytes]):
     __slots__ = ("_offsets", "blob", "offsets")
 
     def __init__(self, blob: bytes, offsets: Ints) -> None:
+        data = np.asarray(offsets, np.uint32).tobytes()
         self.blob = blob
-        self.offsets = offsets
-        self._offsets = memoryview(np.ascontiguousarray(offsets, np.uint32)).cast("B").cast("I")
+        self.offsets: Ints = np.frombuffer(data, np.uint32)
+        self._offsets = memoryview(data).cast("I")
 
     @classmethod
     def of(cls, values: Iterable[bytes]) -> Strings:
@@ -311,6 +312,13 @@ def starts(lengths: Ints) -> Ints:
     result = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=result[1:])
     return result
+
+
+def lengths_of(firsts: Ints) -> Ints:
+    """The lengths of runs of which ``starts`` are given."""
+    wide = firsts.astype(np.int64)
+    lengths: Ints = wide[1:] - wide[:-1]
+    return lengths
 
 
 def runs(firsts: Ints, lengths: Ints) -> Ints:
