@@ -59,7 +59,7 @@ WORKER_BREAKER_FAILURES = 5
 # The wire
 FRAME_BYTES = 256 * KIB
 """Largest request. Answers may be larger, see ANSWER_BYTES."""
-ANSWER_BYTES = 4 * MIB
+ANSWER_BYTES = 16 * MIB
 HEADER_BYTES = 1 * KIB
 HALF_FRAME_SECONDS = 10.0
 JSON_DEPTH = 32
@@ -110,6 +110,8 @@ QUERY_TERMS = 32
 QUERY_DEPTH = 32
 SNIPPET_TERMS = 64
 RESULTS = 200
+LISTED_NOTES = 50_000
+"""A query of filters alone names so many notes; those after the first RESULTS without a passage."""
 SEARCH_SECONDS = 1.5
 
 # Watching
@@ -190,6 +192,7 @@ PROGRESS_LINE_SECONDS = 5.0
 # Resolving links
 LINK_CANDIDATES = 20
 """Of the other files that an ambiguous link could mean, so many are kept."""
+STEMS = 20_000
 LEXICON_SURFACES = 100_000
 """The analysis of this many distinct words is remembered."""
 MERGE_POSITIONS = 250_000

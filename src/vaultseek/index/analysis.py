@@ -19,10 +19,10 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
-from vaultseek.limits import COMPOUND_PARTS, SURFACE_CHARS, TERM_CHARS
+from vaultseek.limits import COMPOUND_PARTS, STEMS, SURFACE_CHARS, TERM_CHARS
 
 ANALYSIS = 1
 """Raise it whenever the same text gives other terms: indexes made before are then filled again."""
@@ -214,7 +214,7 @@ def _stemmer(language: str | None) -> Stem:
         return str
     from whoosh.lang import stemmer_for_language
 
-    stem: Stem = stemmer_for_language(language)
+    stem: Stem = lru_cache(STEMS)(stemmer_for_language(language))
     return stem
 
 
