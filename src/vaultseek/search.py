@@ -42,7 +42,10 @@ CHUNK_SHARE = 0.65
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone."""
+    """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone.
+
+    ``brief`` results name notes and choose no passages; so do those after the first ``limits.RESULTS``.
+    """
 
     query: str
     settings: SearchSettings
@@ -50,6 +53,7 @@ class Request:
     mode: Mode = "hybrid"
     explain: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
+    brief: bool = False
 
 
 class SearchedVault(Protocol):
@@ -131,7 +135,7 @@ class Searcher:
             query = _with_filter(query, all_of((query.filter, by_fields)))
         if query.is_empty:
             raise BadQuery("the query is empty; say a word, a phrase or a filter")
-        listing = limits.RESULTS if not query.rank_text else request.settings.limit
+        listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
         return _Asked(request, query, profile(query), request.limit or listing)
 
     def _filter(self, asked: _Asked) -> Allowed | None:
@@ -229,12 +233,16 @@ class Searcher:
     # -- the answer ------------------------------------------------------------------------------------
 
     def _results(self, asked: _Asked, ranked: Sequence[Fused], notes: Mapping[str, NoteRow]) -> list[JSON]:
-        passages = self._passages(asked, [notes[found.note] for found in ranked])
+        detailed = 0 if asked.request.brief else limits.RESULTS
+        passages = self._passages(asked, [notes[found.note] for found in ranked[:detailed]])
         words = _words(asked)
         results: list[JSON] = []
         for rank, found in enumerate(ranked, start=1):
             row = notes[found.note]
-            results.append(_result(rank, found, row, passages.get(row.id), words, asked))
+            if rank > detailed:
+                results.append(_brief(rank, found, row))
+            else:
+                results.append(_result(rank, found, row, passages.get(row.id), words, asked))
         return results
 
     def _passages(self, asked: _Asked, rows: Sequence[NoteRow]) -> dict[int, Chunk]:
@@ -261,6 +269,8 @@ class Searcher:
             "index": self._vault.index_state(),
             "interpreted": asked.query.interpreted,
         }
+        if asked.query.is_listing:
+            answer["total"] = 0 if asked.only is None else len(asked.only.ids)
         if asked.request.explain:
             answer["explain"] = _explanation(asked)
         return answer
@@ -369,11 +379,25 @@ def _result(
         "preview": shown.text,
         "highlights": [list(span) for span in shown.highlights],
         "tags": list(row.tags),
-        "modified": datetime.fromtimestamp(row.modified, UTC).isoformat(timespec="seconds"),
+        "modified": _iso(row.modified),
         "lanes": _lane_parts(found, asked.request.explain),
         "recency": found.recency,
     }
     return result
+
+
+def _brief(rank: int, found: Fused, row: NoteRow) -> JSON:
+    return {
+        "rank": rank,
+        "path": row.path,
+        "title": row.title,
+        "score": round(found.score, 6),
+        "modified": _iso(row.modified),
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _lane_parts(found: Fused, explain: bool) -> JSON:

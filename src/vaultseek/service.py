@@ -47,6 +47,7 @@ class SearchParams(VaultParams):
     wait: bool = False
     settings: dict[str, Any] = Field(default_factory=dict)
     filters: dict[str, Any] = Field(default_factory=dict)
+    brief: bool = False
 
 
 class WaitParams(VaultParams):
@@ -89,13 +90,14 @@ class Service:
             explain=asked.explain,
             settings=settings,
             fields=asked.filters,
+            brief=asked.brief,
         )
         if not keeper.counts().notes:
             await keeper.first_look()
         if asked.wait:
             await keeper.seen_everything()
             await _embedded(keeper, request.mode)
-        return await Searcher(keeper).search(request)
+        return _with_aliases(await Searcher(keeper).search(request), keeper)
 
     async def status(self, params: JSON, context: RequestContext) -> JSON:
         """How the daemon and its vaults are."""
@@ -168,6 +170,23 @@ def _read(kind: type[P], params: JSON) -> P:
     except ValidationError as error:
         where, wrong = first_problem(error, kind)
         raise UsageError(f"parameter {'.'.join(map(str, where))}: {wrong}") from None
+
+
+def _with_aliases(answer: JSON, keeper: Keeper) -> JSON:
+    """Where the vault is, how many results there are, and the names that other tools have for our fields."""
+    for result in answer["results"]:
+        lanes = result.get("lanes")
+        if lanes is not None:
+            took_part = [name for name in ("semantic", "keyword", "graph") if lanes.get(name)]
+            result["search_method"] = _method(took_part)
+            result["vectorRank"] = (lanes.get("semantic") or {}).get("rank")
+            result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
+            result["content_preview"] = result["preview"]
+    return {**answer, "count": len(answer["results"]), "vault_path": str(keeper.place.root)}
+
+
+def _method(lanes: list[str]) -> str:
+    return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
 async def _embedded(keeper: Keeper, mode: str) -> None:

@@ -58,7 +58,7 @@ def test_every_command_says_what_it_does(run: Run, command: str) -> None:
     ("arguments", "said"),
     [
         (["serch", "x"], "No such command 'serch'"),
-        (["search"], "Missing argument 'QUERY"),
+        (["search"], "search needs a word, a phrase or a filter"),
         (["search", "--jsn", "x"], "No such option '--jsn'"),
         (["search", "-n", "ten", "x"], "'ten' is not a valid integer"),
         (["search", "-n", "0", "x"], "0 is not in the range"),

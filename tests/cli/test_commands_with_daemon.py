@@ -150,6 +150,64 @@ def test_a_minus_excludes_words_and_stays_where_it_stood(run: Run, arguments: li
     assert daemon.calls[0][1]["query"] == query
 
 
+def test_filters_are_options_that_may_be_given_several_times(run: Run) -> None:
+    daemon = FakeDaemon()
+    arguments = ["--tag", "work", "--tag", "pumps", "--property", "n>=2", "--exclude", "-old rig"]
+    assert run(daemon, "search", *arguments, "--modified-after", "last week")[0] == 0
+    assert daemon.calls[0][1]["query"] == ""
+    assert daemon.calls[0][1]["filters"] == {
+        "tag": ["work", "pumps"],
+        "property": ["n>=2"],
+        "exclude": ["-old rig"],
+        "modified_after": ["last week"],
+    }
+    assert run(FakeDaemon(), "search")[0] == 2
+
+
+def test_paths_are_one_a_line_and_open_from_where_one_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes" / "sub").mkdir(parents=True)
+    found = [RESULT, {**RESULT, "path": "sub/b c.md"}, RESULT]
+    answer = {**ANSWER, "results": found, "vault_path": str(tmp_path / "notes")}
+    daemon = FakeDaemon(search=answer)
+    assert run(daemon, "search", "x", "--paths")[1] == f"{tmp_path}/notes/a.md\n{tmp_path}/notes/sub/b c.md\n"
+    assert daemon.calls[0][1]["brief"] is True
+    monkeypatch.chdir(tmp_path / "notes" / "sub")
+    assert run(FakeDaemon(search=answer), "search", "x", "--paths")[1] == "../a.md\nb c.md\n"
+
+
+@pytest.mark.parametrize(
+    ("editor", "command"),
+    [
+        ("vim", ["vim", "+12", "/n/a b.md"]),
+        ("emacsclient -n", ["emacsclient", "-n", "+12", "/n/a b.md"]),
+        ("/usr/bin/code --wait", ["/usr/bin/code", "--wait", "--goto", "/n/a b.md:12"]),
+        ("hx", ["hx", "/n/a b.md:12"]),
+    ],
+)
+def test_open_goes_to_the_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, editor: str, command: list[str]
+) -> None:
+    started = []
+    monkeypatch.setattr("subprocess.run", lambda command, check: started.append(command))
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor)
+    answer = {**ANSWER, "results": [{**RESULT, "path": "a b.md", "start_line": 12}], "vault_path": "/n"}
+    assert run(FakeDaemon(search=answer), "search", "x", "--open")[0] == 0
+    assert started == [command]
+
+
+def test_open_without_an_editor_is_obsidian(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setattr("subprocess.run", lambda command, check: started.append(command))
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    answer = {**ANSWER, "vault_path": "/n/ü"}
+    assert run(FakeDaemon(search=answer), "search", "x", "--open")[0] == 0
+    assert started[0][-1] == "obsidian://open?path=%2Fn%2F%C3%BC%2Fa.md"
+
+
 def test_settings_of_the_shell_travel_with_the_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VAULTSEEK_SEARCH__SEMANTIC_WEIGHT", "0.7")
     monkeypatch.setenv("VAULTSEEK_SEARCH__RECENCY__ENABLED", "false")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from vaultseek import limits
 from vaultseek.cli import FOUND, NOTHING_FOUND
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
+from vaultseek.errors import UsageError
 
 _SETTINGS = "VAULTSEEK_SEARCH__"
 # -draft, -tag:old, -"a phrase": an excluded word, and not the options -h and -n 5
@@ -26,10 +30,36 @@ class _QueryCommand(click.Command):
         return super().parse_args(ctx, escaped)
 
 
+_FILTERS = (
+    ("--tag", "TAG", "Only notes with this tag or one nested under it."),
+    ("--not-tag", "TAG", "Only notes without it."),
+    ("--path", "TEXT", "Only notes whose path contains this; with / at its end, only this folder."),
+    ("--not-path", "TEXT", "Only notes outside of it."),
+    ("--property", "NAME=VALUE", "Only notes with this property; also <, <=, >, >= and =null."),
+    ("--has-property", "NAME", "Only notes that have the property."),
+    ("--created-after", "DATE", "From this date on: 2026-01-31, 2026-01, 7d, 'last week'."),
+    ("--created-before", "DATE", "Before this date."),
+    ("--modified-after", "DATE", "From this date on."),
+    ("--modified-before", "DATE", "Before this date."),
+    ("--links-to", "NOTE", "Only notes that link to this one."),
+    ("--linked-from", "NOTE", "Only notes that this one links to."),
+    ("--phrase", "TEXT", "Only notes with exactly these words."),
+    ("--exclude", "TEXT", "Only notes without this word or phrase."),
+)
+
+
+def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, metavar, words in reversed(_FILTERS):
+        command = click.option(name, metavar=metavar, multiple=True, help=words)(command)
+    return command
+
+
 @click.command(cls=_QueryCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1)
 @click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help="At most N results.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
+@click.option("--paths", is_flag=True, help="Print only the notes' paths, one a line.")
+@click.option("--open", "open_", is_flag=True, help="Open the best note: $VISUAL, $EDITOR, else Obsidian.")
 @click.option("--explain", is_flag=True, help="Say why each result is where it is.")
 @click.option(
     "--mode",
@@ -37,6 +67,7 @@ class _QueryCommand(click.Command):
     help="Ask all lanes, words alone or meaning alone.",
 )
 @click.option("--wait", is_flag=True, help="Answer only when everything on disk has been taken in.")
+@_filter_options
 @daemon_options
 @pass_invocation
 def search(
@@ -44,28 +75,54 @@ def search(
     query: tuple[str, ...],
     limit: int | None,
     json_: bool,
+    paths: bool,
+    open_: bool,
     explain: bool,
     mode: str | None,
     wait: bool,
+    **filters: tuple[str, ...],
 ) -> int:
     """Search the notes of a vault.
 
     Words are searched for as they are and by what they mean. Quotes make a phrase, a minus in front
-    excludes, tag: path: file: and [property:value] filter.
+    excludes, tag: path: file: and [property:value] filter. The same filters exist as options, which may be
+    given several times; filters without words list every note that satisfies them.
 
     \b
     vaultseek search descale the boiler
     vaultseek search '"pressure valve" -draft tag:house'
     vaultseek search -n 3 --json E-4107
+    vaultseek search --tag work --modified-after 7d --paths
     """
     from vaultseek.cli.reach import connect
 
+    fields = {name: [_unescaped(value) for value in values] for name, values in filters.items() if values}
+    if not query and not fields:
+        raise UsageError("search needs a word, a phrase or a filter; `vaultseek search -h` lists them")
     params = invocation.params(query=_text(query), explain=explain, wait=wait, settings=settings_of_shell())
-    params.update({name: value for name, value in (("limit", limit), ("mode", mode)) if value is not None})
+    more = {"limit": limit, "mode": mode, "filters": fields or None, "brief": (paths and not json_) or None}
+    params.update({name: value for name, value in more.items() if value is not None})
     with connect(invocation) as client:
         answer = client.call("search", params, timeout=None if wait else limits.CALL_SECONDS)
-    _print(answer, invocation, json_=json_, explain=explain)
+    if paths and not json_:
+        print_paths(answer)
+    else:
+        _print(answer, invocation, json_=json_, explain=explain)
+    if open_ and answer.get("results"):
+        from vaultseek.cli.opening import open_note
+
+        open_note(answer["vault_path"], answer["results"][0])
     return FOUND if answer.get("results") else NOTHING_FOUND
+
+
+def print_paths(answer: JSON, key: str = "results") -> None:
+    """One path a line, as it can be opened from the current folder: for pipes."""
+    root = str(answer.get("vault_path") or "")
+    inside = _inside(root)
+    for path in dict.fromkeys(item["path"] for item in answer.get(key) or ()):
+        # Where the current folder is in the vault, as short as a shell user would write it.
+        shown = os.path.relpath(os.path.join(root, path)) if inside else os.path.join(root, path)  # noqa: PTH118
+        sys.stdout.write(f"{shown}\n")
 
 
 def settings_of_shell() -> dict[str, str]:
@@ -78,7 +135,16 @@ def settings_of_shell() -> dict[str, str]:
 
 
 def _text(query: tuple[str, ...]) -> str:
-    return " ".join(part.removeprefix(_ESCAPE) for part in query)
+    return " ".join(map(_unescaped, query))
+
+
+def _unescaped(text: str) -> str:
+    return text.removeprefix(_ESCAPE)
+
+
+def _inside(root: str) -> bool:
+    here = os.path.realpath(os.curdir)
+    return bool(root) and (here == root or here.startswith(root.rstrip(os.sep) + os.sep))
 
 
 def _print(answer: JSON, invocation: Invocation, *, json_: bool, explain: bool) -> None:
