@@ -113,6 +113,22 @@ def test_spans_name_the_blocks_of_the_body() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("in the year\n2031. that was", ["paragraph 1-2"]),
+        ("- a\n2. b", ["list 1-1", "list_item 1-1", "list 2-2", "list_item 2-2"]),
+        ("- a\n- 5. b", ["list 1-2", "list_item 1-1", "list_item 2-2"]),
+        ("a\n    `b`\n    ]c", ["paragraph 1-3"]),
+        ("a\n\n    `b`", ["paragraph 1-1", "code 3-3"]),
+        ("[^1]: a\n[^2]: b\n\n    c", ["paragraph 1-1", "paragraph 2-4"]),
+        ("%%\n- a\n\nb\n%%", ["paragraph 1-5"]),
+    ],
+)
+def test_spans_of_what_the_grammar_mistakes(text: str, expected: list[str]) -> None:
+    assert spans(parse(text, "n.md")) == expected
+
+
 PIECES = [
     *("# ", "## ", "\n", "\n\n", "- ", "1. ", "> ", "```", "~~~", "    ", "\t", "|", "---", "===", "- [ ] "),
     *(

@@ -5,10 +5,10 @@ Nothing here recurses, whatever the nesting.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 from typing import Literal
 
 import tree_sitter
@@ -16,7 +16,7 @@ import tree_sitter_markdown
 
 from vaultseek.limits import NOTE_LINES
 from vaultseek.markdown.opaque import mask_opaque, may_be_opaque
-from vaultseek.markdown.skeleton import FOOTNOTE, skeleton_of
+from vaultseek.markdown.skeleton import FOOTNOTE, HTML_BLOCK, skeleton_of
 from vaultseek.markdown.structure import Block, BlockKind, Structure, whole_spans, without_quotes
 from vaultseek.model import Span, SpanKind
 
@@ -49,27 +49,15 @@ _REPAIRS = 3
 def _repaired(
     structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
-    """The structure again, with words for lines that were taken for code in the middle of a paragraph."""
+    """The structure again, with words for the lines that were mistaken."""
     for _ in range(_REPAIRS):
-        rows = list(_misread(structure.blocks, lines))
-        if not rows:
+        if not structure.mistaken:
             break
-        for row in rows:
+        for row in structure.mistaken:
             words = skeleton[row].lstrip(" \t>")
             skeleton[row] = skeleton[row].removesuffix(words) + "x"
         structure = _walk(skeleton, lines, masked)
     return structure
-
-
-def _misread(blocks: Sequence[Block], lines: Sequence[str]) -> Iterator[int]:
-    for before, block in pairwise(blocks):
-        if block.kind != "indented" or before.kind != "paragraph" or before.quotes != block.quotes:
-            continue
-        if before.end == block.start - 1:
-            for row in range(block.start, block.end + 1):
-                if not without_quotes(lines[row], block.quotes):
-                    break
-                yield row
 
 
 # -- the walk
@@ -99,6 +87,7 @@ _SPANS: dict[BlockKind, SpanKind] = {
 }
 _NESTING = {"block_quote", "list", "list_item"}
 _CONTAINERS = {"document", "section", *_NESTING}
+_NUMBER = re.compile(r"[ \t]*(\d{1,9})[.)]")
 _TRIMMED = {"fence", "indented", "html"}
 
 
@@ -129,6 +118,8 @@ class _Walker:
         self.nesting = 0
         """Quotes, lists and items around the cursor."""
         self.opens: Literal["item", "quote", ""] = ""
+        self.depth_of_last = 0
+        """How many containers were around the block before."""
         self.footnotes = False
         """Whether the list around the cursor stands for footnotes and has no span of its own."""
 
@@ -158,6 +149,8 @@ class _Walker:
     def container(self, name: str, node: tree_sitter.Node) -> None:
         start, end = node.start_point[0] - 1, node.end_point[0] - 2
         footnote = name != "block_quote" and FOOTNOTE.match(self.lines[start]) is not None
+        if name == "list" and not footnote and not self.opens and self.follows_paragraph(start):
+            self.check_number(node, start)
         if self.nesting == 0:
             self.footnotes = footnote
             if not footnote:
@@ -166,6 +159,28 @@ class _Walker:
             if self.footnotes and not footnote:
                 self.span("list", start, end)
             self.span("paragraph" if footnote else "list_item", start, end)
+
+    def follows_paragraph(self, row: int) -> bool:
+        """Whether a paragraph of the same container stands on the line before."""
+        last = self.structure.blocks[-1] if self.structure.blocks else None
+        return (
+            last is not None
+            and (last.kind, last.end, last.quotes) == ("paragraph", row - 1, self.quotes)
+            and self.depth_of_last == self.nesting
+        )
+
+    def check_number(self, node: tree_sitter.Node, row: int) -> None:
+        """Only a list that starts with one may interrupt a paragraph."""
+        number = _NUMBER.match(self.lines[row], node.start_point[1])
+        if number and int(number[1]) != 1:
+            self.structure.mistaken.append(row)
+
+    def check_code(self, block: Block) -> None:
+        """Indented code never interrupts a paragraph."""
+        for row in range(block.start, block.end + 1):
+            if not without_quotes(self.lines[row], block.quotes):
+                break
+            self.structure.mistaken.append(row)
 
     def enter(self, name: str) -> None:
         self.stack.append(name)
@@ -186,28 +201,29 @@ class _Walker:
         self.opens = ""
 
     def leaf(self, kind: BlockKind, node: tree_sitter.Node) -> None:
-        row, column = node.start_point
-        start, end = row - 1, min(node.end_point[0] - 2, len(self.lines) - 1)
-        if start < 0:
+        block = self.block(kind, node)
+        self.opens = ""
+        if block.kind == "paragraph" and block.top and self.swallowed(block):
             return
+        if block.kind == "indented" and not block.opens and self.follows_paragraph(block.start):
+            self.check_code(block)
+        parts = self.parts(block) if block.kind == "paragraph" and not block.top else (block,)
+        self.structure.blocks.extend(parts)
+        self.depth_of_last = self.nesting
+        if block.top:
+            self.span(_SPANS[block.kind], block.start, block.end)
+
+    def block(self, kind: BlockKind, node: tree_sitter.Node) -> Block:
+        row, column = node.start_point
+        start, end = max(0, row - 1), min(node.end_point[0] - 2, len(self.lines) - 1)
         if kind == "fence":
             kind = self.masked.get(start, kind)
         if kind in _TRIMMED:
             end = self.trimmed(start, end)
-        end = max(start, end)
-        top = not self.nesting
         opens = self.opens
         if opens == "item" and (footnote := FOOTNOTE.match(self.lines[start])):
             column, opens = footnote.end(), ""
-        block = Block(kind, start, end, column, self.quotes, top, opens)
-        self.opens = ""
-        if top and kind == "paragraph" and self.swallowed(block):
-            return
-        if self.quotes and kind == "paragraph":
-            block = self.cut(block)
-        self.structure.blocks.append(block)
-        if top:
-            self.span(_SPANS[kind], block.start, end)
+        return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def swallowed(self, block: Block) -> bool:
         """Whether a paragraph continues what a container left open on the line before: Obsidian goes on."""
@@ -236,14 +252,24 @@ class _Walker:
             return block.start == block.end or not last.endswith("$$")
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
-    def cut(self, block: Block) -> Block:
-        """End a quote's paragraph where a line without its marker is indented as code."""
-        for row in range(block.start + 1, block.end + 1):
-            line = self.lines[row]
-            if line.startswith(("    ", "\t")) and not line.lstrip(" \t").startswith(">"):
-                self.structure.blocks.append(replace(block, end=row - 1))
-                return replace(block, kind="indented", start=row, column=0, quotes=0, opens="")
-        return block
+    def parts(self, block: Block) -> Iterator[Block]:
+        """A paragraph, ended where code or HTML begins that the grammar does not see within containers."""
+        for row in range(block.start, block.end + 1):
+            line = self.lines[row][block.column if row == block.start else 0 :]
+            text = line.lstrip(" \t")
+            indent = len(line) - len(text) - (block.column if row > block.start else 0)
+            kind: BlockKind | None = None
+            if block.quotes and row > block.start and not text.startswith(">"):
+                kind = "indented" if line.startswith(("    ", "\t")) else None
+            elif text.startswith("<") and indent < 4 and HTML_BLOCK.match(text):
+                kind = "html"
+            if kind is not None:
+                if row > block.start:
+                    yield replace(block, end=row - 1)
+                rest = replace(block, kind=kind, start=row, opens="")
+                yield replace(rest, column=0, quotes=0) if kind == "indented" else rest
+                return
+        yield block
 
     def trimmed(self, start: int, end: int) -> int:
         while end > start and not without_quotes(self.lines[end], self.quotes):

@@ -1,7 +1,7 @@
 """What the block grammar is shown of a body: all that decides its structure, with filler for the words.
 
-It reads the skeleton several times faster than the text. What the grammar does not know or gets wrong is shown
-to it as something that it knows.
+It reads the skeleton several times faster than the text. What the grammar does not know or gets wrong is
+shown to it as something that it knows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,16 @@ from collections.abc import Sequence
 
 FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
 """The marker with which a footnote's definition starts."""
+
+HTML_BLOCK = re.compile(
+    r"<(?:!--|\?|![A-Za-z]|(?:script|style|pre|textarea)(?=[\s>]|$)|/?(?:address|article|aside|base|basefont|"
+    r"blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|"
+    r"footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|"
+    r"noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|"
+    r"ul)(?=[\s>]|/>|$))",
+    re.IGNORECASE,
+)
+"""What starts an HTML block that may interrupt a paragraph."""
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")

@@ -36,6 +36,8 @@ class Structure:
 
     blocks: list[Block] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    mistaken: list[int] = field(default_factory=list)
+    """Lines that continue a paragraph although the grammar took them for something else."""
 
 
 def without_quotes(line: str, quotes: int) -> str:

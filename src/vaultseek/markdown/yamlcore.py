@@ -63,11 +63,10 @@ def load(text: str) -> Loaded:
         return _Builder(_as_yaml_1_1(text)).document()
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise Refused(
-            str(getattr(error, "problem", None) or "not YAML"), getattr(mark, "line", None)
-        ) from None
+        problem = str(getattr(error, "problem", None) or "it is not YAML")
+        raise Refused(_EXPLAINED.get(problem, problem), getattr(mark, "line", None)) from None
     except (ValueError, OverflowError, RecursionError) as error:
-        raise Refused(f"not YAML ({type(error).__name__})") from None
+        raise Refused(f"it is not YAML ({type(error).__name__})") from None
 
 
 def resolve(text: str) -> Any:
@@ -88,6 +87,7 @@ def resolve(text: str) -> Any:
     return text
 
 
+_EXPLAINED = {"mapping values are not allowed here": "a value with a colon and a space in it needs quotes"}
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -222,7 +222,7 @@ class _Builder:
     def alias(self, event: AliasEvent, depth: int) -> Any:
         anchored = self.anchors.get(event.anchor or "")
         if anchored is None:
-            raise Refused(f"*{event.anchor} names no anchor", _row(event))
+            raise Refused("an alias names no anchor", _row(event))
         if depth + anchored.depth > FRONTMATTER_DEPTH:
             raise Refused("nested too deeply", _row(event))
         self.weigh(anchored.weight, event)
@@ -249,7 +249,7 @@ class _Builder:
         if self.keys > FRONTMATTER_KEYS:
             raise Refused("too many keys", _row(event))
         if not isinstance(event, ScalarEvent) or event.tag not in (None, "!", f"{_CORE}str"):
-            raise Refused("a key is not text", _row(event))
+            raise Refused("a key is not text; a value that starts with a brace needs quotes", _row(event))
         self.weigh(len(event.value), event)
         text = _clean(event.value)
         if event.anchor:
