@@ -11,7 +11,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
-from vaultseek.limits import BATCH_TEXTS, EMBED_SECONDS, OPENING_CHARS, WAITING_CHUNKS
+from vaultseek.limits import BATCH_TEXTS, EMBED_SECONDS, OPENING_CHARS, WAITING_TEXTS
 from vaultseek.markdown.chunk import CHUNKER_VERSION
 from vaultseek.markdown.recipe import RECIPE_VERSION, EmbeddingText, note_text, passage_text
 from vaultseek.model import Problem
@@ -70,13 +70,20 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One vector to be stored: of a chunk, or of a note if ``chunk`` is empty."""
+    """One vector to be stored: of the chunk with this number, or of the note if that is None.
 
-    collection: str
-    id: str
+    ``vector`` is there if the same text was embedded before.
+    """
+
     note: int
     text: EmbeddingText
-    chunk: str = ""
+    chunk: int | None = None
+    vector: bytes | None = None
+
+    @property
+    def id(self) -> str:
+        """What the vector is stored under."""
+        return note_vector_id(self.note) if self.chunk is None else str(self.chunk)
 
 
 class Embedding:
@@ -91,7 +98,7 @@ class Embedding:
         self._ledger = ledger
         self._worker = worker
         self._in_writer = in_writer
-        self._waiting: deque[ChunkRow] = deque()
+        self._waiting: list[_Item] = []
         self._revision = -1
         self._recent: deque[tuple[float, int]] = deque(maxlen=20)
 
@@ -134,14 +141,20 @@ class Embedding:
         self.ready = True
 
     async def _store_batch(self) -> bool:
-        items = await self._in_writer(self._next_items)
-        orphans = await self._in_writer(self._ledger.orphans, WAITING_CHUNKS)
-        if not items and not orphans:
-            return False
+        orphans = await self._in_writer(self._ledger.orphans, WAITING_TEXTS)
         if orphans:
             await self._forget(orphans)
-        if items:
-            await self._store(items, await self._vectors(items))
+        if not self._waiting or self._revision != self._ledger.revision:
+            self._waiting = await self._in_writer(self._next_items)
+        known = [item for item in self._waiting if item.vector is not None]
+        if known:
+            self._waiting = [item for item in self._waiting if item.vector is None]
+            await self._store(known)
+        elif self._waiting:
+            batch, self._waiting = self._waiting[:BATCH_TEXTS], self._waiting[BATCH_TEXTS:]
+            await self._store(await self._embedded(batch))
+        else:
+            return bool(orphans)
         return True
 
     async def _forget(self, orphans: list[str]) -> None:
@@ -154,56 +167,51 @@ class Embedding:
         await self._in_writer(self._ledger.mark_stored, [], [], orphans)
 
     def _next_items(self) -> list[_Item]:
-        """The texts of the next batch; runs in the writer's thread, where the ledger does not change."""
-        if self._revision != self._ledger.revision or not self._waiting:
-            self._revision = self._ledger.revision
-            self._waiting = deque(self._ledger.chunks_to_store(WAITING_CHUNKS))
-        rows = [self._waiting.popleft() for _ in range(min(BATCH_TEXTS, len(self._waiting)))]
-        notes = self._ledger.notes([row.note for row in rows])
+        """The texts that come next, all of chunks or all of notes; runs in the writer's thread."""
+        self._revision = self._ledger.revision
+        rows = self._ledger.chunks_to_store(WAITING_TEXTS)
+        notes = self._ledger.notes(sorted({row.note for row in rows}))
         items = [
-            _Item(CHUNKS, row.chunk.id, row.note, self.recipe.passage(notes[row.note], row), row.chunk.id)
+            _Item(row.note, self.recipe.passage(notes[row.note], row), row.number)
             for row in rows
             if row.note in notes
         ]
-        return items or [self._note_item(note) for note in self._ledger.notes_to_store(BATCH_TEXTS)]
+        items = items or [self._note_item(note) for note in self._ledger.notes_to_store(WAITING_TEXTS)]
+        kept = self._ledger.vectors([self._key(item) for item in items])
+        return [replace(item, vector=kept.get(self._key(item))) for item in items]
 
     def _note_item(self, note: NoteRow) -> _Item:
-        text = self.recipe.note(note, self._ledger.opening(note.id, OPENING_CHARS))
-        return _Item(NOTES, note_vector_id(note.id), note.id, text)
+        return _Item(note.id, self.recipe.note(note, self._ledger.opening(note.id, OPENING_CHARS)))
 
-    async def _vectors(self, items: Sequence[_Item]) -> list[bytes | None]:
-        """Vectors of the items, from the ledger where the same text was embedded before.
+    def _key(self, item: _Item) -> str:
+        return f"{self.recipe.fingerprint}:{item.text.key}"
 
-        None for a text that the model could not embed.
-        """
-        keys = [f"{self.recipe.fingerprint}:{item.text.key}" for item in items]
-        kept: dict[str, bytes] = await self._in_writer(self._ledger.vectors, keys)
-        missing = {key: item.text.text for key, item in zip(keys, items, strict=True) if key not in kept}
-        if missing:
-            matrix = await self._worker.embed(list(missing.values()), deadline=EMBED_SECONDS)
-            good = [bool(np.isfinite(row).all()) for row in matrix]
-            new = {key: row.tobytes() for key, row, ok in zip(missing, matrix, good, strict=True) if ok}
-            await self._in_writer(self._ledger.keep_vectors, new)
-            self._recent.append((time.monotonic(), len(new)))
-            kept |= new
-        return [kept.get(key) for key in keys]
+    async def _embedded(self, items: Sequence[_Item]) -> list[_Item]:
+        """The items with their vectors, which the ledger remembers from now on."""
+        texts = {self._key(item): item.text.text for item in items}
+        matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
+        good = [bool(np.isfinite(row).all()) for row in matrix]
+        new = {key: row.tobytes() for key, row, ok in zip(texts, matrix, good, strict=True) if ok}
+        await self._in_writer(self._ledger.keep_vectors, new)
+        self._recent.append((time.monotonic(), len(new)))
+        return [replace(item, vector=new.get(self._key(item))) for item in items]
 
-    async def _store(self, items: Sequence[_Item], vectors: Sequence[bytes | None]) -> None:
-        good = [(item, vector) for item, vector in zip(items, vectors, strict=True) if vector is not None]
-        failed = sorted({item.note for item, vector in zip(items, vectors, strict=True) if vector is None})
+    async def _store(self, items: Sequence[_Item]) -> None:
+        """Hand the vectors to the store and mark them; a text that failed is named and left out."""
+        good = [(item, item.vector) for item in items if item.vector is not None]
         if good:
             await self._worker.apply(
                 self.store,
-                items[0].collection,
+                NOTES if items[0].chunk is None else CHUNKS,
                 ids=[item.id for item, _ in good],
                 notes=[item.note for item, _ in good],
                 vectors=np.frombuffer(b"".join(v for _, v in good), np.float32).reshape(len(good), -1),
                 stamp=self._ledger.store(),
             )
-        # A text that cannot be embedded is left out and named, or it would be tried for ever.
-        await self._in_writer(self._name_failures, failed)
-        chunks = [item.chunk for item in items if item.chunk]
-        notes = [item.note for item in items if not item.chunk]
+        # What failed counts as stored, or it would be tried for ever.
+        await self._in_writer(self._name_failures, sorted({item.note for item in items if not item.vector}))
+        chunks = [item.chunk for item in items if item.chunk is not None]
+        notes = [item.note for item in items if item.chunk is None]
         await self._in_writer(self._ledger.mark_stored, chunks, notes, [])
 
     def _name_failures(self, notes: Sequence[int]) -> None:

@@ -194,9 +194,9 @@ class Keyword:
             self.remake()
             self._catch_up(ledger)
 
-    def tidy(self) -> None:
-        """One bounded step of merging segments."""
-        self.index.merge_step()
+    def tidy(self) -> bool:
+        """One bounded step of merging segments; false if there was nothing to merge. For any thread."""
+        return self.index.merge_step()
 
     def remake(self) -> None:
         """Throw the index away and begin an empty one."""

@@ -9,13 +9,13 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultseek import paths, reconcile
 from vaultseek.embedding import Embedding, Recipe, follow
-from vaultseek.errors import IndexDamaged, VaultMissing, WorkerUnavailable
+from vaultseek.errors import Busy, IndexDamaged, VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordIndex
@@ -68,6 +68,7 @@ class Keeper:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"writer-{place.name}")
         self._tasks: list[asyncio.Task[None]] = []
         self._embed_wake = asyncio.Event()
+        self._tidy_wake = asyncio.Event()
         self._scanned = asyncio.Condition()
         self._scans_begun = 0
         self._scans_done = 0
@@ -93,6 +94,7 @@ class Keeper:
         self._spawn(self._catch_up_and_watch(), "follow")
         self._spawn(follow(self.embedding, self._embed_wake, self._embed_state), "embed")
         self._spawn(self._doubt(), "doubt")
+        self._spawn(self._tidy(), "tidy")
 
     async def close(self) -> None:
         """Stop all tasks and close every file; what was taken in so far is kept."""
@@ -169,13 +171,20 @@ class Keeper:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
         ids = None if only is None else only.ids
         try:
-            return await self._worker.query(
+            answer = await self._worker.query(
                 self.embedding.store, text, k, allowed=ids, deadline=QUERY_EMBED_SECONDS
             )
+            return await asyncio.to_thread(self._with_chunk_ids, answer)
         except IndexDamaged:
             await self.embedding.lose_store()
             self._embed_wake.set()
             raise
+
+    def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
+        """The vector store knows chunks by number; what has gone since is left out."""
+        ids = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])
+        hits = [hit._replace(id=ids[int(hit.id)]) for hit in answer.chunks if int(hit.id) in ids]
+        return replace(answer, chunks=hits)
 
     def index_state(self) -> JSON:
         """The ``index`` part of an answer."""
@@ -282,7 +291,7 @@ class Keeper:
         self._reading_total = self._reading_done = 0
         if self._intake.graph is None:
             await self.in_writer(self._intake.build_graph)
-        await self.in_writer(self.keyword.tidy)
+        self._tidy_wake.set()
         self._embed_wake.set()
         self._on_progress(self, changed)
 
@@ -296,6 +305,17 @@ class Keeper:
         async with self._scanned:
             self._scans_done = self._scans_begun
             self._scanned.notify_all()
+
+    async def _tidy(self) -> None:
+        """Merge segments of the keyword index, beside searches and saves."""
+        while True:
+            await self._tidy_wake.wait()
+            self._tidy_wake.clear()
+            try:
+                while await asyncio.to_thread(self.keyword.tidy):
+                    await asyncio.sleep(0)
+            except (IndexDamaged, Busy, OSError) as error:
+                log.warning("merging the keyword index of %s: %s", self.name, error)
 
     async def _doubt(self) -> None:
         """Look for reasons to distrust the watcher, and compare everything now and then anyway."""

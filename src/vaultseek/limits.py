@@ -151,7 +151,7 @@ SHOWN_CHARS = 80
 """How much of a wrong value an error message repeats."""
 
 # Vectors
-WAITING_CHUNKS = 512
+WAITING_TEXTS = 512
 OPENING_CHARS = 2_000
 
 # Counting tokens
@@ -228,10 +228,10 @@ MODEL_JSON_BYTES = 64 * MIB
 
 VECTOR_FRAME = 1_000
 """Vectors a frame to the worker."""
-VECTOR_WRITE = 128
+VECTOR_WRITE = 64
 """Vectors a write to Chroma, which holds the interpreter lock meanwhile and keeps queries waiting."""
 VECTOR_IDS = 500
-VECTOR_EXACT = 1_000
+VECTOR_EXACT = 250
 """Up to this many vectors left by a filter are scored one by one instead of searched for."""
 VECTOR_OVERFETCH = 4
 """A filtered search asks for at most this many times what the filter left before it scores that exactly."""

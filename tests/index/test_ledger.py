@@ -24,12 +24,17 @@ def taken(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = ()
     chunks = tuple(Chunk(f"{path}:{text}", (), 1, 1, text) for text in texts)
     note = Note(path, title, links=links, **parts)
     keys = tuple(link.target.casefold() for link in links)
-    return TakenIn(note, chunks, keys, STAMP, False, b"h", 100.0, 50.0)
+    return TakenIn(note, chunks, keys, STAMP, False, repr(texts).encode(), 100.0, 50.0)
 
 
 def put(ledger: Ledger, *notes: TakenIn) -> list[int]:
     with ledger.commit() as revision:
         return [ledger.put(note, revision) for note in notes]
+
+
+def numbers(ledger: Ledger) -> list[int]:
+    """What the chunks that wait for the vector store are stored under."""
+    return [row.number for row in ledger.chunks_to_store(100)]
 
 
 def link(target: str) -> Link:
@@ -72,36 +77,49 @@ def test_a_failed_commit_leaves_everything_as_it_was(ledger):
 
 def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
     (number,) = put(ledger, taken("a.md", "one", "two"))
-    ledger.mark_stored(["a.md:one", "a.md:two"], [number], [])
+    one, two = numbers(ledger)
+    ledger.mark_stored([one, two], [number], [])
     put(ledger, taken("a.md", "zero", "two"))
     assert [row.chunk.text for row in ledger.chunks_to_store(10)] == ["zero"]
-    assert ledger.orphans(10) == ["a.md:one"]
+    assert ledger.orphans(10) == [str(one)]
+
+
+def test_a_note_that_moves_keeps_its_vectors(ledger):
+    (number,) = put(ledger, taken("a.md", "one", "two", title="a", title_source="name"))
+    ledger.mark_stored(numbers(ledger), [number], [])
+    with ledger.commit() as revision:
+        ledger.move("a.md", "x/b.md")
+        ledger.put(taken("x/b.md", "one", "two", title="b", title_source="name"), revision)
+    assert (ledger.counts().pending, ledger.orphans(10)) == (0, [])
+    assert [chunk.id for chunk in ledger.chunks_of([number])[number]] == ["x/b.md:one", "x/b.md:two"]
 
 
 def test_another_title_makes_every_chunk_wait_again(ledger):
     (number,) = put(ledger, taken("a.md", "one", "two"))
-    ledger.mark_stored(["a.md:one", "a.md:two"], [number], [])
-    put(ledger, taken("a.md", "one", "two", title="Other"))
+    ledger.mark_stored(numbers(ledger), [number], [])
+    put(ledger, taken("a.md", "one", "two", title="Other", title_source="heading"))
     assert len(ledger.chunks_to_store(10)) == 2
 
 
 def test_removal_is_remembered_for_the_indexes(ledger):
     (number,) = put(ledger, taken("a.md", "one"))
-    ledger.mark_stored(["a.md:one"], [number], [])
+    (one,) = numbers(ledger)
+    ledger.mark_stored([one], [number], [])
     at = ledger.revision
     with ledger.commit() as revision:
         assert ledger.remove("a.md", revision) == number
     assert ledger.removed_since(at) == [number]
-    assert set(ledger.orphans(10)) == {"a.md:one", note_vector_id(number)}
+    assert set(ledger.orphans(10)) == {str(one), note_vector_id(number)}
     assert ledger.counts().notes == 0
     assert put(ledger, taken("a.md", "one")) != [number], "an id is never given twice"
 
 
 def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledger):
     put(ledger, taken("a.md", "one"))
+    (one,) = numbers(ledger)
     put(ledger, taken("a.md", "two"))
-    ledger.mark_stored(["a.md:one"], [], [])
-    assert ledger.orphans(10) == ["a.md:one"]
+    ledger.mark_stored([one], [], [])
+    assert ledger.orphans(10) == [str(one)]
 
 
 def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
@@ -121,7 +139,7 @@ def test_vectors_are_counted_when_they_are_computed(ledger):
 
 def test_a_new_vector_store_starts_from_nothing(ledger):
     (number,) = put(ledger, taken("a.md", "one"))
-    ledger.mark_stored(["a.md:one"], [number], [])
+    ledger.mark_stored(numbers(ledger), [number], [])
     assert ledger.counts().pending == 0
     ledger.nothing_stored("store-2")
     assert (ledger.store(), ledger.counts().pending) == ("store-2", 2)
@@ -150,6 +168,16 @@ def test_a_touched_note_keeps_its_content(ledger):
 def test_many_ids_at_once(ledger):
     ids = put(ledger, *(taken(f"{i}.md") for i in range(1200)))
     assert len(ledger.notes(ids)) == 1200
+
+
+def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
+    first = Ledger(tmp_path / "l.sqlite")
+    first.keep_vectors({"k": b"v"})
+    first._connection().execute("PRAGMA user_version = 999")
+    first.close()
+    second = Ledger(tmp_path / "l.sqlite")
+    assert second.vectors(["k"]) == {"k": b"v"}
+    second.close()
 
 
 @pytest.mark.parametrize("damage", [b"", b"noise" * 1000, "middle", "version"])

@@ -7,12 +7,14 @@ cannot be read, or that has another schema, is moved aside and made again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
 import threading
 import time
 import uuid
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ from vaultseek.query.compare import fold
 from vaultseek.vault.diff import Known
 from vaultseek.vault.scan import Stamp
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -39,7 +41,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_by_revision ON notes (revision);
 CREATE INDEX notes_to_store ON notes (modified) WHERE stored = 0;
 CREATE TABLE chunks (
-  number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
   code TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0
 );
@@ -109,10 +111,14 @@ class NoteRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk as the ledger remembers it, with the note it belongs to."""
+    """A chunk as the ledger remembers it, with the note it belongs to.
+
+    ``number`` stays the same as long as the text does, wherever the note moves; vectors are stored under it.
+    """
 
     note: int
     chunk: Chunk
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,7 @@ class Ledger:
         if not self._usable():
             self._move_aside()
         self._create()
+        self._inherit_vectors()
         self.generation: str = self._meta("generation")
         self._counts: tuple[int, Counts] | None = None
 
@@ -176,7 +183,9 @@ class Ledger:
     def put(self, taken: TakenIn, revision: int) -> int:
         """Add or replace a note; only the chunks that differ are written. Returns the note's id."""
         note = taken.note
-        before = self._one("SELECT id, title, aliases FROM notes WHERE path = ?", note.path)
+        before = self._one(
+            "SELECT id, hash, title, title_source, aliases FROM notes WHERE path = ?", note.path
+        )
         values = _note_values(taken, revision)
         if before is None:
             names = ", ".join(values)
@@ -186,9 +195,10 @@ class Ledger:
         else:
             number = int(before[0])
             pairs = ", ".join(f"{name} = ?" for name in values)
-            self._run(f"UPDATE notes SET {pairs}, stored = 0 WHERE id = ?", *values.values(), number)
-        renamed = before is not None and (before[1], before[2]) != (values["title"], values["aliases"])
-        self._put_chunks(number, taken.chunks, dirty=renamed)
+            if before[1] != taken.hash:
+                pairs += ", stored = 0"
+            self._run(f"UPDATE notes SET {pairs} WHERE id = ?", *values.values(), number)
+        self._put_chunks(number, taken.chunks, dirty=before is not None and _renamed(before[2:], values))
         self._put_parts(number, taken)
         return number
 
@@ -204,11 +214,8 @@ class Ledger:
         if row is None:
             return None
         number = int(row[0])
-        self._run(
-            "INSERT OR REPLACE INTO orphans SELECT id FROM chunks WHERE note = ? AND stored = 1", number
-        )
+        self._drop_chunks(self._all("SELECT number, stored FROM chunks WHERE note = ?", number))
         self._run("INSERT OR REPLACE INTO orphans VALUES (?)", note_vector_id(number))
-        self._run("DELETE FROM chunks WHERE note = ?", number)
         for table in ("tags", "names", "links"):
             self._run(f"DELETE FROM {table} WHERE note = ?", number)
         self._run("DELETE FROM notes WHERE id = ?", number)
@@ -268,7 +275,7 @@ class Ledger:
         """The remembered vectors of ``keys``, as float32 bytes."""
         return dict(self._in("SELECT key, vector FROM vectors WHERE key IN ({})", keys))
 
-    def mark_stored(self, chunks: Sequence[str], notes: Sequence[int], orphans: Sequence[str]) -> None:
+    def mark_stored(self, chunks: Sequence[int], notes: Sequence[int], orphans: Sequence[str]) -> None:
         """The vector store holds these vectors now, and holds those orphans no more.
 
         What was removed from the ledger while its vector was on the way becomes an orphan.
@@ -277,12 +284,12 @@ class Ledger:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany("DELETE FROM orphans WHERE id = ?", ((o,) for o in orphans))
-            connection.executemany("UPDATE chunks SET stored = 1 WHERE id = ?", ((c,) for c in chunks))
+            connection.executemany("UPDATE chunks SET stored = 1 WHERE number = ?", ((c,) for c in chunks))
             connection.executemany("UPDATE notes SET stored = 1 WHERE id = ?", ((n,) for n in notes))
             connection.executemany(
                 "INSERT OR IGNORE INTO orphans SELECT ?1"
-                " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE id = ?1)",
-                ((c,) for c in chunks),
+                " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE number = ?2)",
+                ((str(c), c) for c in chunks),
             )
             connection.executemany(
                 "INSERT OR IGNORE INTO orphans SELECT ?1"
@@ -319,6 +326,10 @@ class Ledger:
         """Notes whose note vector is not in the store, recently modified first."""
         rows = self._all(f"SELECT {_NOTE} FROM notes WHERE stored = 0 ORDER BY modified DESC LIMIT ?", limit)
         return [_note_row(row) for row in rows]
+
+    def chunk_ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Ids of chunks by number; numbers that are not there any more are left out."""
+        return dict(self._in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
 
     def orphans(self, limit: int) -> list[str]:
         """Ids in the vector store that belong to nothing any more."""
@@ -491,6 +502,19 @@ class Ledger:
         connection.executemany("INSERT INTO meta VALUES (?, ?)", start.items())
         connection.execute("COMMIT")
 
+    def _inherit_vectors(self) -> None:
+        """Take over the vectors of a ledger that another version of vaultseek left: they cost the most."""
+        old = self._file.with_name(f"{self._file.name}.bad")
+        connection = self._connection()
+        if not old.exists() or self._one("SELECT 1 FROM vectors LIMIT 1"):
+            return
+        with contextlib.suppress(sqlite3.DatabaseError):
+            connection.execute("ATTACH ? AS old", (str(old),))
+        with contextlib.suppress(sqlite3.DatabaseError):
+            connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
+        with contextlib.suppress(sqlite3.DatabaseError):
+            connection.execute("DETACH old")
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, timeout=10.0, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -510,27 +534,40 @@ class Ledger:
     # -- statements ------------------------------------------------------------------------------------
 
     def _put_chunks(self, note: int, chunks: Sequence[Chunk], *, dirty: bool) -> None:
-        rows = self._all("SELECT id, stored FROM chunks WHERE note = ?", note)
-        before = {row[0]: row[1] for row in rows}
-        now = {chunk.id for chunk in chunks}
-        for gone in before.keys() - now:
-            self._run("DELETE FROM chunks WHERE id = ?", gone)
-            if before[gone]:
-                self._run("INSERT OR REPLACE INTO orphans VALUES (?)", gone)
-        new = [(ordinal, chunk) for ordinal, chunk in enumerate(chunks) if chunk.id not in before]
-        kept = [(ordinal, chunk) for ordinal, chunk in enumerate(chunks) if chunk.id in before]
-        self._connection().executemany(
+        """Write what differs. A chunk of the same text under the same headings keeps its row, and its vector.
+
+        So a note that moves gets other chunk ids (they depend on its path) and no other vectors.
+        """
+        sql = "SELECT number, heading_path, text, stored FROM chunks WHERE note = ? ORDER BY ordinal"
+        before: dict[tuple[str, str], deque[tuple[int, int]]] = defaultdict(deque)
+        for number, heading_path, text, stored in self._all(sql, note):
+            before[heading_path, text].append((number, stored))
+        new, kept = [], []
+        for ordinal, chunk in enumerate(chunks):
+            values = _chunk_values(note, ordinal, chunk)
+            same = before[values[3], values[6]]
+            if same:
+                kept.append((*values, same.popleft()[0]))
+            else:
+                new.append(values)
+        self._drop_chunks([row for rows in before.values() for row in rows])
+        connection = self._connection()
+        connection.executemany(
             "INSERT INTO chunks (id, note, ordinal, heading_path, start_line, end_line, text, code)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (_chunk_values(note, ordinal, chunk) for ordinal, chunk in new),
+            new,
         )
-        self._connection().executemany("DELETE FROM orphans WHERE id = ?", ((c.id,) for _, c in new))
-        clean = 0 if dirty else 1
-        self._connection().executemany(
-            "UPDATE chunks SET ordinal = ?, start_line = ?, end_line = ?, stored = min(stored, ?)"
-            " WHERE id = ?",
-            ((ordinal, c.start_line, c.end_line, clean, c.id) for ordinal, c in kept),
+        connection.executemany(
+            "UPDATE chunks SET id = ?1, ordinal = ?3, start_line = ?5, end_line = ?6, code = ?8"
+            + (", stored = 0" if dirty else "")
+            + " WHERE number = ?9",
+            kept,
         )
+
+    def _drop_chunks(self, rows: Sequence[tuple[int, int]]) -> None:
+        orphans = ((str(number),) for number, stored in rows if stored)
+        self._connection().executemany("INSERT OR REPLACE INTO orphans VALUES (?)", orphans)
+        self._connection().executemany("DELETE FROM chunks WHERE number = ?", ((n,) for n, _ in rows))
 
     def _put_parts(self, number: int, taken: TakenIn) -> None:
         note = taken.note
@@ -588,7 +625,7 @@ def note_vector_id(note: int) -> str:
 
 _LISTENING = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
 _NOTE = "id, path, title, title_source, aliases, tags, headings, properties, modified, created"
-_CHUNK = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code"
+_CHUNK = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number"
 _LINK = "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved"
 
 
@@ -620,6 +657,13 @@ def _names(note: Note) -> set[str]:
     """What the note may be called: title, aliases, file name with and without its extension."""
     file_name = note.path.rpartition("/")[2]
     return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
+
+
+def _renamed(before: tuple[str, str, str], values: Mapping[str, Any]) -> bool:
+    """Whether title or aliases changed, which are embedded with every chunk; file names do not count."""
+    by_name = before[1] == values["title_source"] == "name"
+    title = by_name or before[0] == values["title"]
+    return not title or before[2] != values["aliases"]
 
 
 def _stamp_values(stamp: Stamp) -> tuple[int, int, int, int]:
@@ -654,7 +698,7 @@ def _note_row(row: Any) -> NoteRow:
 
 def _chunk_row(row: Any) -> ChunkRow:
     code = tuple((start, end) for start, end in json.loads(row[6]))
-    return ChunkRow(row[0], Chunk(row[1], tuple(json.loads(row[2])), row[3], row[4], row[5], code))
+    return ChunkRow(row[0], Chunk(row[1], tuple(json.loads(row[2])), row[3], row[4], row[5], code), row[7])
 
 
 def _link_row(row: Any) -> LinkRow:
