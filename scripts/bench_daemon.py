@@ -3,8 +3,8 @@
     scripts/bench_daemon.py DIR [--notes N] [--saves N] [--model NAME] [--idle SECONDS]
 
 Copies up to N notes of DIR into a temporary vault, runs a daemon in temporary directories and prints one line
-a figure. With ``--model hashing`` the vectors mean nothing and cost next to nothing, so that the figures are those
-of everything else.
+a figure. With ``--model hashing`` the vectors mean nothing and cost next to nothing: what is left is the
+cost of everything else.
 """
 
 from __future__ import annotations
