@@ -8,7 +8,6 @@ stands at the end of the module, Chroma's in `semantic_chroma`.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,8 +82,10 @@ OpenDirectory = Callable[[Path], StoreDirectory]
 class SemanticIndex:
     """A collection with its notes in memory. Written by one thread, searched by others at the same time."""
 
-    def __init__(self, store: VectorStore) -> None:
+    def __init__(self, store: VectorStore, pause: Callable[[], None] | None = None) -> None:
+        """``pause`` is called between writes: a store may hold the interpreter lock, and queries wait."""
         self._store = store
+        self._pause = pause or (lambda: None)
         self._lock = threading.Lock()
         self._note_of = store.notes()
         self._ids_of: dict[int, set[str]] = {}
@@ -192,8 +193,7 @@ class SemanticIndex:
                     self._forget(id)
                 self._note_of[id] = note
                 self._ids_of.setdefault(note, set()).add(id)
-        # A store may hold the interpreter lock while it writes: let waiting queries through.
-        time.sleep(0.001)
+        self._pause()
 
     def _forget(self, id: str) -> None:
         note = self._note_of.pop(id)

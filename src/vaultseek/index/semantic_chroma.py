@@ -64,7 +64,9 @@ class ChromaDirectory:
         """See `StoreDirectory.close`."""
         client, self._client = self._client, None
         if client is not None:
-            client.close()
+            with contextlib.suppress(Exception):
+                client.close()
+        _forget(self._path)
 
     def _open(self) -> Any:
         if self._client is None:
@@ -169,6 +171,15 @@ def _llama_store() -> Any:
             return VectorStoreQueryResult(ids=found["ids"][0], similarities=cosines)
 
     return NoteVectorStore
+
+
+def _forget(path: Path) -> None:
+    """Chroma remembers a database that it failed to open, and would give the same broken one again."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from chromadb.api.shared_system_client import SharedSystemClient
+
+        SharedSystemClient._identifier_to_system.pop(str(path), None)
+        SharedSystemClient._identifier_to_refcount.pop(str(path), None)
 
 
 @contextlib.contextmanager

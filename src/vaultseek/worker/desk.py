@@ -31,7 +31,7 @@ class Desk:
 
     def __init__(self, encoder: Encoder, open_directory: OpenDirectory, pause: Callable[[], None]) -> None:
         self._encoder = encoder
-        self._shelf = _Shelf(open_directory)
+        self._shelf = _Shelf(open_directory, pause)
         self._pause = pause
         self._calls: dict[str, Callable[[Frame], Reply]] = {
             "embed": self._embed,
@@ -122,7 +122,8 @@ def open_directory(kind: str) -> OpenDirectory:
 class _Place:
     """One store's folder, its open collections, and the lock that keeps readers and its removal apart."""
 
-    def __init__(self, directory: StoreDirectory) -> None:
+    def __init__(self, directory: StoreDirectory, pause: Callable[[], None]) -> None:
+        self._pause = pause
         self.directory = directory
         self.indexes: dict[str, SemanticIndex] = {}
         self.lock = threading.RLock()
@@ -133,15 +134,16 @@ class _Place:
                 store = self.directory.collection(name, create=create)
                 if store is None:
                     return None
-                self.indexes[name] = SemanticIndex(store)
+                self.indexes[name] = SemanticIndex(store, self._pause)
             return self.indexes[name]
 
 
 class _Shelf:
     """The stores that were opened. Reading and writing at once is fine; dropping waits for readers."""
 
-    def __init__(self, open_directory: OpenDirectory) -> None:
+    def __init__(self, open_directory: OpenDirectory, pause: Callable[[], None]) -> None:
         self._open = open_directory
+        self._pause = pause
         self._places: dict[Path, _Place] = {}
         self._lock = threading.Lock()
 
@@ -170,7 +172,7 @@ class _Shelf:
     def _place(self, path: Path) -> _Place:
         with self._lock:
             if path not in self._places:
-                self._places[path] = _Place(self._open(path))
+                self._places[path] = _Place(self._open(path), self._pause)
             return self._places[path]
 
 

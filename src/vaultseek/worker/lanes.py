@@ -11,6 +11,7 @@ import os
 import queue
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 
@@ -20,6 +21,7 @@ from vaultseek.worker.pipe import Array, Frame
 
 ANSWER, EMBED, STORE = "answer", "embed", "store"
 LOWEST_PRIORITY = 19
+_TAKE_IN_SECONDS = 0.001
 _YIELD_SECONDS = 0.5
 
 Reply = tuple[JSON, Sequence[Array]]
@@ -44,6 +46,7 @@ class Lanes:
 
     def let_answers_pass(self) -> None:
         """Wait a moment while somebody's answer is being worked on; for background work between batches."""
+        time.sleep(_TAKE_IN_SECONDS)  # a frame that waits for the interpreter lock is taken in now
         self._lanes[ANSWER].idle.wait(_YIELD_SECONDS)
 
     def finish(self, seconds: float) -> None:

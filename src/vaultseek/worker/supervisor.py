@@ -383,8 +383,9 @@ class SemanticWorker:
         elif request.store is not None and request.call != "drop":
             key = (request.call, request.store)
             self._deaths[key] = self._deaths.get(key, 0) + 1
-            if self._deaths[key] >= limits.WORKER_STORE_DEATHS:
+            if self._deaths[key] == limits.WORKER_STORE_DEATHS:
                 self._damaged.add(request.store)
+                self._failures -= 1  # the cause is found and set aside: this death is not the worker's fault
 
     def _become(self, status: Status, reason: str | None) -> None:
         if (status, reason) == (self._status, self._reason):
