@@ -120,6 +120,7 @@ def test_what_hides_tags(text: str) -> None:
         ("<!-- x -->\n#a", ["a"]),
         ("<!DOCTYPE html>\n#a", ["a"]),
         ("| x |\n|---|\n| #a |\n|#b|", ["a", "b"]),
+        ("|x|y|\n|-|-|\n|#a|b|\nx|#no|", ["a"]),
         ("> [!tip] t #a\n> #b\n>#c", ["a", "b", "c"]),
         ("[^1]: note #a\n\n    more #b", ["a", "b"]),
         ("- [ ] #a\n- [x] b #b", ["a", "b"]),

@@ -143,6 +143,7 @@ class _Body:
         self.callouts: list[Callout] = []
         self.definitions: dict[str, str] = {}
         self.texts: list[_Text] = []
+        self.last: Block | None = None
 
     def read(self) -> None:
         structure = read_blocks(self.lines)
@@ -152,6 +153,7 @@ class _Body:
             reader = _READERS.get(block.kind)
             if reader is not None:
                 reader(self, block)
+            self.last = block
         # References may be defined after they are used, so links are read once all blocks are known.
         for text, line in self.texts:
             scan(text, line, self.definitions, self.found)
@@ -214,14 +216,27 @@ class _Body:
         self.code_blocks.append(CodeBlock(fence[2] if fence else None, line, block.end + self.offset))
 
     def table(self, block: Block) -> None:
+        leading = self.lines[block.start].startswith("|", block.column)
+        glued = not self.interrupts_paragraph(block)
         for row in range(block.start, block.end + 1):
-            text = self.lines[row]
-            text = text[block.column :] if row == block.start else without_quotes(text, block.quotes)
+            line = self.lines[row]
+            text = line[block.column :] if row == block.start else without_quotes(line, block.quotes)
+            indented = not block.quotes and line[block.column : block.column + 1] in (" ", "\t")
+            glued = glued and not indented and text.startswith("|") == leading
             if row == block.end:
                 self.block_id(text if text.startswith("^") else "", row + self.offset)
             if worth_scanning(text):
-                for cell in _CELL.findall(text):
-                    self.keep(cell.strip(" \t"), row + self.offset)
+                self.cells(text, row + self.offset, glued=glued)
+
+    def cells(self, text: str, line: int, *, glued: bool) -> None:
+        """Keep a row's cells. Where rows are not alike, no tag starts right after a bar."""
+        for match in _CELL.finditer(text):
+            bar = "" if glued or not match.start() else "|"
+            self.keep(bar + match[0].rstrip(" \t"), line)
+
+    def interrupts_paragraph(self, block: Block) -> bool:
+        last = self.last
+        return last is not None and (last.kind, last.end) == ("paragraph", block.start - 1)
 
     def definition(self, block: Block) -> None:
         text = self.text_of(block, block.end)
