@@ -211,6 +211,7 @@ WORKER_QUERY_SECONDS = 10.0
 """A query, or the embedding of one, that runs longer inside the worker counts as hung: the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
 """The same for opening, writing and dropping a vector store."""
+RERANK_SECONDS = 0.7
 WORKER_STOP_SECONDS = 5.0
 WORKER_STABLE_SECONDS = 60.0
 """A worker that was ready for this long has earned a clean record: the breaker counts from zero again."""

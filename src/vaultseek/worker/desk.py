@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultseek.errors import ConfigError, Unavailable, UsageError
+from vaultseek.errors import ConfigError, Unavailable, UsageError, WorkerUnavailable
 from vaultseek.index.semantic import (
     Entries,
     Hit,
@@ -21,7 +21,9 @@ from vaultseek.index.semantic import (
     StoreDirectory,
     Vectors,
 )
+from vaultseek.models import rerank
 from vaultseek.models.embed import Encoder, embed
+from vaultseek.models.rerank import CrossEncoderReranker
 from vaultseek.worker.lanes import ANSWER, Reply
 from vaultseek.worker.pipe import Array, Frame
 
@@ -33,6 +35,7 @@ class Desk:
         self._encoder = encoder
         self._shelf = _Shelf(open_directory, pause)
         self._pause = pause
+        self._rerankers: dict[str, CrossEncoderReranker] = {}
         self._calls: dict[str, Callable[[Frame], Reply]] = {
             "embed": self._embed,
             "query": self._query,
@@ -40,6 +43,7 @@ class Desk:
             "stamp": self._stamp,
             "count": self._count,
             "drop": self._drop,
+            "rerank": self._rerank,
         }
 
     def handle(self, frame: Frame) -> Reply:
@@ -103,6 +107,15 @@ class Desk:
     def _drop(self, frame: Frame) -> Reply:
         self._shelf.drop(Path(frame.header["store"]))
         return {}, ()
+
+    def _rerank(self, frame: Frame) -> Reply:
+        name = frame.header["model"]
+        try:
+            if name not in self._rerankers:
+                self._rerankers = {name: rerank.load(name)}
+        except ConfigError as error:
+            raise WorkerUnavailable(str(error)) from None
+        return {}, [self._rerankers[name].score(frame.header["query"], frame.header["texts"])]
 
 
 def open_directory(kind: str) -> OpenDirectory:

@@ -1,7 +1,8 @@
 """Lines of work inside the semantic worker: one thread each, first come, first served.
 
 ``answer`` is for what somebody waits for, ``embed`` for background embedding at the lowest priority,
-``store`` for writing vectors. The lanes run side by side, so a query never stands behind a batch.
+``store`` for writing vectors, ``rerank`` for a second look at answers. The lanes run side by side, so a
+query never stands behind a batch.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from vaultseek.errors import Cancelled, VaultseekError
 from vaultseek.model import JSON
 from vaultseek.worker.pipe import Array, Frame
 
-ANSWER, EMBED, STORE = "answer", "embed", "store"
+ANSWER, EMBED, STORE, RERANK = "answer", "embed", "store", "rerank"
 LOWEST_PRIORITY = 19
 _TAKE_IN_SECONDS = 0.001
 _YIELD_SECONDS = 0.5
@@ -30,10 +31,10 @@ Send = Callable[[JSON, Sequence[Array]], None]
 
 
 class Lanes:
-    """The three lanes, each handing its frames to ``handle`` and what comes of it to ``send``."""
+    """The lanes, each handing its frames to ``handle`` and what comes of it to ``send``."""
 
     def __init__(self, handle: Handle, send: Send) -> None:
-        self._lanes = {name: _Lane(name, handle, send) for name in (ANSWER, EMBED, STORE)}
+        self._lanes = {name: _Lane(name, handle, send) for name in (ANSWER, EMBED, STORE, RERANK)}
 
     def put(self, frame: Frame) -> None:
         """Line a frame up in the lane that its header names."""

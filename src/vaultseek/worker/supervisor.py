@@ -23,7 +23,7 @@ from vaultseek import limits
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.model import JSON
 from vaultseek.worker.child import COMMAND, Child, Death, Flight, Request
-from vaultseek.worker.lanes import ANSWER, EMBED, STORE
+from vaultseek.worker.lanes import ANSWER, EMBED, RERANK, STORE
 from vaultseek.worker.pipe import Array, Frame
 from vaultseek.worker.suspects import Suspects
 
@@ -260,6 +260,25 @@ class SemanticWorker:
         seconds = self._settings.answer_seconds
         request = Request("query", ANSWER, seconds, header, arrays, str(store), "answering a query")
         return _answer(await self._asked(child, request, deadline))
+
+    async def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        model: str,
+        *,
+        deadline: float | None = limits.RERANK_SECONDS,
+    ) -> NDArray[np.float32]:
+        """How well each text answers the query, in (0, 1), by the cross-encoder ``model`` (a name or folder).
+
+        Urgent. The model is loaded at the first call, which is likely to come too late, and stays loaded.
+        """
+        child = await self._ready_child(0)
+        header: JSON = {"query": query, "texts": list(texts), "model": model}
+        seconds = self._settings.store_seconds
+        request = Request("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
+        scores: NDArray[np.float32] = (await child.ask(request, deadline)).arrays[0]
+        return scores
 
     async def stamp(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
         """What the last complete `apply` was stamped with; None if there is no such collection."""
