@@ -72,6 +72,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @pass_invocation
 def search(
     invocation: Invocation,
+    /,
     query: tuple[str, ...],
     limit: int | None,
     json_: bool,

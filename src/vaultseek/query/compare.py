@@ -20,6 +20,8 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 def fold(text: str) -> str:
     """``text`` as it is compared: NFC, casefolded, runs of white space as one space, none at the ends."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     composed = unicodedata.normalize("NFC", text).casefold()
     return " ".join(unicodedata.normalize("NFC", composed).split())
 
