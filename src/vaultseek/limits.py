@@ -212,7 +212,7 @@ WORKER_QUERY_SECONDS = 10.0
 WORKER_STORE_SECONDS = 120.0
 """The same for opening, writing and dropping a vector store."""
 RERANK_SECONDS = 0.7
-WORKER_STOP_SECONDS = 5.0
+WORKER_STOP_SECONDS = 3.0
 WORKER_STABLE_SECONDS = 60.0
 """A worker that was ready for this long has earned a clean record: the breaker counts from zero again."""
 WORKER_STORE_DEATHS = 2
@@ -275,3 +275,14 @@ LANGUAGE_NOTES = 200
 """Notes whose openings tell the language of a vault."""
 LANGUAGE_GROWTH = 4
 """A vault that has grown this many times is judged again."""
+
+# Asking about notes
+CANDIDATES_NAMED = 10
+"""So many notes are named when a name could mean several."""
+NOTE_TEXT_CHARS = 1_000_000
+LINE_CHARS = 240
+"""Of a line that a link or a mention stands in, so much is shown."""
+NEIGHBOUR_DEPTH = 5
+NEIGHBOUR_EDGES = 2_000
+VALUES_SHOWN = 10
+"""Of a property's values, the commonest."""

@@ -51,7 +51,7 @@ class VectorStore(Protocol):
         """Delete, then store, replacing what has the same id. Unknown ids may be deleted. Ids are unique."""
 
     def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """Ids and cosines of the ``k`` nearest, best first. An approximate search may miss a few."""
+        """Ids and cosines of the ``k`` nearest, best first. A few may be missed."""
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those ids that are held."""

@@ -106,11 +106,10 @@ class ChromaStore:
         """See `VectorStore.nearest`."""
         from llama_index.core.vector_stores.types import VectorStoreQuery
 
+        if k <= 0:
+            return []
         with _damage(self._path):
-            held = self._collection.count()
-            if not held or k <= 0:
-                return []
-            query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=min(k, held))
+            query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=k)
             result = self.llama_index.query(query)
         return list(zip(result.ids, result.similarities, strict=True))
 

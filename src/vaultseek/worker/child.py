@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from vaultseek import errors, limits
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.model import JSON
 from vaultseek.worker import pipe
+from vaultseek.worker.capped_log import CappedLog
 from vaultseek.worker.pipe import Array, Frame
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.worker.main")
@@ -280,7 +280,7 @@ class Child:
         """Put what the child prints into a file of bounded size, and remember the last of it."""
         stream = self._process.stderr
         assert stream is not None
-        with contextlib.closing(_CappedLog(self._log)) as log:
+        with contextlib.closing(CappedLog(self._log)) as log:
             while data := await stream.read(4 * limits.KIB):
                 self._tail = (self._tail + data)[-_TAIL_BYTES:]
                 log.write(data)
@@ -303,33 +303,6 @@ class Child:
         lines = self._tail.decode("utf-8", "replace").split("\n")
         last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
         return f"it ended with code {code}" + (f": {last[:200]}" if last and code else "")
-
-
-class _CappedLog:
-    """A file that is emptied into ``<name>.1`` when it is full; what goes wrong with it is let be."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path or Path(os.devnull)
-        try:
-            self._file = self._open()
-        except OSError:
-            self._path = Path(os.devnull)
-            self._file = self._open()
-
-    def write(self, data: bytes) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            if self._file.tell() + len(data) > limits.LOG_BYTES:
-                self._file.close()
-                self._path.replace(self._path.with_name(self._path.name + ".1"))
-                self._file = self._open()
-            self._file.write(data)
-            self._file.flush()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _open(self) -> BinaryIO:
-        return os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,52 @@
+"""How the semantic worker is run and how it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from vaultseek import limits
+from vaultseek.worker.child import COMMAND
+
+Status = Literal["down", "starting", "ready", "broken"]
+
+
+class Model(Protocol):
+    """Which model the child loads: its name in the settings, and its folder unless the name says enough."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def directory(self) -> Path | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """How the worker is. ``reason`` says why it is not ready; ``doing`` what it works on, in words."""
+
+    status: Status
+    reason: str | None = None
+    pid: int | None = None
+    model: str | None = None
+    dimension: int | None = None
+    window: int | None = None
+    memory_bytes: int | None = None
+    restarts: int = 0
+    doing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How the child is run; the defaults are for use, other values for tests."""
+
+    stores: Literal["chroma", "memory"] = "chroma"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    command: Sequence[str] = COMMAND
+    start_seconds: float = limits.WORKER_START_SECONDS
+    answer_seconds: float = limits.WORKER_QUERY_SECONDS
+    embed_seconds: float = limits.EMBED_SECONDS
+    store_seconds: float = limits.WORKER_STORE_SECONDS
+    backoff_seconds: Sequence[float] = limits.WORKER_BACKOFF_SECONDS
+    stable_seconds: float = limits.WORKER_STABLE_SECONDS
