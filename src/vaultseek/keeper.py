@@ -19,12 +19,13 @@ from vaultseek.errors import Busy, IndexDamaged, VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordIndex
-from vaultseek.index.ledger import Counts, Ledger
+from vaultseek.index.ledger import Counts, Ledger, NoteRow
 from vaultseek.ingest import Intake, Keyword, Reading
 from vaultseek.limits import (
     FIRST_LOOK_SECONDS,
     LIVENESS_SECONDS,
     MISSING_RESCAN_SECONDS,
+    OPENING_CHARS,
     NOTE_PARSE_BYTES,
     PROBLEMS_SHOWN,
     QUERY_EMBED_SECONDS,
@@ -185,6 +186,10 @@ class Keeper:
         ids = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])
         hits = [hit._replace(id=ids[int(hit.id)]) for hit in answer.chunks if int(hit.id) in ids]
         return replace(answer, chunks=hits)
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """The text that stands for the whole note in the vector store."""
+        return self.embedding.recipe.note(row, self.ledger.opening(row.id, OPENING_CHARS)).text
 
     def index_state(self) -> JSON:
         """The ``index`` part of an answer."""

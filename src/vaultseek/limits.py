@@ -286,3 +286,8 @@ NEIGHBOUR_DEPTH = 5
 NEIGHBOUR_EDGES = 2_000
 VALUES_SHOWN = 10
 """Of a property's values, the commonest."""
+RELATED_POOL = 100
+"""Notes that each lane may give for the question what is like a note."""
+RELATED_HUB = 200
+"""A note with more links than this says nothing about what it is linked with."""
+RELATED_WORDS = 60
