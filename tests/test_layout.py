@@ -12,7 +12,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
-    ["__init__", "errors", "limits"],
+    ["__init__", "errors", "failpoints", "limits"],
     ["model", "paths"],
     ["schema", "toml_file"],
     ["config"],
@@ -23,7 +23,7 @@ ORDER = [
     ["vault"],
     ["index"],
     ["worker"],
-    ["dates", "inspect", "reconcile", "filtering", "evidence"],
+    ["dates", "inspect", "reconcile", "filtering", "evidence", "weighing"],
     ["ingest", "embedding"],
     ["rerank", "search"],
     ["asking", "completion", "keeper"],

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
 from vaultseek.limits import BATCH_TEXTS, EMBED_SECONDS, OPENING_CHARS, WAITING_TEXTS
 from vaultseek.markdown.chunk import CHUNKER_VERSION
@@ -137,6 +138,7 @@ class Embedding:
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
                 await self._worker.apply(self.store, collection, stamp=name)
+            failpoint("store.made")
             await self._in_writer(self._ledger.nothing_stored, name)
         self.ready = True
 
@@ -164,6 +166,7 @@ class Embedding:
         for collection, ids in ((CHUNKS, chunks), (NOTES, notes)):
             if ids:
                 await self._worker.apply(self.store, collection, deletes=ids, stamp=stamp)
+        failpoint("vectors.forgotten")
         await self._in_writer(self._ledger.mark_stored, [], [], orphans)
 
     def _next_items(self) -> list[_Item]:
@@ -192,7 +195,9 @@ class Embedding:
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
         good = [bool(np.isfinite(row).all()) for row in matrix]
         new = {key: row.tobytes() for key, row, ok in zip(texts, matrix, good, strict=True) if ok}
+        failpoint("vectors.computed")
         await self._in_writer(self._ledger.keep_vectors, new)
+        failpoint("vectors.kept")
         self._recent.append((time.monotonic(), len(new)))
         return [replace(item, vector=new.get(self._key(item))) for item in items]
 
@@ -208,6 +213,7 @@ class Embedding:
                 vectors=np.frombuffer(b"".join(v for _, v in good), np.float32).reshape(len(good), -1),
                 stamp=self._ledger.store(),
             )
+        failpoint("vectors.stored")
         # What failed counts as stored, or it would be tried for ever.
         await self._in_writer(self._name_failures, sorted({item.note for item in items if not item.vector}))
         chunks = [item.chunk for item in items if item.chunk is not None]

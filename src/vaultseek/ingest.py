@@ -15,6 +15,7 @@ from typing import Any
 
 from vaultseek.dates import created_time
 from vaultseek.errors import IndexDamaged
+from vaultseek.failpoints import failpoint
 from vaultseek.index.analysis import LANGUAGES, detect_language
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordChunk, KeywordDocument, KeywordIndex
@@ -94,6 +95,7 @@ class Intake:
     def _take_batch(self, batch: Changes) -> list[str]:
         arrived = {new for _, new in batch.moved}
         found = [self._read(path, path in arrived) for path in (*sorted(arrived), *batch.read)]
+        failpoint("ingest.read")
         taken = [item for item in found if isinstance(item, TakenIn)]
         gone = set(batch.removed) | {old for old, _ in batch.moved}
         with self._ledger.commit() as revision:
@@ -106,6 +108,8 @@ class Intake:
             self._ledger.put_attachments(batch.attachments_added, batch.attachments_removed)
             self._ledger.put_scan_problems(batch.problems, batch.looked)
             relinked = self._relink(keys, ids)
+            failpoint("ledger.commit")
+        failpoint("ledger.committed")
         self._draw(batch, ids, relinked, revision)
         return sorted(gone | {note.note.path for note in taken})
 
@@ -201,6 +205,7 @@ class Keyword:
     def remake(self) -> None:
         """Throw the index away and begin an empty one."""
         self.index.close()
+        failpoint("keyword.remake")
         self.index = self._create()
 
     def _create(self) -> KeywordIndex:
@@ -228,6 +233,7 @@ class Keyword:
             page = rows[:CATCH_UP_NOTES]
             at = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else now
             self.index.apply(_documents(ledger, [note for note, _ in page]), removed, _stamp(ledger, at))
+            failpoint("keyword.applied")
             removed = []
 
     def _judge_language(self, ledger: Ledger) -> bool:
