@@ -153,7 +153,11 @@ class SearchSettings(_Section):
         description='Semantic share with fusion = "linear"; keywords get the rest.',
     )
     adaptive: bool = Field(
-        default=True, description="Choose the weights by the query (length, identifiers) where none is set."
+        default=True, description="Choose the weights by the query, as the profile says, where none is set."
+    )
+    profile: Literal["auto", "length", "code", "conceptual", "balanced"] = Field(
+        default="auto",
+        description="Whose weights: by what the words find, by the query's length, or one of three fixed pairs.",
     )
     top_k_factor: float = Field(
         default=2.0, ge=1.0, le=20.0, description="Each lane gives max(10, factor * limit) candidates."
@@ -173,6 +177,11 @@ class SearchSettings(_Section):
     def weights_given(self) -> bool:
         """Whether somebody set a lane's weight, so that no profile may choose it."""
         return bool({"keyword_weight", "semantic_weight"} & self.model_fields_set)
+
+    @property
+    def alpha_given(self) -> bool:
+        """Whether somebody set ``alpha``."""
+        return "alpha" in self.model_fields_set
 
 
 class DaemonSettings(_Section):

@@ -28,16 +28,12 @@ from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
 from vaultseek.query.grammar import Query, parse_query
 from vaultseek.query.profile import Profile, profile
 from vaultseek.query.snippet import preview
+from vaultseek.weighing import SCALE_NOTES, Found, keyword_found, keyword_trust, semantic_found
 from vaultseek.worker import SemanticAnswer
 
 T = TypeVar("T")
 Mode = Literal["hybrid", "keyword", "semantic"]
 DAY_SECONDS = 86_400.0
-TRUSTED_HITS = 3
-TRUSTED_COVERAGE = 0.6
-"""With this share of the query's words, weighted by idf, in one of the best notes, words are fully trusted."""
-CHUNK_SHARE = 0.65
-"""Share of the best passage in a note's semantic score; the note's own vector gives the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +88,7 @@ class _Asked:
     only: Allowed | None = None
     keyword: KeywordAnswer | None = None
     semantic: SemanticAnswer | None = None
+    weights: tuple[float, float] = (0.0, 0.0)
     partial: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -99,6 +96,11 @@ class _Asked:
     def k(self) -> int:
         """How many notes each lane may give."""
         return max(10, round(self.request.settings.top_k_factor * self.limit))
+
+    @property
+    def looked_at(self) -> int:
+        """How many notes each lane looks at; those that it does not give tell it what its scores mean."""
+        return max(self.k, SCALE_NOTES)
 
 
 class Searcher:
@@ -136,7 +138,7 @@ class Searcher:
         if query.is_empty:
             raise BadQuery("the query is empty; say a word, a phrase or a filter")
         listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
-        return _Asked(request, query, profile(query), request.limit or listing)
+        return _Asked(request, query, profile(query, request.settings.profile), request.limit or listing)
 
     def _filter(self, asked: _Asked) -> Allowed | None:
         return allowed(asked.query.filter, self._ledger)
@@ -158,7 +160,7 @@ class Searcher:
 
     def _keyword(self, asked: _Asked) -> KeywordAnswer:
         only = None if asked.only is None else asked.only.ids
-        return self._vault.keyword_index.search(asked.query.rank_text, asked.k, only)
+        return self._vault.keyword_index.search(asked.query.rank_text, asked.looked_at, only)
 
     async def _ask_semantic(self, asked: _Asked) -> None:
         mode = asked.request.mode
@@ -168,9 +170,9 @@ class Searcher:
         if reason is not None:
             asked.partial["semantic"] = reason
             return
-        began = time.perf_counter()
+        text, began = asked.query.rank_text, time.perf_counter()
         try:
-            asked.semantic = await self._vault.ask_semantic(asked.query.rank_text, asked.k, asked.only)
+            asked.semantic = await self._vault.ask_semantic(text, asked.looked_at, asked.only)
         except (WorkerUnavailable, IndexDamaged) as error:
             asked.partial["semantic"] = str(error)
         asked.milliseconds["semantic"] = (time.perf_counter() - began) * 1000
@@ -180,13 +182,17 @@ class Searcher:
             raise Unavailable("no search can answer now: " + "; ".join(asked.partial.values()))
 
     def _rank(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
-        keyword = _keyword_scores(asked.keyword)
-        semantic = _semantic_scores(asked.semantic, asked.k)
+        population = len(asked.only.ids) if asked.only is not None else self._ledger.counts().notes
+        keyword, semantic = keyword_found(asked.keyword, population), semantic_found(asked.semantic)
         exact = self._ledger.named(asked.query.rank_text)
         if asked.only is not None:
             exact &= set(asked.only.ids.tolist())
-        notes = self._ledger.notes(sorted({*keyword, *semantic, *exact}))
-        lanes = self._lanes(asked, notes, keyword, semantic)
+        notes = self._ledger.notes(sorted({*_first(keyword, asked.k), *_first(semantic, asked.k), *exact}))
+        asked.weights = for_keyword, for_semantic = _weights(asked, population)
+        lanes = [
+            keyword.lane("keyword", for_keyword, asked.k, notes),
+            semantic.lane("semantic", for_semantic, asked.k, notes),
+        ]
         signals = self._signals(asked, notes, exact)
         fusion = _fusion(asked.request.settings)
         ranked = fuse(lanes, fusion=fusion, signals=signals)
@@ -195,19 +201,6 @@ class Searcher:
             signals = self._signals(asked, notes, exact)
             ranked = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
         return ranked[: asked.limit], {row.path: row for row in notes.values()}
-
-    def _lanes(
-        self,
-        asked: _Asked,
-        notes: Mapping[int, NoteRow],
-        keyword: Mapping[int, float],
-        semantic: Mapping[int, float],
-    ) -> list[Lane]:
-        for_keyword, for_semantic = _weights(asked)
-        return [
-            Lane("keyword", for_keyword * _trust(asked.keyword), _hits(keyword, notes), floor=0.0),
-            Lane("semantic", for_semantic, _hits(semantic, notes)),
-        ]
 
     def _signals(self, asked: _Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
         now = time.time()
@@ -287,48 +280,22 @@ def _with_filter(query: Query, condition: Any) -> Query:
     return replace(query, filter=condition)
 
 
-def _keyword_scores(answer: KeywordAnswer | None) -> dict[int, float]:
-    return {} if answer is None else {hit.note: hit.score for hit in answer.hits}
+def _first(found: Found, k: int) -> list[int]:
+    return list(found.scores)[:k]
 
 
-def _semantic_scores(answer: SemanticAnswer | None, k: int) -> dict[int, float]:
-    """One score a note, of its best passage and its own vector; a part not found counts as the lowest."""
-    if answer is None:
-        return {}
-    passages: dict[int, float] = {}
-    for _, note, score in answer.chunks:
-        passages[note] = max(score, passages.get(note, -1.0))
-    whole = dict(answer.notes)
-    low_passage = min(passages.values(), default=0.0)
-    low_whole = min(whole.values(), default=0.0)
-    scores = {
-        note: CHUNK_SHARE * passages.get(note, low_passage) + (1 - CHUNK_SHARE) * whole.get(note, low_whole)
-        for note in {*passages, *whole}
-    }
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return dict(best[:k])
-
-
-def _hits(scores: Mapping[int, float], notes: Mapping[int, NoteRow]) -> list[LaneHit]:
-    return [LaneHit(notes[number].path, score) for number, score in scores.items() if number in notes]
-
-
-def _trust(answer: KeywordAnswer | None) -> float:
-    """How far to believe the keyword lane: its best notes have to hold a good part of what was asked for."""
-    covered = max((hit.coverage for hit in answer.hits[:TRUSTED_HITS]), default=0.0) if answer else 0.0
-    return min(1.0, covered / TRUSTED_COVERAGE)
-
-
-def _weights(asked: _Asked) -> tuple[float, float]:
-    """Weights of the keyword and the semantic lane: as set, else by the query's profile."""
+def _weights(asked: _Asked, population: int) -> tuple[float, float]:
+    """Weights of the keyword and the semantic lane: as set, else by the query and what its words found."""
     settings, chosen = asked.request.settings, asked.profile.weights
-    adaptive = settings.adaptive and not settings.weights_given
     if settings.fusion == "linear":
-        alpha = chosen.alpha if settings.adaptive else settings.alpha
+        given = not settings.adaptive or settings.alpha_given
+        alpha = settings.alpha if given else chosen.alpha
         return 1 - alpha, alpha
-    if adaptive:
-        return chosen.keyword, chosen.semantic
-    return settings.keyword_weight, settings.semantic_weight
+    if not settings.adaptive or settings.weights_given:
+        return settings.keyword_weight, settings.semantic_weight
+    believed = settings.profile == "auto" and asked.semantic is not None
+    trust = keyword_trust(asked.keyword, population) if believed else 1.0
+    return chosen.keyword * trust, chosen.semantic
 
 
 def _fusion(settings: SearchSettings) -> Fusion:
@@ -408,7 +375,7 @@ def _lane_parts(found: Fused, explain: bool) -> JSON:
 
 
 def _explanation(asked: _Asked) -> JSON:
-    weights = _weights(asked)
+    weights = asked.weights
     only = asked.only
     return {
         "profile": asked.profile.name,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse, recency
+from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Scale, Signals, fuse, recency, scale_of
 
 
-def lane(name: str, scores: dict[str, float], weight: float = 1.0, floor: float | None = None) -> Lane:
-    return Lane(name, weight, [LaneHit(note, score) for note, score in scores.items()], floor)
+def lane(name: str, scores: dict[str, float], weight: float = 1.0, scale: Scale | None = None) -> Lane:
+    return Lane(name, weight, [LaneHit(note, score) for note, score in scores.items()], scale)
 
 
 def order(results: list[Fused]) -> list[str]:
@@ -41,16 +41,38 @@ def test_textbook_rrf_adds_weighted_reciprocal_ranks():
 
 
 def test_score_ranks_keep_how_far_apart_two_scores_were():
-    results = fuse([lane("keyword", {"a": 10.0, "b": 9.0, "c": 0.0})])
-    ranks = {result.note: result.contributions["keyword"].fused_rank for result in results}
-    assert ranks == pytest.approx({"a": 1.0, "b": 6.0, "c": 51.0})
-    assert [result.contributions["keyword"].rank for result in results] == [1, 2, 3]
+    results = fuse([lane("keyword", {"a": 10.0, "b": 9.0, "c": 0.0}, scale=Scale(2.0, 0.0))])
+    given = {result.note: result.contributions["keyword"] for result in results}
+    assert {note: each.fused_rank for note, each in given.items()} == pytest.approx(
+        {"a": 1.0, "b": 2.5, "c": 16.0}
+    )
+    assert [each.rank for each in given.values()] == [1, 2, 3]
+    assert given["b"].contribution == pytest.approx(1 / 62.5)
+    assert results[1].score == pytest.approx((1 / 62.5 - 1 / 76) / (1 / 61 - 1 / 76))
 
 
-def test_a_floor_keeps_good_scores_close():
-    with_floor = fuse([lane("semantic", {"a": 0.9, "b": 0.8}, floor=0.0)])
-    without = fuse([lane("semantic", {"a": 0.9, "b": 0.8})])
-    assert with_floor[1].score > without[1].score
+def test_a_lane_that_is_sure_decides_over_one_that_is_not():
+    sure = lane("keyword", {"a": 10.0, "b": 2.0}, scale=Scale(1.0, 1.0))
+    unsure = lane("semantic", {"b": 0.52, "a": 0.5}, scale=Scale(0.1, 0.3))
+    assert order(fuse([sure, unsure])) == ["a", "b"]
+
+
+def test_a_lane_tells_what_it_knows_of_the_others_notes():
+    ignorant = lane("semantic", {"a": 0.9}, scale=Scale(0.1, 0.1))
+    knowing = replace(ignorant, known={"b": 0.8, "c": 0.2, "stranger": 0.9})
+    words = lane("keyword", {"c": 5.0, "b": 5.0}, scale=Scale(1.0, 0.0))
+    assert order(fuse([words, knowing])) == ["b", "a", "c"]
+    assert order(fuse([words, ignorant]))[0] == "a"
+    known = next(result for result in fuse([words, knowing]) if result.note == "b")
+    assert known.contributions["semantic"].rank is None
+    textbook = fuse([words, knowing], fusion=INTEGER)
+    assert "semantic" not in next(result for result in textbook if result.note == "b").contributions
+
+
+def test_the_scale_of_scores():
+    assert scale_of([3.0, 1.0]) == Scale(1.0, 1.0)
+    assert scale_of([]) == scale_of([0.0])
+    assert math.isfinite(scale_of([1e308, -1e308, 1e-300]).deviation)
 
 
 def test_linear_is_the_weighted_mean_of_normalised_scores():
@@ -98,8 +120,8 @@ def test_recency_multiplies_at_fusion():
 
 def test_anchors_lift_an_exact_identifier_over_its_lookalikes():
     lanes = [
-        lane("keyword", {"d40": 8.0, "d41": 7.9, "area": 7.8}, weight=0.5),
-        lane("semantic", {"area": 0.9, "d41": 0.89, "d40": 0.7}, weight=1.5),
+        lane("keyword", {"d40": 8.0, "d41": 7.9, "area": 7.8}, weight=0.5, scale=Scale(2.0, 0.0)),
+        lane("semantic", {"area": 0.9, "d41": 0.89, "d40": 0.7}, weight=1.5, scale=Scale(0.2, 0.1)),
     ]
     assert order(fuse(lanes))[0] != "d40"
     assert order(fuse(lanes, signals=Signals(anchors={"d40": 1.0})))[0] == "d40"
@@ -251,8 +273,9 @@ def test_a_higher_score_never_lowers_a_note(keyword, semantic, gain, fusion, dat
     note = data.draw(st.sampled_from(sorted(keyword)))
     raised = {**keyword, note: keyword[note] + gain}
     assume(raised[note] > keyword[note])
-    before = fuse([lane("keyword", keyword), lane("semantic", semantic)], fusion=fusion)
-    after = fuse([lane("keyword", raised), lane("semantic", semantic)], fusion=fusion)
+    scale = Scale(10.0, 0.0)
+    before = fuse([lane("keyword", keyword, 1.0, scale), lane("semantic", semantic)], fusion=fusion)
+    after = fuse([lane("keyword", raised, 1.0, scale), lane("semantic", semantic)], fusion=fusion)
     # Rounding may part what was equal, so only what was clearly behind must stay behind.
     scores_before = {result.note: result.score for result in before}
     scores_after = {result.note: result.score for result in after}

@@ -154,13 +154,27 @@ def test_words_and_specificity(text, words, specificity, pure):
         ("overspeed E-4107", "mixed", Weights(0.5, 1.5, 0.5)),
     ],
 )
-def test_the_adaptive_table(text, name, weights):
+def test_the_table_by_length(text, name, weights):
+    found = profile(parse_query(text), "length")
+    assert (found.name, found.weights) == (name, weights)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "weights"),
+    [
+        ("rope", "plain", Weights(1.0, 1.0, 0.7)),
+        ("how often must a rope be inspected", "plain", Weights(1.0, 1.0, 0.7)),
+        ("Tell me about D40", "specific", Weights(0.5, 1.5, 0.3)),
+        ("overspeed E-4107", "mixed", Weights(1.0, 1.0, 0.5)),
+    ],
+)
+def test_by_default_only_identifiers_move_the_weights(text, name, weights):
     assert (of(text).name, of(text).weights) == (name, weights)
 
 
 def test_the_table_can_be_replaced():
     rules = Rules(short_words=0, middle_words=1, long=(3.0, 1.0), plain_alpha=0.9)
-    assert profile(parse_query("rope inspection"), rules=rules).weights == Weights(3.0, 1.0, 0.9)
+    assert profile(parse_query("rope inspection"), "length", rules).weights == Weights(3.0, 1.0, 0.9)
 
 
 def test_named_profiles_keep_what_was_found_out():

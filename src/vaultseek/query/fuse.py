@@ -1,10 +1,13 @@
 """From the hits of several lanes to one order of notes, and the arithmetic behind it.
 
-The direct lanes (keyword, semantic) are fused first:
+The direct lanes (keyword, semantic) are fused first. A candidate is a note that any of them put forward; the
+others tell what they know of it (``Lane.known``), so that the order does not depend on where a lane was cut.
 
 * ``rrf``: weighted reciprocal rank fusion, the sum of ``weight / (k + rank)`` over the lanes (Cormack, Clarke
   and Büttcher, SIGIR 2009). The rank is the integer place or, which keeps how far apart two scores were,
-  ``1 + 50 * (1 - minmax(score))``.
+  ``1 + 3 * (best - score) / deviation``: three ranks for every standard deviation of the lane's scores. A lane
+  that finds nothing better than the rest has all its notes close together and decides little; one that has an
+  answer puts it far in front. What a note gets is counted from what the lane gives a note that it has not found.
 * ``linear``: the weighted mean of the min-max normalised scores; a lane that did not find a note gives it 0.
 
 Graph neighbours come second. One that was also found directly gains at most ``graph_gain`` of the best score;
@@ -22,8 +25,8 @@ from typing import Literal
 
 from vaultseek.model import JSON
 
-INTERPOLATED_RANKS = 50
-"""How many ranks lie between the best and the worst score of a lane."""
+RANKS_A_DEVIATION = 3.0
+"""How many ranks lie between two scores that are a standard deviation apart."""
 GRAPH_BELOW = 0.99
 """A neighbour stays below this share of the score of a lane's leader."""
 EXACT_STEP = 0.05
@@ -39,16 +42,28 @@ class LaneHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """A lane's hits in any order. ``floor`` is the score that means nothing was found, where a lane has one:
+class Scale:
+    """What scores of a lane mean for one query: standard deviation and least of its best hundred or so.
 
-    scores are then spread between it and the best, so that two hits that are both good stay close.
+    ``least`` is what a note that is not among them is taken to have.
+    """
+
+    deviation: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What a lane puts forward, in any order, and its ``scale``; that of the hits themselves by default.
+
+    ``known`` are its scores of notes that it did not put forward, should another lane do so.
     """
 
     name: str
     weight: float
     hits: Sequence[LaneHit]
-    floor: float | None = None
+    scale: Scale | None = None
+    known: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +96,25 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one lane gave: integer rank from 1, the rank that entered the formula, and the result."""
+    """What one lane gave: place from 1, the rank that entered the formula, and the result.
 
-    rank: int
+    ``rank`` is None where the lane was only asked what it knew of the note. ``gain`` is what counts: the
+    contribution less what the lane gives to a note that it has not found.
+    """
+
+    rank: int | None
     fused_rank: float
     score: float
     weight: float
     contribution: float
+    gain: float
 
     def as_json(self) -> JSON:
         """The form of an explanation."""
         return {
             "rank": self.rank,
-            "fused_rank": round(self.fused_rank, 3),
-            "score": self.score if math.isfinite(self.score) else None,
+            "fused_rank": self.fused_rank,
+            "score": self.score,
             "weight": self.weight,
             "contribution": self.contribution,
         }
@@ -166,34 +186,97 @@ _Parts = dict[str, Contribution]
 
 def _direct(lanes: Sequence[Lane], fusion: Fusion) -> dict[str, _Parts]:
     total = sum(_weight(lane) for lane in lanes) or 1.0
+    proposed = {hit.note for lane in lanes for hit in lane.hits}
     found: dict[str, _Parts] = {}
     for lane in lanes:
-        for place, (hit, share) in enumerate(_spread(lane), start=1):
-            rank = float(place) if fusion.ranks == "integer" else 1 + INTERPOLATED_RANKS * (1 - share)
-            if fusion.method == "rrf":
-                value = _weight(lane) / (fusion.rrf_k + rank)
-            else:
-                value = _weight(lane) / total * share
-            found.setdefault(hit.note, {})[lane.name] = Contribution(
-                place, rank, hit.score, lane.weight, value
-            )
+        give = _reciprocal if fusion.method == "rrf" else _share
+        for note, given in give(lane, proposed, fusion, _weight(lane) / total).items():
+            found.setdefault(note, {})[lane.name] = given
     return found
 
 
-def _spread(lane: Lane) -> list[tuple[LaneHit, float]]:
-    """The lane's notes, best first, each once, with its score between 0 (worst or floor) and 1 (best)."""
+def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> _Parts:
+    """Each note's ``weight / (k + rank)``."""
+    scores = _finite_scores(lane)
+    places = {note: place for place, note in enumerate(scores, start=1)}
+    weight = _weight(lane)
+    if fusion.ranks == "integer":
+        values = {note: weight / (fusion.rrf_k + place) for note, place in places.items()}
+        return {
+            note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
+            for note, value in values.items()
+        }
+    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
+    unfound = weight / (fusion.rrf_k + _rank(scale.least, best, scale)) if scale.deviation > 0 else 0.0
+    found: _Parts = {}
+    for note, score in (scores | _known(lane, proposed, scores)).items():
+        rank = _rank(score, best, scale)
+        value = weight / (fusion.rrf_k + rank)
+        gain = max(0.0, value - unfound)
+        found[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
+    return found
+
+
+def _share(lane: Lane, proposed: Collection[str], fusion: Fusion, weight: float) -> _Parts:
+    """Each note's normalised score, times the lane's share."""
+    scores = _finite_scores(lane)
+    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
+    width = best / 2 - scale.least / 2  # halves, so that no pair of floats overflows
+    found: _Parts = {}
+    everything = scores | _known(lane, proposed, scores)
+    for place, (note, score) in enumerate(everything.items(), start=1):
+        share = max(0.0, (score / 2 - scale.least / 2) / width) if width > 0 else 1.0
+        rank = place if note in scores else None
+        found[note] = Contribution(rank, float(place), score, lane.weight, weight * share, weight * share)
+    return found
+
+
+def _rank(score: float, best: float, scale: Scale) -> float:
+    """A place among the lane's notes that keeps how far apart scores are; 1 for the best."""
+    if scale.deviation <= 0:
+        return 1.0
+    return 1.0 + RANKS_A_DEVIATION * max(0.0, best / scale.deviation - score / scale.deviation)
+
+
+def _finite_scores(lane: Lane) -> dict[str, float]:
+    """What the lane puts forward, best first, each note once, with finite scores."""
     finite = [hit.score for hit in lane.hits if math.isfinite(hit.score)] or [0.0]
     low, high = min(finite), max(finite)
-    best: dict[str, tuple[float, LaneHit]] = {}
+    best: dict[str, float] = {}
     for hit in lane.hits:
         score = low if math.isnan(hit.score) else min(max(hit.score, low), high)
-        if hit.note not in best or score > best[hit.note][0]:
-            best[hit.note] = (score, hit)
-    if lane.floor is not None and math.isfinite(lane.floor):
-        low = min(low, lane.floor)
-    ordered = sorted(best.values(), key=lambda scored: (-scored[0], scored[1].note))
-    width = high / 2 - low / 2  # halves, so that no pair of floats overflows
-    return [(hit, (score / 2 - low / 2) / width if width > 0 else 1.0) for score, hit in ordered]
+        best[hit.note] = max(score, best.get(hit.note, score))
+    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores of notes that only other lanes put forward; none is above the lane's own best."""
+    best = max(scores.values(), default=math.inf)
+    return {
+        note: min(score, best)
+        for note, score in lane.known.items()
+        if note in proposed and note not in scores and math.isfinite(score)
+    }
+
+
+def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:
+    """The lane's scale, or that of its hits."""
+    if lane.scale is not None and all(map(math.isfinite, (lane.scale.deviation, lane.scale.least))):
+        return lane.scale
+    return scale_of(list(scores.values()))
+
+
+def scale_of(scores: Sequence[float]) -> Scale:
+    """The scale of some finite scores; of none, one on which all scores are equal."""
+    if not scores:
+        return Scale(0.0, 0.0)
+    mean = math.fsum(score / len(scores) for score in scores)
+    largest = max(abs(score - mean) for score in scores)
+    if not 0 < largest < math.inf:
+        return Scale(0.0, min(scores))
+    # Divided by the largest before they are squared, so that nothing overflows.
+    spread = math.fsum(((score - mean) / largest) ** 2 for score in scores) / len(scores)
+    return Scale(largest * math.sqrt(spread), min(scores))
 
 
 def _weight(lane: Lane) -> float:
@@ -201,32 +284,31 @@ def _weight(lane: Lane) -> float:
 
 
 def _passes(note: str, parts: _Parts, fusion: Fusion, signals: Signals) -> bool:
-    return fusion.method != "rrf" or note in signals.exact or _sum(parts) >= fusion.rrf_min_score
+    return fusion.method != "rrf" or note in signals.exact or _raw(parts) >= fusion.rrf_min_score
 
 
 def _neighbours(graph: Lane | None, direct: Mapping[str, _Parts], fusion: Fusion) -> dict[str, _Parts]:
     """What the graph gives: a bounded gain to direct hits, a score under the ceiling to the others."""
     if graph is None:
         return {}
-    best = max(map(_sum, direct.values()), default=1.0)
+    best = max(map(_gain, direct.values()), default=1.0)
     weight = min(_weight(graph), 1.0)
     found: dict[str, _Parts] = {}
-    for place, (hit, _) in enumerate(_spread(graph), start=1):
-        evidence = min(max(hit.score, 0.0), 1.0) if not math.isnan(hit.score) else 0.0
-        share = fusion.graph_gain if hit.note in direct else fusion.graph_ceiling
-        given = Contribution(place, float(place), hit.score, graph.weight, weight * evidence * share * best)
-        found[hit.note] = {graph.name: given}
+    for place, (note, score) in enumerate(_finite_scores(graph).items(), start=1):
+        share = fusion.graph_gain if note in direct else fusion.graph_ceiling
+        value = weight * min(max(score, 0.0), 1.0) * share * best
+        found[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
     return found
 
 
 def _candidate(note: str, parts: _Parts, is_new: bool, fusion: Fusion, signals: Signals) -> Fused:
     share = signals.anchors.get(note, 0.0)
-    raw = _sum(parts)
+    raw, gain = _raw(parts), _gain(parts)
     fresh = recency(signals.age_days.get(note), fusion.tiers)
     anchor = 1.0 + (fusion.anchor_boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
     exact = note in signals.exact
     via_graph = is_new and not exact
-    return Fused(note, raw * fresh * anchor, raw, parts, fresh, anchor, exact=exact, via_graph=via_graph)
+    return Fused(note, gain * fresh * anchor, raw, parts, fresh, anchor, exact=exact, via_graph=via_graph)
 
 
 def _bound(candidates: list[Fused], direct: Mapping[str, _Parts], fusion: Fusion) -> float:
@@ -261,5 +343,9 @@ def _finished(candidates: list[Fused], bound: float) -> list[Fused]:
     return sorted(finished, key=lambda each: (-each.score, each.via_graph, each.note))
 
 
-def _sum(parts: Mapping[str, Contribution]) -> float:
+def _raw(parts: Mapping[str, Contribution]) -> float:
     return math.fsum(given.contribution for given in parts.values())
+
+
+def _gain(parts: Mapping[str, Contribution]) -> float:
+    return math.fsum(given.gain for given in parts.values())

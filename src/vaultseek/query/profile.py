@@ -1,9 +1,10 @@
 """What kind of question a query is, and how far to trust each lane with it.
 
-Two rules decide. **Length**: the more words, the more the meaning counts. **Specificity**: the share of
-identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the words that mean something; exact names are
-a matter for the keyword lane. For rank fusion the length gives the weights and a specific query may only move
-them towards the keywords; for linear fusion the specificity alone gives ``alpha``.
+**Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the words that
+mean something; exact names are a matter for the keyword lane. That rule is ``auto``: other queries begin with
+equal weights, and what the words find decides how far they are trusted. ``length`` is the table that others
+use: the more words, the more the meaning counts, and a specific query may only move the weights towards the
+keywords. For linear fusion the specificity alone gives ``alpha`` in both.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ NAMED: Mapping[str, Weights] = {
     "conceptual": Weights(1.5, 0.5, 0.75),
     "balanced": Weights(1.0, 1.0, 0.5),
 }
-"""Fixed profiles that a request may name; ``auto`` is the adaptive one."""
+"""Fixed profiles that a request may name beside the two adaptive ones."""
+ADAPTIVE = ("auto", "length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +87,28 @@ class Profile:
 
 
 def profile(query: Query, name: str = "auto", rules: Rules | None = None) -> Profile:
-    """The profile of ``query``: adaptive for ``auto``, else with the weights that go by ``name``.
+    """The profile of ``query``: with the weights of the query for ``auto`` and ``length``, else of the name.
 
-    Raises BadQuery for a name that is neither ``auto`` nor in :data:`NAMED`.
+    Raises BadQuery for a name that is neither in :data:`ADAPTIVE` nor in :data:`NAMED`.
     """
-    if name != "auto" and name not in NAMED:
-        raise BadQuery(f"unknown profile {name[:40]!r}; known are auto, {', '.join(NAMED)}")
+    if name not in ADAPTIVE and name not in NAMED:
+        raise BadQuery(f"unknown profile {name[:40]!r}; known are {', '.join((*ADAPTIVE, *NAMED))}")
     found = find_identifiers(query.rank_text)
     rest = _blanked(query.rank_text, found)
     meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
     specificity = len(found) / (len(found) + meaningful) if found else 0.0
     words = count_words(query.rank_text)
     names = tuple(dict.fromkeys(query.rank_text[start:end] for start, end in found))
-    adaptive, weights = _adapt(words, specificity, rules or Rules())
+    by_query = _by_length if name == "length" else _by_specificity
+    adaptive, weights = by_query(words, specificity, rules or Rules())
     return Profile(
-        name=adaptive if name == "auto" else name,
+        name=adaptive if name in ADAPTIVE else name,
         words=words,
         identifiers=names,
         anchors=_anchors(query, names),
         specificity=specificity,
         pure_identifier=bool(found) and not count_words(rest),
-        weights=weights if name == "auto" else NAMED[name],
+        weights=weights if name in ADAPTIVE else NAMED[name],
     )
 
 
@@ -174,7 +177,7 @@ def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(fold, (*identifiers, *query.phrases, *lone))))
 
 
-def _adapt(words: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
+def _by_length(words: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
     name, by_length = (
         ("short", rules.short)
         if words <= rules.short_words
@@ -189,6 +192,14 @@ def _adapt(words: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
         semantic, keyword = min(by_length, rules.middle, key=_lean)
         return "mixed", Weights(semantic, keyword, rules.mixed_alpha)
     return name, Weights(*by_length, rules.plain_alpha)
+
+
+def _by_specificity(_: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
+    if specificity > rules.specific:
+        return "specific", Weights(*rules.short, rules.specific_alpha)
+    if specificity > rules.mixed:
+        return "mixed", Weights(*rules.middle, rules.mixed_alpha)
+    return "plain", Weights(*rules.middle, rules.plain_alpha)
 
 
 def _lean(weights: tuple[float, float]) -> float:
