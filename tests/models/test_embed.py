@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -86,8 +87,10 @@ def test_stand_ins_are_loaded_by_name() -> None:
 
 @pytest.mark.model
 def test_a_half_copied_model_is_a_settings_error(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "bert", "hidden_act": "gelu"}')
-    (tmp_path / "model.safetensors").write_bytes(b"")
+    whole = bundled.model_directory()
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(bundled.WEIGHTS))
+    with (whole / bundled.WEIGHTS).open("rb") as weights:
+        (tmp_path / bundled.WEIGHTS).write_bytes(weights.read(1_000_000))
     with pytest.raises(ConfigError, match="cannot be loaded"):
         embed.load(str(tmp_path))
 

@@ -136,7 +136,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_nothing_that_was_stamped(
         assert answer.chunks[0].id == f"c{row}"
 
 
-@pytest.mark.parametrize("damage", ["noise", "empty", "gone", "database"])
+@pytest.mark.parametrize("damage", ["noise", "gone", "database"])
 async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     workers: Any, tmp_path: Path, damage: str
 ) -> None:
@@ -168,8 +168,6 @@ def harm(store: Path, damage: str) -> None:
     graph = next(store.rglob("data_level0.bin"))
     if damage == "noise":
         graph.write_bytes(np.random.default_rng(1).bytes(graph.stat().st_size))
-    elif damage == "empty":
-        graph.write_bytes(b"")
     elif damage == "gone":
         shutil.rmtree(graph.parent)
     else:
