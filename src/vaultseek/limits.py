@@ -291,3 +291,10 @@ RELATED_POOL = 100
 RELATED_HUB = 200
 """A note with more links than this says nothing about what it is linked with."""
 RELATED_WORDS = 60
+
+# Completing as one types
+COMPLETION_FUZZY = 2_000
+"""So many names that hold the letters are looked through for their order."""
+COMPLETION_RECENT = 500
+"""So many changed notes are kept beside the names in order before these are put in order again."""
+COMPLETIONS = 100

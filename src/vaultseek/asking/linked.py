@@ -39,7 +39,7 @@ def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
 
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
-    """The notes within ``depth`` links of a note, in either direction, and the links among them; nearest first."""
+    """The notes within ``depth`` links of a note, nearest first, and the links among them."""
     found = _around(row.id, graph, depth)
     notes = ledger.notes(list(found))
     nearest = sorted(

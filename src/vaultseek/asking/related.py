@@ -85,7 +85,7 @@ def _cosines(answer: SemanticAnswer) -> dict[int, float]:
 
 
 def _linked(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
-    """Evidence by note: links to it or from it, and notes that are linked with both (Adamic and Adar 2003)."""
+    """Evidence by note: a link to it or from it, and notes linked with both (Adamic and Adar 2003)."""
     if graph is None:
         partial.append({"lane": "links", "reason": "the link graph is being built"})
         return {}

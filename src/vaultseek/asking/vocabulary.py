@@ -22,7 +22,7 @@ def tags(ledger: Ledger) -> list[JSON]:
         own = {fold(tag): tag for tag in json.loads(text)}
         for folded, tag in own.items():
             spelled[folded][tag] += 1
-        count.update(own)
+        count.update(own.keys())
         total.update({above for tag in own for above in _levels(tag)})
     return [
         {"tag": _usual(spelled[tag]) if tag in spelled else tag, "count": count[tag], "total": total[tag]}
@@ -39,7 +39,7 @@ def properties(ledger: Ledger) -> list[JSON]:
         key = fold(name)
         spelled[key][name] += 1
         kinds[key][_kind(value)] += 1
-        values[key].update(dict.fromkeys(_texts(value)))
+        values[key].update(set(_texts(value)))
     return [
         {
             "name": _usual(spelled[key]),
@@ -58,7 +58,7 @@ def values(ledger: Ledger, name: str) -> list[JSON]:
     found: Counter[str] = Counter()
     for key, value in _all(ledger):
         if fold(key) == wanted:
-            found.update(dict.fromkeys(_texts(value)))
+            found.update(set(_texts(value)))
     return _counted(found)
 
 
