@@ -26,6 +26,8 @@ from vaultseek.worker import CHUNKS, NOTES
 WORDS = ["anchor", "bilge", "chain", "dinghy", "ebb", "fender"]
 FOLDERS = ["", "a/", "a/b/", "c/"]
 NAMES = ["one", "two", "three"]
+PATHS = st.sampled_from([f"{folder}{name}.md" for folder in FOLDERS for name in NAMES])
+LINKS = st.sampled_from([*NAMES, "a/one"])
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Thousands of small commits are tried here; where there is one, on a disk that need not turn."""
 
@@ -125,6 +127,8 @@ class Life(RuleBasedStateMachine):
         self.model: dict[str, str] = {}
         self.hints: set[str] = set()
         self.open()
+        self.write([("one.md", ["ebb"], "two"), ("a/two.md", ["anchor"], "three"), ("c/three.md", [], "one")])
+        self.look(everything=True)
 
     def open(self) -> None:
         data = self.place / "data"
@@ -136,30 +140,24 @@ class Life(RuleBasedStateMachine):
             self.indexed.close()
             shutil.rmtree(self.place)
 
-    @rule(
-        folder=st.sampled_from(FOLDERS),
-        name=st.sampled_from(NAMES),
-        words=st.lists(st.sampled_from(WORDS), max_size=3),
-        link=st.sampled_from([None, *NAMES, "a/one"]),
-    )
-    def write(self, folder: str, name: str, words: list[str], link: str | None) -> None:
-        path = f"{folder}{name}.md"
-        text = f"# {' '.join(words[:1])}\n\n{' '.join(words)}\n" + (f"\n[[{link}]]\n" if link else "")
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        self.model[path] = text
-        self.hints.add(path)
+    @rule(notes=st.lists(st.tuples(PATHS, st.lists(st.sampled_from(WORDS), max_size=3), LINKS), max_size=4))
+    def write(self, notes: list[tuple[str, list[str], str]]) -> None:
+        for path, words, link in notes:
+            text = f"# {' '.join(words[:1])}\n\n{' '.join(words)}\n\n[[{link}]]\n"
+            file = self.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            self.model[path] = text
+            self.hints.add(path)
 
-    @rule(data=st.data(), folder=st.sampled_from(FOLDERS), name=st.sampled_from(NAMES))
-    def move(self, data: st.DataObject, folder: str, name: str) -> None:
+    @rule(data=st.data(), goal=PATHS)
+    def move(self, data: st.DataObject, goal: str) -> None:
         if self.model:
             source = data.draw(st.sampled_from(sorted(self.model)))
-            target = f"{folder}{name}.md"
-            (self.root / target).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / source).rename(self.root / target)
-            self.model[target] = self.model.pop(source)
-            self.hints |= {source, target}
+            (self.root / goal).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / source).rename(self.root / goal)
+            self.model[goal] = self.model.pop(source)
+            self.hints |= {source, goal}
 
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
@@ -232,7 +230,7 @@ class Life(RuleBasedStateMachine):
 
 
 Life.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestLife = Life.TestCase
 
