@@ -1,0 +1,57 @@
+"""A daemon killed at any step of taking notes in comes back with the answers of a fresh one."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "vaultseek"
+NOTES = {
+    f"folder/{name}.md": f"# {name.title()}\n\nAbout {name} and [[{name}s]].\n"
+    for name in ("oar", "sail", "keel")
+}
+QUERIES = ["about", "oar", "sail keel", "quartz"]
+
+
+def failpoints() -> list[str]:
+    """Every name that the program calls ``failpoint`` with."""
+    names: set[str] = set()
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "failpoint":
+                names.update(
+                    a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+                )
+    return sorted(names)
+
+
+def test_there_is_a_failpoint_at_every_step():
+    assert len(failpoints()) >= 8
+
+
+@pytest.mark.parametrize("name", failpoints())
+def test_after_a_kill_the_answers_are_those_of_a_fresh_index(daemon, vault, name, tmp_path):
+    root = vault(NOTES)
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = f"{name}=kill@1"
+    ended = daemon.run("index", "--wait", "--vault", str(root)).returncode
+    (root / "folder" / "oar.md").write_text("# Oar\n\nAnother text about quartz.\n")
+    (root / "folder" / "sail.md").unlink()
+    ended = ended or daemon.run("index", "--wait", "--vault", str(root)).returncode
+    assert ended == 3, "nobody was killed"
+    del daemon.environment["VAULTSEEK_FAILPOINTS"]
+    daemon.stop()
+    answers = [seen(daemon, root, query) for query in QUERIES]
+    daemon.stop()
+    for variable in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
+        daemon.environment[variable] = str(tmp_path / "fresh" / variable)
+    assert answers == [seen(daemon, root, query) for query in QUERIES]
+
+
+def seen(daemon, root, query):
+    """What a search finds, without what may differ between two runs."""
+    answer = daemon.json("search", query, "--vault", str(root), "--wait")
+    assert answer["index"]["pending"] == 0
+    keys = ("path", "chunk_id", "score", "start_line", "preview", "lanes")
+    return [{key: result[key] for key in keys} for result in answer["results"]]
