@@ -157,7 +157,7 @@ class SearchSettings(_Section):
     )
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = Field(
         default="auto",
-        description="Whose weights: by what the words find, by the query's length, or one of three fixed pairs.",
+        description="Whose weights: by what words find, by the query's length, or one of three fixed pairs.",
     )
     top_k_factor: float = Field(
         default=2.0, ge=1.0, le=20.0, description="Each lane gives max(10, factor * limit) candidates."

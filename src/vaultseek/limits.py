@@ -166,6 +166,9 @@ LIVENESS_SECONDS = 2.0
 RETRY_SECONDS = 1.0
 PROBLEMS_SHOWN = 200
 MISSING_RESCAN_SECONDS = 10.0
+POLL_SECONDS = 5.0
+POLL_SHARE = 20
+"""Where changes cannot be noticed, everything is compared this often, and for a twentieth of the time at most."""
 
 # The keyword index
 SURFACE_CHARS = 1000
@@ -292,9 +295,26 @@ RELATED_HUB = 200
 """A note with more links than this says nothing about what it is linked with."""
 RELATED_WORDS = 60
 
+LISTED_ITEMS_MOST = 10_000
+"""Links, tags and notes in one list."""
+CHANGED_TOLD = 1_000
+"""Changed notes that one notification names."""
+
 # Completing as one types
 COMPLETION_FUZZY = 2_000
 """So many names that hold the letters are looked through for their order."""
 COMPLETION_RECENT = 500
 """So many changed notes are kept beside the names in order before these are put in order again."""
 COMPLETIONS = 100
+
+# Measuring
+JUDGEMENTS_BYTES = 256 * MIB
+GRADE = 1_000_000
+MEASURED_CANDIDATES = 100
+"""Results that are asked for when ranking is measured."""
+BOOTSTRAP_SAMPLES = 2_000
+
+# Saying why
+WHY_DEPTH = 100_000
+WHY_DEPTH_SEMANTIC = 500
+"""So far down a lane a note's rank is looked for."""

@@ -41,6 +41,7 @@ class Request:
     """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone.
 
     ``brief`` results name notes and choose no passages; so do those after the first ``limits.RESULTS``.
+    ``plain`` takes the query for words, whatever operators it looks like.
     """
 
     query: str
@@ -50,6 +51,7 @@ class Request:
     explain: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
     brief: bool = False
+    plain: bool = False
 
 
 class SearchedVault(Protocol):
@@ -66,6 +68,12 @@ class SearchedVault(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    def keyword_reason(self) -> str | None:
+        """Why the keyword lane does not know all notes, None if it does."""
+
+    def keyword_lost(self) -> None:
+        """The keyword index turned out to be damaged."""
 
     def semantic_reason(self) -> str | None:
         """Why the semantic lane cannot take part, None if it can."""
@@ -131,7 +139,7 @@ class Searcher:
 
     def _understand(self, request: Request) -> _Asked:
         now = datetime.now()
-        query = parse_query(request.query, now=now)
+        query = _words_only(request.query) if request.plain else parse_query(request.query, now=now)
         by_fields = from_fields(request.fields, now=now)
         if by_fields is not None:
             query = _with_filter(query, all_of((query.filter, by_fields)))
@@ -155,7 +163,11 @@ class Searcher:
             return
         try:
             asked.keyword = await self._timed(asked, "keyword", self._keyword, asked)
+            reason = self._vault.keyword_reason()
+            if reason is not None:
+                asked.partial["keyword"] = reason
         except (IndexDamaged, OSError) as error:
+            self._vault.keyword_lost()
             asked.partial["keyword"] = f"the keyword index is being made again ({error})"
 
     def _keyword(self, asked: _Asked) -> KeywordAnswer:
@@ -274,6 +286,12 @@ class Searcher:
             return await asyncio.to_thread(work, *arguments)
         finally:
             asked.milliseconds[stage] = (time.perf_counter() - began) * 1000
+
+
+def _words_only(text: str) -> Query:
+    if len(text) > limits.QUERY_CHARS:
+        raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
+    return Query(text, rank_text=" ".join(text.split()))
 
 
 def _with_filter(query: Query, condition: Any) -> Query:

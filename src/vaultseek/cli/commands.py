@@ -15,6 +15,7 @@ _COMMANDS = {
     "index": "index",
     "status": "status",
     "inspect": "inspect",
+    "evaluate": "evaluate",
     "serve": "lifecycle",
     "start": "lifecycle",
     "stop": "lifecycle",

@@ -1,1 +1,22 @@
 """Measuring ranking on a vault with judged queries: index, ask, score, compare, report."""
+
+from vaultseek.evaluate.judged import JudgedQuery, read_queries
+from vaultseek.evaluate.report import as_json, as_text
+from vaultseek.evaluate.runs import Report, evaluate
+from vaultseek.evaluate.variants import Variant, variants
+from vaultseek.evaluate.vault import MeasuredPlace, MeasuredVault, cache_directory, measured_vault
+
+__all__ = [
+    "JudgedQuery",
+    "MeasuredPlace",
+    "MeasuredVault",
+    "Report",
+    "Variant",
+    "as_json",
+    "as_text",
+    "cache_directory",
+    "evaluate",
+    "measured_vault",
+    "read_queries",
+    "variants",
+]

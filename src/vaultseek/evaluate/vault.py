@@ -1,7 +1,7 @@
 """A vault that is indexed once for measuring, by the same parts that the daemon uses, without watching it.
 
-The index lies in a folder of its own and is kept: the next run only takes in what has changed, and a text that
-was embedded before is never embedded again.
+The index lies in a folder of its own and is kept: the next run only takes in what has changed, and a text
+that was embedded before is never embedded again.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ others tell what they know of it (``Lane.known``), so that the order does not de
 
 * ``rrf``: weighted reciprocal rank fusion, the sum of ``weight / (k + rank)`` over the lanes (Cormack, Clarke
   and Büttcher, SIGIR 2009). The rank is the integer place or, which keeps how far apart two scores were,
-  ``1 + 3 * (best - score) / deviation``: three ranks for every standard deviation of the lane's scores. A lane
-  that finds nothing better than the rest has all its notes close together and decides little; one that has an
-  answer puts it far in front. What a note gets is counted from what the lane gives a note that it has not found.
+  ``1 + 3 * (best - score) / deviation``: three ranks for every standard deviation of the lane's scores. A
+  lane that finds nothing better than the rest has all its notes close together and decides little; one that
+  has an answer puts it far in front. What a note gets is counted from what the lane gives to a note that it
+  has not found.
 * ``linear``: the weighted mean of the min-max normalised scores; a lane that did not find a note gives it 0.
 
 Graph neighbours come second. One that was also found directly gains at most ``graph_gain`` of the best score;

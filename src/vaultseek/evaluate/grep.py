@@ -1,0 +1,39 @@
+"""The baseline that everybody has: notes by how many of the query's words are somewhere in their text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from vaultseek.index.ledger import Ledger
+from vaultseek.query.compare import fold
+from vaultseek.query.stopwords import STOP_WORDS
+
+
+class Grep:
+    """Every note's text in memory, folded."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        ids = ledger.note_ids()
+        rows = ledger.notes(ids)
+        chunks = ledger.chunks_of(ids)
+        self._texts = {
+            row.path: fold("\n".join([row.path, *(chunk.text for chunk in chunks[number])]))
+            for number, row in rows.items()
+        }
+
+    def search(self, text: str, limit: int) -> list[str]:
+        """Paths by the number of different words found (stop words only if there are no others).
+
+        Ties by how often the words are found, then by path.
+        """
+        words = {fold(word) for word in text.split()}
+        words = words - STOP_WORDS or words
+        found = [(*_found(words, content), path) for path, content in self._texts.items()]
+        best = sorted((-distinct, -count, path) for distinct, count, path in found if distinct)
+        return [path for *_, path in best[:limit]]
+
+
+def _found(words: Sequence[str] | set[str], text: str) -> tuple[int, int]:
+    counts = Counter({word: text.count(word) for word in words if word})
+    return sum(count > 0 for count in counts.values()), counts.total()

@@ -1,0 +1,71 @@
+"""What is compared: the settings as they are, the baselines, and settings that somebody wants to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vaultseek.config import SearchSettings, search_settings
+from vaultseek.errors import UsageError
+from vaultseek.search import Mode
+
+DEFAULT = "vaultseek"
+GREP = "grep"
+KEYWORD = "keyword alone"
+SEMANTIC = "semantic alone"
+PLAIN_RRF = "plain RRF"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A name and how its searches are asked; ``grep`` stands for no search of ours at all."""
+
+    name: str
+    settings: SearchSettings
+    mode: Mode = "hybrid"
+    grep: bool = False
+
+
+def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Variant]:
+    """The settings as they are, four baselines, and those of ``compared``.
+
+    An entry of ``compared`` is ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]`` and ``mode``. Raises
+    UsageError for one that is not, or for a name that is taken.
+    """
+    plain = {
+        "fusion": "rrf",
+        "rrf_ranks": "integer",
+        "rrf_k": 60.0,
+        "adaptive": False,
+        "keyword_weight": 1.0,
+        "semantic_weight": 1.0,
+        "graph": False,
+        "anchor_boost": 1.0,
+        "recency.enabled": False,
+    }
+    found = [
+        Variant(DEFAULT, settings, settings.mode),
+        Variant(GREP, settings, grep=True),
+        Variant(KEYWORD, settings, "keyword"),
+        Variant(SEMANTIC, settings, "semantic"),
+        Variant(PLAIN_RRF, search_settings(settings, plain)),
+    ]
+    for text in compared:
+        variant = _parsed(text, settings)
+        if variant.name in {other.name for other in found}:
+            raise UsageError(f"--compare {text}: the name {variant.name!r} is taken")
+        found.append(variant)
+    return found
+
+
+def _parsed(text: str, settings: SearchSettings) -> Variant:
+    name, equals, pairs = text.partition("=")
+    values = [pair.partition(":") for pair in pairs.split(",") if pair.strip()]
+    if not name.strip() or not equals or not values or any(not colon for _, colon, _ in values):
+        raise UsageError(f"--compare {text}: expected NAME=KEY:VALUE,KEY:VALUE, as in flat=rrf_k:100")
+    wanted = {key.strip(): value.strip() for key, _, value in values}
+    try:
+        changed = search_settings(settings, wanted)
+    except UsageError as error:
+        raise UsageError(f"--compare {text}: {error}") from None
+    return Variant(name.strip(), changed, changed.mode)
