@@ -184,6 +184,7 @@ class Keyword:
         self._memory = directory.with_name(directory.name + ".language")
         self._given = language
         self._language, self._judged = (language, 0) if language else self._remembered()
+        self.filling = False
         self.index = self._open()
 
     def behind(self, ledger: Ledger) -> int:
@@ -194,9 +195,17 @@ class Keyword:
         """Bring the index to the ledger's revision; a damaged one is made again from the ledger."""
         try:
             self._catch_up(ledger)
-        except IndexDamaged:
+        except (IndexDamaged, FileNotFoundError, NotADirectoryError):
+            self.refill(ledger)
+
+    def refill(self, ledger: Ledger) -> None:
+        """Throw the index away and fill another one from the ledger."""
+        self.filling = True
+        try:
             self.remake()
             self._catch_up(ledger)
+        finally:
+            self.filling = False
 
     def tidy(self) -> bool:
         """One bounded step of merging segments; false if there was nothing to merge. For any thread."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +17,7 @@ from typing import Any, TypeVar
 
 from vaultseek import paths, reconcile
 from vaultseek.embedding import Embedding, Recipe, follow
-from vaultseek.errors import Busy, IndexDamaged, VaultMissing, WorkerUnavailable
+from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordIndex
@@ -27,6 +29,8 @@ from vaultseek.limits import (
     MISSING_RESCAN_SECONDS,
     NOTE_PARSE_BYTES,
     OPENING_CHARS,
+    POLL_SECONDS,
+    POLL_SHARE,
     PROBLEMS_SHOWN,
     QUERY_EMBED_SECONDS,
     RESCAN_SECONDS,
@@ -54,6 +58,8 @@ class VaultPlace:
     language: str | None = None
     rescan_seconds: float = RESCAN_SECONDS
     max_note_bytes: int = NOTE_PARSE_BYTES
+    paused: bool = False
+    """Answers from what is known, and does not follow the vault."""
 
 
 class Keeper:
@@ -76,6 +82,7 @@ class Keeper:
         self._reading_total = 0
         self._reading_done = 0
         self._loss_accepted = False
+        self._scan_seconds = 0.0
         self._last_change: float | None = None
         self._embed_problem: str | None = None
 
@@ -90,6 +97,10 @@ class Keeper:
         self.embedding = Embedding(
             self.ledger, self._worker, self.directory / "semantic", self._recipe, self.in_writer
         )
+        if self.place.paused:
+            self.state, self.reason = "paused", self._paused_reason()
+            self._spawn(self._rest(), "rest")
+            return
         self.state = "indexing"
         self._watcher = Watcher(self.place.root, self.hints.add, self.hints.lose)
         self._spawn(self._catch_up_and_watch(), "follow")
@@ -121,6 +132,8 @@ class Keeper:
 
         ``accept_loss``: that most notes are gone is meant so, and they are to be forgotten.
         """
+        if self.place.paused:
+            raise Unavailable(self._paused_reason())
         async with self._scanned:
             self._loss_accepted = accept_loss
             wanted = self._scans_begun + 1
@@ -128,6 +141,8 @@ class Keeper:
             await self._scanned.wait_for(lambda: self._scans_done >= wanted)
         if self.state == "vault_missing":
             raise VaultMissing(self.reason or f"the vault {self.place.name} is not there")
+        if self.state in ("disk_full", "failing"):
+            raise Unavailable(self.reason or f"the vault {self.place.name} cannot be indexed now")
 
     async def first_look(self) -> None:
         """Wait a moment for the first notes of a vault that was opened just now."""
@@ -160,6 +175,16 @@ class Keeper:
     def graph(self) -> Graph | None:
         """The link graph, or None while it is not built yet."""
         return self._intake.graph
+
+    def keyword_reason(self) -> str | None:
+        """Why the keyword lane does not know all notes, None if it does."""
+        return "the keyword index is being filled again" if self.keyword.filling else None
+
+    def keyword_lost(self) -> None:
+        """A search found the keyword index damaged: fill it again from the ledger."""
+        if not self.keyword.filling:
+            self.keyword.filling = True
+            self._spawn(self.in_writer(self.keyword.refill, self.ledger), "refill")
 
     def semantic_reason(self) -> str | None:
         """Why the semantic lane cannot take part, None if it can."""
@@ -254,6 +279,15 @@ class Keeper:
 
     # -- tasks -----------------------------------------------------------------------------------------
 
+    async def _rest(self) -> None:
+        """Make what is known ready for searches, and nothing more."""
+        await self.in_writer(self._load_names)
+        while not self.embedding.ready:
+            try:
+                await self.embedding.open()
+            except (WorkerUnavailable, IndexDamaged):
+                await asyncio.sleep(RETRY_SECONDS)
+
     async def _catch_up_and_watch(self) -> None:
         await self.in_writer(self._load_names)
         # Watch before looking, so that nothing falls between.
@@ -266,28 +300,39 @@ class Keeper:
             except VaultMissing as error:
                 self._set_state("vault_missing", str(error))
                 await self._scan_over(settled)
-            except Exception:
-                log.exception("taking in changes of %s failed; trying again", self.place.name)
-                await asyncio.sleep(RETRY_SECONDS)
-                self.hints.lose("the last attempt failed")
+            except Exception as error:
+                await self._failed(error, settled)
 
     async def _work_off(self, settled: Settled) -> None:
         if settled.doubt is not None:
             self._scans_begun += 1
+            began = time.monotonic()
             changes = await self.in_writer(
                 reconcile.everything, self.place.root, self._fresh_ignore(), self.ledger
             )
-            if self._vanished(changes):
-                await self._scan_over(settled)
-                return
+            self._scan_seconds = time.monotonic() - began
         else:
             await self._rules_changed(settled)
             changes = await self.in_writer(
                 reconcile.hinted, self.place.root, self.ignore, self.ledger, settled.paths
             )
+        if self._vanished(changes):
+            await self._scan_over(settled)
+            return
         await self._take(changes)
-        self._set_state("ready", None)
+        self._set_state("ready" if self._watcher.gap is None else "polling", self._watcher.gap)
         await self._scan_over(settled)
+
+    async def _failed(self, error: Exception, settled: Settled) -> None:
+        """Nothing is lost by a failure: what was not taken in is still different from the ledger."""
+        if _disk_full(error):
+            self._set_state("disk_full", "the disk is full; nothing new is indexed until there is room")
+        else:
+            log.error("taking in changes of %s failed; trying again", self.name, exc_info=error)
+            self._set_state("failing", f"taking in changes failed ({type(error).__name__}); see the log")
+        await self._scan_over(settled)
+        await asyncio.sleep(RETRY_SECONDS)
+        self.hints.lose("the last attempt failed")
 
     async def _take(self, changes: Changes) -> None:
         changed = await self.in_writer(self._intake.take, changes, self._taking)
@@ -331,16 +376,26 @@ class Keeper:
             now = time.monotonic()
             if now - before > 3 * LIVENESS_SECONDS:
                 self.hints.lose("the machine was asleep")
-            if not self._watcher.alive() and self.place.root.is_dir():
+            if not self.place.root.is_dir():
+                if self.state != "vault_missing":
+                    self.hints.lose("the vault's folder is not there")
+            elif not self._watcher.alive():
                 await asyncio.to_thread(self._watcher.stop)
                 await asyncio.to_thread(self._watcher.start)
                 self.hints.lose("the watcher had to be started again")
-            interval = MISSING_RESCAN_SECONDS if self.state == "vault_missing" else self.place.rescan_seconds
-            if now - compared > interval:
+            if now - compared > self._rescan_seconds():
                 compared = now
                 self.hints.lose("looking around")
 
     # -- steps -----------------------------------------------------------------------------------------
+
+    def _rescan_seconds(self) -> float:
+        """How often to compare everything: often while changes cannot be noticed otherwise."""
+        if self.state == "vault_missing":
+            return MISSING_RESCAN_SECONDS
+        if self._watcher.gap is not None:
+            return max(POLL_SECONDS, POLL_SHARE * self._scan_seconds)
+        return self.place.rescan_seconds
 
     def _open_indexes(self) -> None:
         self.directory = paths.private_directory(paths.vault_data_directory(self.place.root))
@@ -377,6 +432,9 @@ class Keeper:
         self._set_state("vault_missing", reason + ", run `vaultseek index`")
         return True
 
+    def _paused_reason(self) -> str:
+        return f"the vault {self.place.name} is paused; `vaultseek vault resume {self.place.name}` ends that"
+
     def _set_state(self, state: str, reason: str | None) -> None:
         if (state, reason) != (self.state, self.reason):
             self.state, self.reason = state, reason
@@ -395,7 +453,7 @@ class Keeper:
         why = self._embed_problem or self._worker.state.reason or f"the semantic worker is {semantic}"
         graph = self._intake.graph is not None
         return {
-            "keyword": {"up": True, "reason": None},
+            "keyword": {"up": self.keyword_reason() is None, "reason": self.keyword_reason()},
             "semantic": {"up": up, "reason": None if up else why},
             "graph": {"up": graph, "reason": None if graph else "the link graph is being built"},
         }
@@ -407,6 +465,12 @@ class Keeper:
 
 
 OnProgress = Callable[[Keeper, list[str]], None]
+
+
+def _disk_full(error: Exception) -> bool:
+    if isinstance(error, sqlite3.OperationalError):
+        return "full" in str(error)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _report(task: asyncio.Task[None]) -> None:

@@ -47,7 +47,7 @@ PLAIN_CHARS = 20_000
 TOKEN_CHARS = 40
 """No token is taken to be longer when a text is cut before its tokens are counted."""
 KEY_TEXT_CHARS = 16
-"""With fewer letters and digits beside it, a title from the file name decides the vector and is in its key."""
+"""With fewer letters and digits beside it, a title from the file name is in the key of the vector."""
 BATCH_TEXTS = 32
 EMBED_SECONDS = 120.0
 QUERY_EMBED_SECONDS = 1.5
@@ -106,7 +106,7 @@ LAUNCH_TAIL_BYTES = 4 * KIB
 # Queries
 QUERY_CHARS = 1000
 QUERY_TERMS = 32
-"""Conditions in a query: phrases, exclusions, operators, properties. Plain words are bounded by QUERY_CHARS."""
+"""Conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain words."""
 QUERY_DEPTH = 32
 SNIPPET_TERMS = 64
 RESULTS = 200
@@ -168,7 +168,7 @@ PROBLEMS_SHOWN = 200
 MISSING_RESCAN_SECONDS = 10.0
 POLL_SECONDS = 5.0
 POLL_SHARE = 20
-"""Where changes cannot be noticed, everything is compared this often, and for a twentieth of the time at most."""
+"""Where changes cannot be noticed, everything is compared this often, for a twentieth of the time at most."""
 
 # The keyword index
 SURFACE_CHARS = 1000
@@ -211,7 +211,7 @@ SOCKET_CHECK_SECONDS = 5.0
 WORKER_HEADER_BYTES = 32 * MIB
 WORKER_PAYLOAD_BYTES = 256 * MIB
 WORKER_QUERY_SECONDS = 10.0
-"""A query, or the embedding of one, that runs longer inside the worker counts as hung: the worker is killed."""
+"""A query, or the embedding of one, that runs longer in the worker counts as hung: the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
 """The same for opening, writing and dropping a vector store."""
 RERANK_SECONDS = 0.7
@@ -237,8 +237,10 @@ VECTOR_WRITE = 64
 VECTOR_IDS = 500
 VECTOR_EXACT = 250
 """Up to this many vectors left by a filter are scored one by one instead of searched for."""
-VECTOR_OVERFETCH = 4
-"""A filtered search asks for at most this many times what the filter left before it scores that exactly."""
+VECTOR_EXACT_COST = 3
+"""To score one vector exactly takes as long as to find this many more by a search."""
+VECTOR_PAGE = 10_000
+"""Vectors whose notes are read at once when a store is opened."""
 VECTOR_PASSAGES = 5
 """Passages a note that one search returns."""
 VECTOR_PROBES = 16

@@ -51,6 +51,8 @@ class Request:
     explain: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
     brief: bool = False
+    seconds: float | None = None
+    """What is not ready after so long does not take part."""
     plain: bool = False
 
 
@@ -184,7 +186,10 @@ class Searcher:
             return
         text, began = asked.query.rank_text, time.perf_counter()
         try:
-            asked.semantic = await self._vault.ask_semantic(text, asked.looked_at, asked.only)
+            async with asyncio.timeout(asked.request.seconds):
+                asked.semantic = await self._vault.ask_semantic(text, asked.looked_at, asked.only)
+        except TimeoutError:
+            asked.partial["semantic"] = "not ready by the deadline of the request"
         except (WorkerUnavailable, IndexDamaged) as error:
             asked.partial["semantic"] = str(error)
         asked.milliseconds["semantic"] = (time.perf_counter() - began) * 1000

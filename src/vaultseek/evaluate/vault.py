@@ -79,6 +79,13 @@ class MeasuredVault:
         """The link graph."""
         return self._intake.graph
 
+    def keyword_reason(self) -> str | None:
+        """Nothing is missing in what was indexed before it is measured."""
+        return None
+
+    def keyword_lost(self) -> None:
+        """The next run finds out for itself."""
+
     def semantic_reason(self) -> str | None:
         """Why the semantic lane cannot take part, None if it can."""
         return None if self._embedding.ready else "the vectors are not ready"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ class Watcher:
         self._on_doubt = on_doubt
         self._observer: Any = None
         self._overflow = _Overflow(on_doubt)
+        self._identity: tuple[int, int] | None = None
+        self.gap: str | None = None
+        """Why changes may go unnoticed and the vault has to be compared often; None if all is watched."""
 
     def start(self) -> None:
         """Begin to watch; a watch that cannot be had is a doubt, not an error."""
@@ -54,13 +58,15 @@ class Watcher:
             FileMovedEvent,
         ]
         observer = Observer()
+        self._identity = _identity(self._root)
         try:
             handler: Any = _Handler(self)
             observer.schedule(handler, str(self._root), recursive=True, event_filter=wanted)
             observer.start()
         except OSError as error:
-            self._on_doubt(f"cannot watch: {error.strerror or error}")
+            self.gap = f"cannot watch for changes: {error.strerror or error}; comparing often instead"
             return
+        self.gap = _remote(self._root) or _out_of_watches(self._root)
         logging.getLogger("watchdog").addHandler(self._overflow)
         self._observer = observer
 
@@ -75,7 +81,11 @@ class Watcher:
     def alive(self) -> bool:
         """Whether hints can still come; false as well after the vault's folder was replaced."""
         observer = self._observer
-        if observer is None or not observer.is_alive():
+        if _identity(self._root) != self._identity:
+            return False
+        if observer is None:
+            return self.gap is not None
+        if not observer.is_alive():
             return False
         return all(emitter.is_alive() for emitter in observer.emitters)
 
@@ -87,6 +97,58 @@ class Watcher:
             self._on_hint(relative.replace(os.sep, "/"))
         elif relative == ".":
             self._on_doubt("the vault's folder itself changed")
+
+
+def _identity(root: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one in its place."""
+    try:
+        status = root.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _out_of_watches(root: Path) -> str | None:
+    """Whether there is no room for one more watch: then watchdog may have left folders out without a word."""
+    if sys.platform != "linux":
+        return None
+    from watchdog.observers.inotify_c import inotify_add_watch, inotify_init
+
+    probe = inotify_init()
+    if probe == -1:
+        return None
+    try:
+        if inotify_add_watch(probe, os.fsencode(root), _IN_DELETE_SELF) != -1:
+            return None
+    finally:
+        os.close(probe)
+    return (
+        "the limit of watched folders is reached, some changes are seen late; "
+        "raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`"
+    )
+
+
+def _remote(root: Path) -> str | None:
+    """Whether the folder lies on a file system whose changes by others make no events."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    found = kind = ""
+    for line in mounts:
+        _, place, name, *_ = line.split(" ")
+        place = place.replace("\\040", " ")
+        if len(place) >= len(found) and root.is_relative_to(place):
+            found, kind = place, name
+    if kind not in _REMOTE and not kind.startswith("fuse."):
+        return None
+    return f"{found} is a {kind} file system, which tells of no changes; comparing often instead"
+
+
+_IN_DELETE_SELF = 0x400
+_REMOTE = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse", "virtiofs", "vboxsf", "drvfs", "ceph"}
+)
 
 
 class _Handler:

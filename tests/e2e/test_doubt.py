@@ -1,0 +1,112 @@
+"""When changes may have been lost, everything is compared; what is only away for a while is not forgotten."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+MANY = {f"n{i}.md": f"Note {i} about granite." for i in range(40)}
+
+
+def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_path):
+    root = vault(MANY)
+    daemon.run("index", "--wait", "--vault", str(root))
+    root.rename(tmp_path / "away")
+    eventually(lambda: state(daemon)["state"] == "vault_missing", "noticed that it is gone")
+    assert daemon.json("search", "granite", "--vault", "vault")["results"], "the index still answers"
+    root.mkdir()  # an empty mount point
+    eventually(lambda: "gone at once" in state(daemon)["reason"], "an empty folder is not believed")
+    assert state(daemon)["notes"] == 40
+    root.rmdir()
+    (tmp_path / "away").rename(root)
+    (root / "new.md").write_text("back with basalt")
+    eventually(lambda: daemon.paths("basalt", "--vault", "vault", "--mode", "keyword") == ["new.md"])
+    assert state(daemon)["state"] == "ready"
+
+
+def test_most_notes_gone_at_once_are_kept_until_the_user_says_so(daemon, vault, eventually):
+    root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    shutil.rmtree(root / "folder")
+    eventually(lambda: state(daemon)["state"] == "vault_missing")
+    assert state(daemon)["notes"] == 41
+    assert "vaultseek index" in state(daemon)["reason"]
+    daemon.run("index", "--vault", str(root))
+    eventually(lambda: state(daemon)["notes"] == 1)
+    assert state(daemon)["state"] == "ready"
+
+
+def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
+    root = vault({"a.md": "granite"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    pid = daemon.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for folder in range(3):
+            (root / f"f{folder}").mkdir()
+            for number in range(700):
+                (root / f"f{folder}" / f"{number}.md").write_text(f"slate {number}")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    eventually(lambda: state(daemon)["notes"] == 2101, "everything found")
+
+
+def test_a_lost_keyword_index_is_filled_again_while_it_runs(daemon, vault, eventually, tmp_path):
+    root = vault(MANY)
+    daemon.run("index", "--wait", "--vault", str(root))
+    computed = state(daemon)["embeddings_computed"]
+    (keyword,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/keyword")
+    shutil.rmtree(keyword)
+    (root / "new.md").write_text("basalt")
+    eventually(lambda: daemon.paths("basalt", "--vault", str(root), "--mode", "keyword") == ["new.md"])
+    eventually(
+        lambda: len(daemon.paths("granite", "--vault", str(root), "--mode", "keyword", "-n", "50")) == 40
+    )
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert state(daemon)["embeddings_computed"] <= computed + 2
+
+
+def test_a_lost_vector_store_is_filled_again_without_the_model(daemon, vault, tmp_path):
+    root = vault(MANY)
+    daemon.run("index", "--wait", "--vault", str(root))
+    computed = state(daemon)["embeddings_computed"]
+    daemon.stop()
+    (store,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/semantic")
+    shutil.rmtree(store)
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert (state(daemon)["embeddings_computed"], state(daemon)["pending"]) == (computed, 0)
+    found = daemon.json("search", "granite", "--mode", "semantic", "--vault", str(root))
+    assert len(found["results"]) == 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+def test_the_limit_of_watches_is_said_and_survived(daemon, vault, eventually):
+    try:
+        subprocess.run(["unshare", "-Ur", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("user namespaces are not allowed here")
+    root = vault({f"f{i}/a.md": f"granite {i}" for i in range(40)})
+    limited = "echo 10 > /proc/sys/user/max_inotify_watches && exec " + sys.executable + " -m vaultseek serve"
+    process = subprocess.Popen(["unshare", "-Ur", "sh", "-c", limited], env=daemon.environment)
+    try:
+        eventually(lambda: daemon.run("status").returncode == 0)
+        daemon.run("index", "--vault", str(root))
+        eventually(lambda: state(daemon)["state"] == "polling")
+        assert "max_user_watches" in state(daemon)["reason"]
+        for number in range(40):
+            (root / f"f{number}" / "b.md").write_text("basalt")
+        eventually(lambda: state(daemon)["notes"] == 80)
+    finally:
+        daemon.stop()
+        process.wait(30)
+
+
+def state(daemon):
+    """The only vault's part of the status."""
+    (vault,) = daemon.json("status")["vaults"]
+    return vault
