@@ -16,6 +16,7 @@ ORDER = [
     ["model", "paths"],
     ["schema", "toml_file"],
     ["config"],
+    ["added"],
     ["settings_file"],
     ["query"],
     ["markdown"],

@@ -16,10 +16,9 @@ from vaultseek import limits, paths
 from vaultseek.config import Settings
 from vaultseek.embedding import Recipe
 from vaultseek.errors import VaultseekError
-from vaultseek.keeper import Keeper
 from vaultseek.library import Library
 from vaultseek.models.catalogue import LocalModel, find_model
-from vaultseek.service import Service
+from vaultseek.service import Service, Subscribers
 from vaultseek.settings_file import SettingsFile
 from vaultseek.wire.endpoint import Endpoint
 from vaultseek.wire.server import Server
@@ -48,12 +47,13 @@ def serve(config_path: Path | None = None) -> int:
 async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> int:
     model = find_model(settings.model.name)
     worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
-    library = Library(settings, worker, _recipe(model), _no_subscribers)
-    service = Service(file, library, worker, str(endpoint.path))
+    subscribers = Subscribers()
+    library = Library(settings, worker, _recipe(model), subscribers.changed)
+    service = Service(file, library, worker, str(endpoint.path), subscribers)
     server = Server(service.handlers())
     stop_on_signal(service.stop.set)
     serving = asyncio.create_task(server.serve(endpoint.socket))
-    opening = asyncio.create_task(_open(library, settings, worker))
+    opening = asyncio.create_task(_open(library, file, settings, worker))
     watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
     log.info("listening on %s", endpoint.path)
     try:
@@ -67,9 +67,9 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
     return 0
 
 
-async def _open(library: Library, settings: Settings, worker: SemanticWorker) -> None:
+async def _open(library: Library, file: SettingsFile, settings: Settings, worker: SemanticWorker) -> None:
     try:
-        await library.open_configured(settings)
+        await library.open_configured(settings, file.added.paused)
     except Exception:
         log.exception("opening the configured vaults failed")
     await worker.start()
@@ -109,10 +109,6 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
 
 def _recipe(model: LocalModel) -> Recipe:
     return Recipe(model.fingerprint, model.counter(), model.window)
-
-
-def _no_subscribers(keeper: Keeper, changed: list[str]) -> None:
-    """Progress is asked for by those who wait; nobody is told unasked."""
 
 
 def _start_log() -> None:

@@ -123,6 +123,11 @@ class Embedding:
             await self.lose_store()
             return True
 
+    async def open(self) -> None:
+        """Make the store ready for searches, embed nothing. Raises WorkerUnavailable or IndexDamaged."""
+        if not self.ready:
+            await self._open_store()
+
     async def lose_store(self) -> None:
         """Throw the vector store away; the next step begins a new one."""
         self.ready = False

@@ -25,6 +25,7 @@ class Library:
         self._worker = worker
         self._recipe = recipe
         self._on_progress = on_progress
+        self._paused: frozenset[Path] = frozenset()
         self._keepers: dict[Path, Keeper] = {}
         self._opening: dict[Path, asyncio.Task[Keeper]] = {}
 
@@ -33,15 +34,21 @@ class Library:
         """The open vaults, in the order in which they were opened."""
         return list(self._keepers.values())
 
-    async def open_configured(self, settings: Settings) -> None:
-        """Open the vaults of ``settings`` and close those that an earlier configuration had."""
+    async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
+        """Open the vaults of ``settings`` and close those that an earlier configuration had.
+
+        ``paused`` are the vaults that shall not be followed.
+        """
         before = {vault.path for vault in self.settings.vaults}
-        self.settings = settings
+        self.settings, self._paused = settings, paused
         wanted = [self._configured(vault) for vault in settings.vaults]
         for place in wanted:
             keeper = self._keepers.get(place.root)
             if keeper is not None and keeper.place != place:
                 await self._close(place.root)
+        for keeper in self.keepers:
+            if keeper.place.paused != (keeper.place.root in paused):
+                await self._close(keeper.place.root)
         for gone in before - {place.root for place in wanted}:
             await self._close(gone)
         for place in wanted:
@@ -54,6 +61,10 @@ class Library:
         """
         place = self._named(vault) if vault else self._around(folder)
         return await self._open(place)
+
+    async def forget(self, root: Path) -> None:
+        """Close the vault at ``root``, if it is open."""
+        await self._close(root)
 
     async def close(self) -> None:
         """Close all vaults."""
@@ -100,7 +111,7 @@ class Library:
             return self._keepers[root].place
         if Path.home().resolve().is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
-        return self._place(self._free_name(root.name), root)
+        return self._place(self.free_name(root.name), root)
 
     def _configured(self, entry: VaultSettings) -> VaultPlace:
         return self._place(entry.name, entry.path, entry.exclude, entry.language)
@@ -116,9 +127,11 @@ class Library:
             language,
             rescan_seconds=daemon.rescan_minutes * 60,
             max_note_bytes=index.max_note_bytes,
+            paused=root in self._paused,
         )
 
-    def _free_name(self, name: str) -> str:
+    def free_name(self, name: str) -> str:
+        """``name``, or with a number where another vault is called so."""
         taken = {entry.name.casefold() for entry in self.settings.vaults}
         taken |= {keeper.place.name.casefold() for keeper in self._keepers.values()}
         candidates = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 3))]

@@ -46,3 +46,159 @@ def test_results_have_the_names_that_other_tools_use(daemon, vault):
     assert first["content_preview"] == first["preview"]
     assert answer["count"] == len(answer["results"])
     assert answer["vault_path"] == str(root)
+
+
+GARDEN = {
+    "Pump.md": "---\ntags: [work/pumps]\naliases: [Bilge]\nstatus: open\n---\n# Pump\n\nSwitch. [[Tea]]\n",
+    "Garden.md": "# Garden\n\n## Pests\n\nSlugs eat the lettuce. See [[Pump|the pump]]\nand [[nowhere]].\n",
+    "sub/Tea.md": "Green tea at the bilge, near the garden. #drinks\n",
+    "sub/Alone.md": "---\nstatus: done\n---\nNothing links here, `Pump` is code and [[Pump]] a link.\n",
+    "A/Log.md": "one",
+    "B/Log.md": "two",
+}
+
+
+def test_notes_links_and_words(daemon, vault):
+    root = vault(GARDEN)
+    here = ["--vault", str(root)]
+    daemon.run("index", "--wait", *here)
+
+    note = daemon.json("read", "bilge", "--lines", "6-8", *here)
+    assert (note["path"], note["lines"], note["start_line"], note["end_line"]) == ("Pump.md", 8, 6, 8)
+    assert note["text"] == "# Pump\n\nSwitch. [[Tea]]"
+    assert note["properties"]["status"] == "open"
+    assert daemon.run("read", "Tea", *here).stdout.startswith("Green tea")
+
+    links = daemon.json("links", "garden", *here)
+    assert [(link["resolved"], link["line"]) for link in links["outgoing"]] == [("Pump.md", 5)]
+    assert [link["target"] for link in links["unresolved"]] == ["nowhere"]
+    backlinks = daemon.json("links", "Pump.md", *here)["backlinks"]
+    assert [(link["path"], link["line"], link["text"]) for link in backlinks] == [
+        ("Garden.md", 5, "Slugs eat the lettuce. See [[Pump|the pump]]"),
+        ("sub/Alone.md", 4, "Nothing links here, `Pump` is code and [[Pump]] a link."),
+    ]
+    broken = daemon.json("broken-links", *here)["links"]
+    assert [(link["path"], link["target"], link["line"]) for link in broken] == [("Garden.md", "nowhere", 6)]
+
+    around = daemon.json("neighbors", "Garden", "--depth", "2", *here)
+    found = [(note["path"], note["depth"], note["direction"], note["via"]) for note in around["notes"]]
+    assert found == [
+        ("Pump.md", 1, "out", None),
+        ("sub/Alone.md", 2, None, "Pump.md"),
+        ("sub/Tea.md", 2, None, "Pump.md"),
+    ]
+    assert ["Garden.md", "Pump.md"] in around["edges"]
+    mentions = daemon.json("unlinked", "Pump", *here)["mentions"]
+    assert [(item["path"], item["name"], item["line"]) for item in mentions] == [("sub/Tea.md", "Bilge", 1)]
+
+    orphans = {note["path"] for note in daemon.json("orphans", *here)["notes"]}
+    assert orphans == {"Garden.md", "sub/Alone.md", "A/Log.md", "B/Log.md"}
+    isolated = {note["path"] for note in daemon.json("orphans", "--isolated", *here)["notes"]}
+    assert isolated == {"A/Log.md", "B/Log.md"}
+    tags = daemon.json("tags", *here)["tags"]
+    assert tags == [
+        {"tag": "drinks", "count": 1, "total": 1},
+        {"tag": "work", "count": 0, "total": 1},
+        {"tag": "work/pumps", "count": 1, "total": 1},
+    ]
+    properties = {item["name"]: item for item in daemon.json("properties", *here)["properties"]}
+    assert properties["status"]["count"] == 2
+    values = daemon.json("properties", "status", *here)["values"]
+    assert values == [{"value": "done", "count": 1}, {"value": "open", "count": 1}]
+    assert daemon.run("complete", "bil", *here).stdout == "Bilge\n"
+    assert daemon.run("complete", "--kind", "value", "--property", "status", *here).stdout == "done\nopen\n"
+
+    related = daemon.json("related", "Garden", *here)
+    likes = {result["path"]: result for result in related["results"]}
+    assert likes.keys() == GARDEN.keys() - {"Garden.md"}
+    assert (likes["Pump.md"]["link"], likes["sub/Tea.md"]["link"]) == ("out", None)
+    assert likes["Pump.md"]["rank"] < 3
+    assert set(likes["Pump.md"]["lanes"]) >= {"semantic", "links"}
+    assert related["partial"] == []
+
+    commands = ("links Garden", "neighbors Garden", "unlinked Pump", "broken-links", "orphans", "tags",
+                "properties", "related Garden", "read Tea")  # fmt: skip
+    for command in commands:
+        shown = daemon.run(*command.split(), *here)
+        assert (shown.returncode, shown.stderr) == (0, ""), command
+        assert shown.stdout.strip(), command
+    inside = daemon.run("orphans", "--isolated", "--paths", *here, cwd=root / "A")
+    assert inside.stdout == "Log.md\n../B/Log.md\n"
+
+
+def test_which_note_is_meant(daemon, vault, tmp_path):
+    root = vault(GARDEN)
+    here = ["--vault", str(root)]
+    daemon.run("index", "--wait", *here)
+    for name in ("Pump", "pump.md", "PUMP", "Bilge", "./Pump.md", str(root / "Pump.md")):
+        assert daemon.json("read", name, *here)["path"] == "Pump.md", name
+    assert daemon.json("read", "B/Log", *here)["path"] == "B/Log.md"
+    assert daemon.json("read", "Log.md", *here, cwd=root / "A")["path"] == "A/Log.md", "a file here"
+    several = daemon.run("read", "log", *here)
+    assert several.returncode == 2
+    assert "A/Log.md, B/Log.md" in several.stderr
+    nobody = daemon.run("read", "nobody", *here)
+    assert (nobody.returncode, nobody.stderr.count("\n")) == (1, 1)
+    outside = tmp_path / "outside.md"
+    outside.write_text("secret")
+    for path in (
+        "../outside.md",
+        "../../etc/passwd",
+        "/etc/passwd",
+        str(outside),
+        "sub/../../outside.md",
+        "..",
+    ):
+        done = daemon.run("read", path, *here)
+        assert (done.returncode, done.stdout) == (2, ""), path
+        assert "secret" not in done.stderr
+
+
+def test_why_a_note_is_found_or_lost(daemon, vault):
+    root = vault(GARDEN | {f"n{number}.md": f"lettuce lettuce {number}" for number in range(30)})
+    here = ["--vault", str(root)]
+    daemon.run("index", "--wait", *here)
+    found = daemon.json("why", "slugs", "Garden", *here)
+    assert (found["verdict"], found["result"]["path"]) == ("found", "Garden.md")
+    filtered = daemon.json("why", "slugs tag:drinks -path:x", "Garden", *here)
+    assert filtered["verdict"] == "filtered"
+    assert [item["satisfied"] for item in filtered["filters"]] == [False, True]
+    below = daemon.json("why", "lettuce", "Garden", "--mode", "keyword", "-n", "1", *here)
+    assert below["verdict"] in ("below_limit", "no_lane")
+    assert below["lanes"]["keyword"]["rank"] > 1
+    lost = daemon.json("why", "quicksilver", "Garden", "--mode", "keyword", *here)
+    assert lost["verdict"] == "no_lane"
+    assert "none of the words" in lost["reason"]
+    shown = daemon.run("why", "slugs tag:drinks", "Garden", *here)
+    assert (shown.returncode, "filtered: excluded by: tag drinks" in shown.stdout) == (1, True)
+
+
+def test_vaults_are_added_paused_and_removed_and_a_restart_knows(daemon, vault, eventually, tmp_path):
+    root = vault(GARDEN)
+    added = daemon.json("vault", "add", str(root), "--name", "house")
+    assert added == {"name": "house", "path": str(root)}
+    assert daemon.run("vault", "add", str(root)).returncode == 2, "twice"
+    assert daemon.run("vault", "add", str(tmp_path / "none")).returncode == 3
+    assert daemon.run("vault", "add", str(daemon.home)).returncode == 2
+    assert daemon.paths("tea", "--wait")[0] == "sub/Tea.md", "the only vault needs no name"
+    daemon.stop()
+    listed = daemon.json("vault", "list")["vaults"]
+    assert [(item["name"], item["path"], item["from"]) for item in listed] == [("house", str(root), "added")]
+
+    assert daemon.json("vault", "pause", "house")["paused"] is True
+    daemon.stop()
+    (root / "late.md").write_text("quicksilver")
+    assert daemon.json("vault", "list")["vaults"][0]["state"] == "paused"
+    assert daemon.paths("tea", "--mode", "keyword")[0] == "sub/Tea.md", "what is known is still found"
+    assert daemon.paths("quicksilver", "--mode", "keyword") == []
+    refused = daemon.run("index", "--wait", "--vault", "house")
+    assert (refused.returncode, "vault resume house" in refused.stderr) == (3, True)
+    assert daemon.run("vault", "resume", "house").returncode == 0
+    eventually(lambda: daemon.paths("quicksilver", "--mode", "keyword") == ["late.md"])
+
+    assert daemon.run("vault", "remove", "house", "--delete-index").returncode == 0
+    assert daemon.json("vault", "list")["vaults"] == []
+    assert not list((tmp_path / "data" / "vaultseek" / "vaults").iterdir())
+    assert (root / "late.md").exists()
+    assert daemon.run("search", "tea").returncode == 2
+    assert daemon.run("vault", "remove", "house").returncode == 3

@@ -12,8 +12,20 @@ from vaultseek.cli.invocation import shared_options
 
 _COMMANDS = {
     "search": "search",
+    "related": "related",
+    "why": "why",
+    "read": "reading",
+    "links": "links",
+    "neighbors": "links",
+    "unlinked": "links",
+    "broken-links": "links",
+    "orphans": "links",
+    "tags": "words",
+    "properties": "words",
+    "complete": "complete",
     "index": "index",
     "status": "status",
+    "vault": "vault",
     "inspect": "inspect",
     "evaluate": "evaluate",
     "serve": "lifecycle",
@@ -33,7 +45,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"vaultseek.cli.{_COMMANDS[cmd_name]}"), cmd_name)
+        module = import_module(f"vaultseek.cli.{_COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
 

@@ -25,6 +25,8 @@ class Invocation:
         self.vault: str | None = None
         self.color = True
         self.autostart = True
+        self.folder: str | None = None
+        """Where the question is asked from, instead of the current folder."""
 
     @property
     def out(self) -> Terminal:
@@ -33,7 +35,7 @@ class Invocation:
 
     def params(self, **more: Any) -> JSON:
         """A request's parameters: ``more``, and what tells the daemon which vault is meant."""
-        return {**more, "vault": _vault(self.vault), "cwd": current_folder()}
+        return {**more, "vault": _vault(self.vault), "cwd": self.folder or current_folder()}
 
 
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)

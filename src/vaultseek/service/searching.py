@@ -1,0 +1,90 @@
+"""The methods ``search`` and ``search/why``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from vaultseek import config
+from vaultseek.asking.why import why
+from vaultseek.config import SearchSettings
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.keeper import Keeper
+from vaultseek.model import JSON
+from vaultseek.search import Request, Searcher
+from vaultseek.service.access import Find, found_note, of_note, of_vault
+from vaultseek.service.params import SearchParams, WhyParams, read
+from vaultseek.wire.context import Handler, RequestContext
+
+
+class Searching:
+    """Handlers of the questions that rank."""
+
+    def __init__(self, find: Find, settings: Callable[[], SearchSettings]) -> None:
+        self._find = find
+        self._settings = settings
+
+    def handlers(self) -> dict[str, Handler]:
+        """Method name to handler."""
+        return {"search": self.search, "search/why": self.why}
+
+    async def search(self, params: JSON, context: RequestContext) -> JSON:
+        """Answer a query."""
+        asked = read(SearchParams, params)
+        keeper = await self._find(asked)
+        request = self._request(asked, explain=asked.explain, brief=asked.brief)
+        if not keeper.counts().notes:
+            await keeper.first_look()
+        if asked.wait:
+            await keeper.seen_everything()
+            await _embedded(keeper, request.mode)
+        request = replace(request, seconds=context.remaining())
+        answer = await Searcher(keeper).search(request)
+        return _with_aliases(answer, keeper)
+
+    async def why(self, params: JSON, context: RequestContext) -> JSON:
+        """Say why a note is where it is in the answer to a query, or where it was lost."""
+        asked = read(WhyParams, params)
+        keeper = await self._find(asked)
+        row = await found_note(asked.note, keeper)
+        return of_note(keeper, row, await why(row, self._request(asked, explain=True), keeper))
+
+    def _request(
+        self, asked: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
+    ) -> Request:
+        settings = config.search_settings(self._settings(), asked.settings)
+        return Request(
+            query=asked.query,
+            limit=asked.limit,
+            mode=asked.mode or settings.mode,
+            explain=explain,
+            settings=settings,
+            fields=asked.filters,
+            brief=brief,
+        )
+
+
+def _with_aliases(answer: JSON, keeper: Keeper) -> JSON:
+    """Where the vault is, how many results there are, and the names that other tools have for our fields."""
+    for result in answer["results"]:
+        lanes = result.get("lanes")
+        if lanes is not None:
+            took_part = [name for name in ("semantic", "keyword", "graph") if lanes.get(name)]
+            result["search_method"] = _method(took_part)
+            result["vectorRank"] = (lanes.get("semantic") or {}).get("rank")
+            result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
+            result["content_preview"] = result["preview"]
+    return of_vault(keeper, {**answer, "count": len(answer["results"])})
+
+
+def _method(lanes: list[str]) -> str:
+    return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
+
+
+async def _embedded(keeper: Keeper, mode: str) -> None:
+    if mode == "keyword":
+        return
+    try:
+        await keeper.all_embedded()
+    except WorkerUnavailable:
+        return  # the answer says which lanes did not take part
