@@ -108,7 +108,7 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
 
 
 def _recipe(model: LocalModel) -> Recipe:
-    return Recipe(model.fingerprint, model.counter(), model.window)
+    return Recipe(model.fingerprint, model.counter(), model.window, model.name)
 
 
 def _start_log() -> None:

@@ -320,7 +320,7 @@ def _placed(settings: Settings, origin: _Origin) -> Settings:
     vaults = tuple(_placed_vault(vault, i, origin) for i, vault in enumerate(settings.vaults))
     _refuse_doubles(vaults, origin)
     model = settings.model
-    if model.name not in (BUNDLED, HASHING):
+    if model.name != BUNDLED and model.name.partition("-")[0] != HASHING:
         folder = _folder(Path(model.name), ("model", "name"), origin, f'"{BUNDLED}" or the folder of a model')
         model = model.model_copy(update={"name": str(folder)})
     return settings.model_copy(update={"vaults": vaults, "model": model})

@@ -2,11 +2,18 @@
 
 Every step can be repeated: vectors are kept in the ledger before they go to the store, and a chunk is marked
 as stored after the store has it. A store that is lost is filled again from the ledger without the model.
+
+Another model, another way to make texts or another way to cut them begins another store. Until that one is
+full the one before answers, with the model that it was made with.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import logging
+import shutil
 import time
 import uuid
 from collections import deque
@@ -17,15 +24,25 @@ from typing import Any
 
 import numpy as np
 
-from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
-from vaultseek.limits import BATCH_TEXTS, EMBED_SECONDS, OPENING_CHARS, WAITING_TEXTS
+from vaultseek.limits import (
+    BATCH_TEXTS,
+    EMBED_RETRY_SECONDS,
+    EMBED_SECONDS,
+    OPENING_CHARS,
+    QUERY_EMBED_SECONDS,
+    RETRY_SECONDS,
+    WAITING_TEXTS,
+)
 from vaultseek.markdown.chunk import CHUNKER_VERSION
 from vaultseek.markdown.recipe import RECIPE_VERSION, EmbeddingText, note_text, passage_text
-from vaultseek.model import Problem
-from vaultseek.worker import CHUNKS, NOTES, SemanticWorker
+from vaultseek.model import JSON, Problem
+from vaultseek.models.catalogue import find_model
+from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
+log = logging.getLogger(__name__)
 InWriter = Callable[..., Awaitable[Any]]
 
 
@@ -36,11 +53,18 @@ class Recipe:
     fingerprint: str
     count: Callable[[str], int]
     window: int
+    model: str = ""
+    """The model's name in the settings."""
 
     @property
     def name(self) -> str:
         """Vectors of recipes with different names must never meet in one store."""
         return f"{self.fingerprint}/{CHUNKER_VERSION}/{RECIPE_VERSION}"
+
+    @property
+    def reading(self) -> str:
+        """Notes that were cut by another one have to be read again."""
+        return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
         """The text that is embedded for a chunk."""
@@ -87,15 +111,60 @@ class _Item:
         return note_vector_id(self.note) if self.chunk is None else str(self.chunk)
 
 
+class OldModels:
+    """Workers for models that the settings name no more, as long as a store made with one has to answer."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, SemanticWorker] = {}
+        self._users: dict[str, int] = {}
+
+    async def borrow(self, name: str, fingerprint: str) -> None:
+        """Start a worker for the model, if it still is what it was."""
+        self._users[name] = self._users.get(name, 0) + 1
+        if name in self._workers:
+            return
+        with contextlib.suppress(VaultseekError, OSError):
+            model = await asyncio.to_thread(find_model, name)
+            if model.fingerprint == fingerprint:
+                self._workers[name] = SemanticWorker(model)
+                await self._workers[name].start()
+
+    async def vector(self, name: str, text: str) -> Any:
+        """The text's vector by that model. Raises WorkerUnavailable."""
+        if name not in self._workers:
+            raise WorkerUnavailable("the vectors are being made again for another model")
+        return (await self._workers[name].embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]
+
+    async def give_back(self, name: str) -> None:
+        """Nobody who asked for the model needs it any more: end its worker."""
+        self._users[name] = self._users.get(name, 1) - 1
+        if self._users[name] <= 0 and name in self._workers:
+            await self._workers.pop(name).stop()
+
+    async def stop(self) -> None:
+        """End all workers."""
+        for name in list(self._workers):
+            await self._workers.pop(name).stop()
+
+
 class Embedding:
-    """Brings one vault's vector store up to its ledger, a batch a step."""
+    """Brings one vault's vector store up to its ledger, a batch a step. ``place`` holds its stores."""
 
     def __init__(
-        self, ledger: Ledger, worker: SemanticWorker, store: Path, recipe: Recipe, in_writer: InWriter
+        self,
+        ledger: Ledger,
+        worker: SemanticWorker,
+        place: Path,
+        recipe: Recipe,
+        in_writer: InWriter,
+        old_models: OldModels | None = None,
     ) -> None:
         self.recipe = recipe
-        self.store = store
+        self.store = place / _folder(recipe.name)
         self.ready = False
+        self._place = place
+        self._old_models = old_models or OldModels()
+        self._previous: JSON | None = None
         self._ledger = ledger
         self._worker = worker
         self._in_writer = in_writer
@@ -118,7 +187,10 @@ class Embedding:
         try:
             if not self.ready:
                 await self._open_store()
-            return await self._store_batch()
+            if await self._store_batch():
+                return True
+            await self._swap()
+            return False
         except IndexDamaged:
             await self.lose_store()
             return True
@@ -127,6 +199,24 @@ class Embedding:
         """Make the store ready for searches, embed nothing. Raises WorkerUnavailable or IndexDamaged."""
         if not self.ready:
             await self._open_store()
+
+    async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
+        """The nearest passages and notes, of the store before while this one is not full.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        previous = self._previous
+        if previous is None:
+            return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+        asked: Any = text
+        if previous["fingerprint"] != self.recipe.fingerprint:
+            asked = await self._old_models.vector(previous["model"], text)
+        store = self._place / previous["folder"]
+        try:
+            return await self._worker.query(store, asked, k, allowed=allowed, deadline=deadline)
+        except IndexDamaged:
+            await self._swap()
+            return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
 
     async def lose_store(self) -> None:
         """Throw the vector store away; the next step begins a new one."""
@@ -140,12 +230,46 @@ class Embedding:
         stamp = await self._worker.stamp(self.store, CHUNKS)
         if not stamp or stamp != self._ledger.store() or not stamp.startswith(self.recipe.name + ":"):
             name = f"{self.recipe.name}:{uuid.uuid4().hex}"
+            await self._in_writer(self._keep_previous)
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
                 await self._worker.apply(self.store, collection, stamp=name)
             failpoint("store.made")
             await self._in_writer(self._ledger.nothing_stored, name)
+        await self._begin_with_previous()
         self.ready = True
+
+    def _keep_previous(self) -> None:
+        """If the marks speak of a store of another recipe, let it answer until this one is full."""
+        before = self._ledger.store().rpartition(":")[0]
+        folder = _folder(before)
+        if before and before != self.recipe.name and (self._place / folder).is_dir():
+            fingerprint = before.split("/")[0]
+            model = self._ledger.store_model()
+            previous = {"folder": folder, "fingerprint": fingerprint, "model": model}
+            self._ledger.keep_previous_store(previous)
+        self._ledger.name_store_model(self.recipe.model)
+
+    async def _begin_with_previous(self) -> None:
+        previous = await self._in_writer(self._ledger.previous_store)
+        if previous is not None and previous["folder"] == self.store.name:
+            previous = None
+        kept = {self.store.name, previous["folder"]} if previous else {self.store.name}
+        await asyncio.to_thread(_sweep, self._place, kept)
+        if previous is not None and previous["fingerprint"] != self.recipe.fingerprint:
+            await self._old_models.borrow(previous["model"], previous["fingerprint"])
+        self._previous = previous
+
+    async def _swap(self) -> None:
+        """This store is full: the one before is not needed any more."""
+        previous, self._previous = self._previous, None
+        if previous is None:
+            return
+        failpoint("store.swapped")
+        await self._in_writer(self._ledger.keep_previous_store, None)
+        await self._worker.drop(self._place / previous["folder"])
+        if previous["fingerprint"] != self.recipe.fingerprint:
+            await self._old_models.give_back(previous["model"])
 
     async def _store_batch(self) -> bool:
         orphans = await self._in_writer(self._ledger.orphans, WAITING_TEXTS)
@@ -231,6 +355,18 @@ class Embedding:
             self._ledger.put_problem(row.path, problem)
 
 
+def _folder(recipe: str) -> str:
+    return hashlib.sha256(recipe.encode()).hexdigest()[:12]
+
+
+def _sweep(place: Path, kept: set[str]) -> None:
+    """Remove stores that nobody will ask again."""
+    for found in place.iterdir() if place.is_dir() else ():
+        if found.name not in kept:
+            shutil.rmtree(found, ignore_errors=True)
+            found.unlink(missing_ok=True)
+
+
 async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[str | None], None]) -> None:
     """Keep the vector store up to the ledger for ever; ``wake`` says that there is something to do."""
     while True:
@@ -240,7 +376,12 @@ async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[
         except WorkerUnavailable as error:
             on_state(str(error))
             busy = False
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(RETRY_SECONDS)
+            continue
+        except Exception as error:
+            log.exception("storing vectors failed; trying again")
+            on_state(f"storing vectors failed ({type(error).__name__}); see the log")
+            await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
         if not busy:
             wake.clear()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultseek import paths, reconcile
-from vaultseek.embedding import Embedding, Recipe, follow
+from vaultseek.embedding import Embedding, OldModels, Recipe, follow
 from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
 from vaultseek.index.graph import Graph
@@ -65,13 +65,21 @@ class VaultPlace:
 class Keeper:
     """Keeps one vault's index true: watches, compares, takes in, embeds, and says how far it is."""
 
-    def __init__(self, place: VaultPlace, worker: SemanticWorker, recipe: Recipe, on_progress: OnProgress):
+    def __init__(
+        self,
+        place: VaultPlace,
+        worker: SemanticWorker,
+        recipe: Recipe,
+        on_progress: OnProgress,
+        old_models: OldModels | None = None,
+    ) -> None:
         self.place = place
         self.state = "opening"
         self.reason: str | None = None
         self._worker = worker
         self._recipe = recipe
         self._on_progress = on_progress
+        self._old_models = old_models
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"writer-{place.name}")
         self._tasks: list[asyncio.Task[None]] = []
         self._embed_wake = asyncio.Event()
@@ -95,7 +103,12 @@ class Keeper:
         self.ignore = Ignore(self.place.root, self.place.exclude)
         await self.in_writer(self._open_indexes)
         self.embedding = Embedding(
-            self.ledger, self._worker, self.directory / "semantic", self._recipe, self.in_writer
+            self.ledger,
+            self._worker,
+            self.directory / "semantic",
+            self._recipe,
+            self.in_writer,
+            self._old_models,
         )
         if self.place.paused:
             self.state, self.reason = "paused", self._paused_reason()
@@ -197,9 +210,7 @@ class Keeper:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
         ids = None if only is None else only.ids
         try:
-            answer = await self._worker.query(
-                self.embedding.store, text, k, allowed=ids, deadline=QUERY_EMBED_SECONDS
-            )
+            answer = await self.embedding.query(text, k, ids, QUERY_EMBED_SECONDS)
             return await asyncio.to_thread(self._with_chunk_ids, answer)
         except IndexDamaged:
             await self.embedding.lose_store()
@@ -402,6 +413,7 @@ class Keeper:
         self._lock = paths.lock_directory(self.directory)
         (self.directory / "vault.json").write_text(json.dumps({"path": str(self.place.root)}))
         self.ledger = Ledger(self.directory / "ledger.sqlite")
+        self.ledger.read_as(self._recipe.reading)
         self.keyword = Keyword(self.directory / "keyword", self.place.language)
         self.names = Names()
         reading = Reading(self.place.root, self._recipe.count, self._recipe.window, self.place.max_note_bytes)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vaultseek.config import Settings, VaultSettings
-from vaultseek.embedding import Recipe
+from vaultseek.embedding import OldModels, Recipe
 from vaultseek.errors import UsageError, VaultMissing
 from vaultseek.keeper import Keeper, OnProgress, VaultPlace
 from vaultseek.vault.ignore import OBSIDIAN_FOLDER
@@ -25,6 +25,7 @@ class Library:
         self._worker = worker
         self._recipe = recipe
         self._on_progress = on_progress
+        self._old_models = OldModels()
         self._paused: frozenset[Path] = frozenset()
         self._keepers: dict[Path, Keeper] = {}
         self._opening: dict[Path, asyncio.Task[Keeper]] = {}
@@ -72,6 +73,7 @@ class Library:
             task.cancel()
         await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
         self._keepers.clear()
+        await self._old_models.stop()
 
     # -- which -----------------------------------------------------------------------------------------
 
@@ -157,7 +159,7 @@ class Library:
         return await asyncio.shield(opening)
 
     async def _make(self, place: VaultPlace) -> Keeper:
-        keeper = Keeper(place, self._worker, self._recipe, self._on_progress)
+        keeper = Keeper(place, self._worker, self._recipe, self._on_progress, self._old_models)
         try:
             await keeper.open()
         except BaseException:

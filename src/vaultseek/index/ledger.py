@@ -309,6 +309,33 @@ class Ledger:
             self._set_meta("store", store)
         self._counts = None
 
+    def keep_previous_store(self, previous: JSON | None) -> None:
+        """Remember the store that answers until the present one is full; None when it is."""
+        self._set_meta("previous_store", "" if previous is None else _dump(previous))
+
+    def previous_store(self) -> JSON | None:
+        """The store that answers until the present one is full."""
+        text = self._meta("previous_store")
+        return dict(json.loads(text)) if text else None
+
+    def name_store_model(self, model: str) -> None:
+        """Remember the settings' name of the model that the present store is made with."""
+        self._set_meta("store_model", model)
+
+    def store_model(self) -> str:
+        """The settings' name of the model that the present store is made with."""
+        return self._meta("store_model")
+
+    def read_as(self, reading: str) -> bool:
+        """Say how notes are read and cut; if that was another way, every note will be read again."""
+        before = self._meta("reading")
+        if before == reading:
+            return False
+        with self.commit():
+            self._set_meta("reading", reading)
+            self._run("UPDATE notes SET racy = 1, hash = x''")
+        return bool(before)
+
     def store(self) -> str:
         """The name of the vector store that the stored marks speak of; empty if there is none yet."""
         return self._meta("store")

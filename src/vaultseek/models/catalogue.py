@@ -35,9 +35,9 @@ class LocalModel:
 
 
 def find_model(name: str) -> LocalModel:
-    """The model called ``name`` in the settings: ``bundled``, ``hashing``, or a folder."""
-    if name == HASHING:
-        return LocalModel(HASHING, None, HASHING, limits.HASHING_WINDOW)
+    """The model called ``name`` in the settings: ``bundled``, ``hashing`` (``hashing-32``: in 32 dimensions), or a folder."""
+    if name.partition("-")[0] == HASHING:
+        return LocalModel(name, None, name, limits.HASHING_WINDOW)
     directory = model_directory() if name == BUNDLED else Path(name)
     return LocalModel(name, directory, fingerprint(directory), window_of(directory))
 

@@ -1,0 +1,41 @@
+"""Another model fills another store while the one before answers; nothing is lost if that is interrupted."""
+
+from __future__ import annotations
+
+import json
+
+NOTES = {f"n{i}.md": f"# Stone {i}\n\nA note about granite number {i}.\n" for i in range(60)}
+
+
+def test_the_old_store_answers_until_the_new_one_is_full(daemon, vault, eventually):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.stop()
+    daemon.environment["VAULTSEEK_MODEL__NAME"] = "hashing-32"
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = "vectors.computed=kill@1"
+    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = "vectors.computed=raise:5"
+    daemon.run("index", "--vault", str(root))
+
+    def answers():
+        done = daemon.run("search", "granite", "--mode", "semantic", "--json", "--vault", str(root))
+        return done.returncode == 0 and not json.loads(done.stdout)["partial"]
+
+    eventually(answers, "the old store answers with the old model")
+    assert daemon.json("status")["vaults"][0]["pending"] > 0
+    daemon.stop()
+    del daemon.environment["VAULTSEEK_FAILPOINTS"]
+    daemon.run("index", "--wait", "--vault", str(root))
+    answer = daemon.json("search", "granite", "--mode", "semantic", "--vault", str(root))
+    assert (len(answer["results"]), answer["partial"], answer["index"]["pending"]) == (10, [], 0)
+
+
+def test_going_back_to_the_first_model_embeds_nothing(daemon, vault):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    computed = daemon.json("status")["vaults"][0]["embeddings_computed"]
+    for model in ("hashing-32", "hashing"):
+        daemon.stop()
+        daemon.environment["VAULTSEEK_MODEL__NAME"] = model
+        daemon.run("index", "--wait", "--vault", str(root))
+    assert daemon.json("status")["vaults"][0]["embeddings_computed"] == 2 * computed
