@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from vaultseek.index.keyword import KeywordAnswer
+from vaultseek.index.keyword import KeywordAnswer, KeywordHit
 from vaultseek.index.ledger import NoteRow
 from vaultseek.query.fuse import Lane, LaneHit, Scale, scale_of
 from vaultseek.worker import SemanticAnswer
@@ -20,6 +20,8 @@ SCALE_NOTES = 200
 """So many of a lane's best notes tell its scale, and are known to it if another lane puts them forward."""
 PASSAGE_SHARE = 0.65
 """Share of the best passage in a note's semantic score; the note's own vector gives the rest."""
+KEYWORD_PASSAGE_SHARE = 0.35
+"""Share of the best passage in a note's score by words: a long note may have the answer in one section."""
 TRUSTED_HITS = 3
 TRUSTED_COVERAGE = 0.6
 """With this share of the query's words, by idf, in one of the best notes, words are fully trusted."""
@@ -45,7 +47,8 @@ def keyword_found(answer: KeywordAnswer | None, population: int) -> Found:
     """Scores by words. ``population``: how many notes could have been found; the rest of them have 0."""
     if answer is None:
         return Found()
-    scores = {hit.note: hit.score for hit in answer.hits}
+    scores = {hit.note: _of_words(hit) for hit in answer.hits}
+    scores = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
     counted = list(scores.values())[:SCALE_NOTES]
     rest = min(SCALE_NOTES, population) - len(counted)
     return Found(scores, scale_of([*counted, *[0.0] * rest]))
@@ -92,6 +95,11 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
     covered = max(hit.coverage for hit in answer.hits[:TRUSTED_HITS]) / TRUSTED_COVERAGE
     surprise = answer.hits[0].score / math.log(max(population, 2))
     return min(1.0, max(covered, surprise))
+
+
+def _of_words(hit: KeywordHit) -> float:
+    passage = hit.chunks[0].score if hit.chunks else 0.0
+    return (1 - KEYWORD_PASSAGE_SHARE) * hit.score + KEYWORD_PASSAGE_SHARE * passage
 
 
 def _scale(scores: Mapping[int, float]) -> Scale:

@@ -48,7 +48,7 @@ FIELD_WEIGHTS = {
     "title": 2.5, "aliases": 2.5, "headings": 1.0, "tags": 1.0, "path": 0.5, "body": 1.0, "code": 0.8,
 }  # fmt: skip
 FIELD_B = {
-    "title": 0.5, "aliases": 0.3, "headings": 0.5, "tags": 0.3, "path": 0.3, "body": 0.75, "code": 0.75,
+    "title": 0.5, "aliases": 0.3, "headings": 0.5, "tags": 0.3, "path": 0.3, "body": 0.5, "code": 0.5,
 }  # fmt: skip
 
 
