@@ -170,6 +170,14 @@ def test_a_filter_that_leaves_only_what_is_far_away(opener: Opener, monkeypatch:
     assert notes_of(index.search(vector, 20, far)) == brute_force(held, vector, 20, set(far.tolist()))
 
 
+def test_a_store_is_read_page_by_page(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = entries(unit(30), per_note=3)
+    SemanticIndex(collection(opener())).apply(held)
+    for page in (1, 7, 10, 30, 31):
+        monkeypatch.setattr(limits, "VECTOR_PAGE", page)
+        assert collection(opener()).notes() == dict(zip(held.ids, held.notes, strict=True))
+
+
 def test_one_long_note_does_not_crowd_out_the_others(opener: Opener) -> None:
     vector = unit(1)[0]
     close = np.stack([vector + 0.001 * noise for noise in unit(300, seed=1)])

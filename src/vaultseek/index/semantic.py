@@ -130,18 +130,25 @@ class SemanticIndex:
         wanted = min(k, notes)
         if wanted <= 0:
             return []
-        if among is not None and held <= limits.VECTOR_EXACT:
+        fetch = min(total, 2 * wanted * total // held + wanted)
+        if among is not None and (held <= limits.VECTOR_EXACT or _dearer(fetch, held)):
             return _cut(self._score_all(vector, among), k)
-        hits = self._overfetch(vector, wanted, among, held=held, total=total)
+        hits = self._overfetch(vector, wanted, among, fetch, held=held, total=total)
         if len({hit.note for hit in hits}) < wanted:
             hits = self._score_all(vector, among)
         return _cut(hits, k)
 
     def _overfetch(
-        self, vector: Vectors, wanted: int, among: Mapping[int, int] | None, *, held: int, total: int
+        self,
+        vector: Vectors,
+        wanted: int,
+        among: Mapping[int, int] | None,
+        fetch: int,
+        *,
+        held: int,
+        total: int,
     ) -> list[Hit]:
         """Ask for more of the nearest until ``wanted`` notes are among them or it does not pay any more."""
-        fetch = min(total, 2 * wanted * total // held + wanted)
         while True:
             found = self._store.nearest(vector, fetch)
             hits = [
@@ -150,7 +157,7 @@ class SemanticIndex:
                 if (note := self._note_of.get(id)) is not None and (among is None or note in among)
             ]
             enough = len({hit.note for hit in hits}) >= wanted
-            if enough or fetch >= total or fetch > limits.VECTOR_OVERFETCH * held:
+            if enough or fetch >= total or _dearer(fetch, held):
                 return hits
             fetch = min(total, 4 * fetch)
 
@@ -271,6 +278,11 @@ class MemoryDirectory:
     def close(self) -> None:
         """Forget everything."""
         self._collections.clear()
+
+
+def _dearer(fetch: int, held: int) -> bool:
+    """Whether to search for so many costs more than to score so many one by one."""
+    return fetch > limits.VECTOR_EXACT_COST * held
 
 
 def _unique(entries: Entries) -> Entries:

@@ -29,7 +29,7 @@ from vaultseek.index.semantic import Entries, Vectors
 NOTE = "note"
 STAMP = "stamp"
 _MARKER = "chroma.sqlite3"
-_HNSW = {"space": "cosine", "ef_construction": 128, "ef_search": 200, "max_neighbors": 24}
+_HNSW = {"space": "cosine", "ef_construction": 128, "ef_search": 400, "max_neighbors": 24}
 
 
 def warm_up() -> None:
@@ -125,9 +125,13 @@ class ChromaStore:
 
     def notes(self) -> dict[str, int]:
         """See `VectorStore.notes`."""
+        notes: dict[str, int] = {}
         with _damage(self._path):
-            got = self._collection.get(include=["metadatas"])
-            return {id: int(held[NOTE]) for id, held in zip(got["ids"], got["metadatas"], strict=True)}
+            while True:  # all at once is more than one SQL statement takes
+                got = self._collection.get(include=["metadatas"], limit=limits.VECTOR_PAGE, offset=len(notes))
+                if not got["ids"]:
+                    return notes
+                notes |= {id: int(held[NOTE]) for id, held in zip(got["ids"], got["metadatas"], strict=True)}
 
     def stamp(self, new: str | None = None) -> str | None:
         """See `VectorStore.stamp`; kept in the collection's metadata."""
