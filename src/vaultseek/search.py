@@ -28,7 +28,15 @@ from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
 from vaultseek.query.grammar import Query, parse_query
 from vaultseek.query.profile import Profile, profile
 from vaultseek.query.snippet import preview
-from vaultseek.weighing import SCALE_NOTES, Found, keyword_found, keyword_trust, semantic_found
+from vaultseek.weighing import (
+    NAMED_CONFIDENCE,
+    SCALE_NOTES,
+    Found,
+    confidence,
+    keyword_found,
+    keyword_trust,
+    semantic_found,
+)
 from vaultseek.worker import SemanticAnswer
 
 T = TypeVar("T")
@@ -99,6 +107,7 @@ class _Asked:
     keyword: KeywordAnswer | None = None
     semantic: SemanticAnswer | None = None
     weights: tuple[float, float] = (0.0, 0.0)
+    confidence: dict[str, float] = field(default_factory=dict)
     partial: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -217,7 +226,14 @@ class Searcher:
         if graph is not None:
             signals = self._signals(asked, notes, exact)
             ranked = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
-        return ranked[: asked.limit], {row.path: row for row in notes.values()}
+        found = confidence(notes, asked.keyword, asked.semantic)
+        asked.confidence = {
+            row.path: max(found[number], NAMED_CONFIDENCE if number in exact else 0.0)
+            for number, row in notes.items()
+        }
+        least = asked.request.settings.min_confidence
+        kept = [each for each in ranked if asked.confidence[each.note] >= least]
+        return _from_one(kept[: asked.limit]), {row.path: row for row in notes.values()}
 
     def _signals(self, asked: _Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
         now = time.time()
@@ -303,6 +319,12 @@ def _with_filter(query: Query, condition: Any) -> Query:
     return replace(query, filter=condition)
 
 
+def _from_one(ranked: list[Fused]) -> list[Fused]:
+    """The best has 1, also if a better one was not confident enough."""
+    best = ranked[0].score if ranked else 1.0
+    return ranked if best in (0.0, 1.0) else [replace(each, score=each.score / best) for each in ranked]
+
+
 def _first(found: Found, k: int) -> list[int]:
     return list(found.scores)[:k]
 
@@ -366,6 +388,7 @@ def _result(
         "start_line": chunk.start_line if chunk else 1,
         "end_line": chunk.end_line if chunk else 1,
         "score": round(found.score, 6),
+        "confidence": round(asked.confidence.get(row.path, 1.0), 4),
         "preview": shown.text,
         "highlights": [list(span) for span in shown.highlights],
         "tags": list(row.tags),

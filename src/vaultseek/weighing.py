@@ -8,7 +8,7 @@ far in front of its hundredth note, and one that has none has a hundred that are
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from vaultseek.index.keyword import KeywordAnswer, KeywordHit
@@ -25,6 +25,12 @@ KEYWORD_PASSAGE_SHARE = 0.35
 TRUSTED_HITS = 3
 TRUSTED_COVERAGE = 0.6
 """With this share of the query's words, by idf, in one of the best notes, words are fully trusted."""
+
+MEANING_CURVE = (-4.5, 5.7)
+WORDS_CURVE = (-5.0, 6.8)
+"""Offset and slope of the logistic curves from cosine and from coverage to confidence."""
+NAMED_CONFIDENCE = 0.95
+"""At least this for a note whose title, alias or file name is the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,37 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
     covered = max(hit.coverage for hit in answer.hits[:TRUSTED_HITS]) / TRUSTED_COVERAGE
     surprise = answer.hits[0].score / math.log(max(population, 2))
     return min(1.0, max(covered, surprise))
+
+
+def confidence(
+    notes: Collection[int], keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
+) -> dict[int, float]:
+    """How likely each note has to do with the query, between 0 and 1, whatever the others are like.
+
+    Either is enough: a passage that means the same (its cosine), or most of the query's words by idf (their
+    coverage). Each makes a probability by a logistic curve; 1 less both chances of being wrong is the result.
+    The curves were fitted on the development sets, with questions of other sets as those without an answer.
+    """
+    words = {hit.note: hit.coverage for hit in keyword.hits} if keyword is not None else {}
+    meaning: dict[int, float] = {}
+    for note, cosine in _cosines(semantic):
+        meaning[note] = max(cosine, meaning.get(note, 0.0))
+    return {
+        note: 1
+        - (1 - _chance(MEANING_CURVE, meaning.get(note))) * (1 - _chance(WORDS_CURVE, words.get(note)))
+        for note in notes
+    }
+
+
+def _cosines(semantic: SemanticAnswer | None) -> Iterator[tuple[int, float]]:
+    if semantic is not None:
+        yield from ((note, cosine) for _, note, cosine in semantic.chunks)
+        yield from semantic.notes
+
+
+def _chance(curve: tuple[float, float], value: float | None) -> float:
+    """0 for a note that the lane does not know."""
+    return 0.0 if value is None else 1 / (1 + math.exp(-(curve[0] + curve[1] * value)))
 
 
 def _of_words(hit: KeywordHit) -> float:

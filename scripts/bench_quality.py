@@ -1,0 +1,75 @@
+"""Measure ranking on judged vaults and print the tables of docs/ranking.md.
+
+    python scripts/bench_quality.py [--cache DIR] [--compare NAME=KEY:VALUE,...] [--limit N] SET...
+
+A SET is a folder with ``vault/``, ``queries.jsonl`` and ``qrels.tsv``. The first run embeds all notes, which
+takes about a minute for two thousand passages; what was embedded is kept in the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from vaultseek.config import Settings
+from vaultseek.evaluate import (
+    MeasuredPlace,
+    Report,
+    cache_directory,
+    evaluate,
+    measured_vault,
+    read_queries,
+    variants,
+)
+from vaultseek.evaluate.judged import ALL
+from vaultseek.evaluate.report import as_text
+from vaultseek.models.catalogue import find_model
+
+
+async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
+    """One set, in all variants."""
+    place = MeasuredPlace((folder / "vault").resolve())
+    queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv")
+    ways = variants(Settings().search, arguments.compare)
+    if arguments.only:
+        ways = [way for way in ways if way.name in arguments.only]
+    cache = cache_directory(place.root, arguments.cache)
+    async with measured_vault(place, cache, find_model("bundled"), lambda phase, counts: None) as vault:
+        plain = folder.name not in arguments.operators
+        return await evaluate(vault, queries, ways, raw=plain, limit=arguments.limit)
+
+
+def summary(reports: dict[str, Report], metric: str) -> str:
+    """One line a variant, one column a set."""
+    names = [outcome.name for outcome in next(iter(reports.values())).outcomes]
+    lines = [f"| {metric} | {' | '.join(reports)} |", "|---" * (len(reports) + 1) + "|"]
+    for row, name in enumerate(names):
+        cells = [f"{report.outcomes[row].figures[ALL][metric].mean:.4f}" for report in reports.values()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure every set, then print the summaries."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--compare", action="append", default=[])
+    parser.add_argument("--only", action="append", default=[], help="only the variant of this name")
+    parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
+    parser.add_argument("--limit", type=int, default=100)
+    arguments = parser.parse_args()
+    reports: dict[str, Report] = {}
+    for folder in arguments.sets:
+        reports[folder.name] = asyncio.run(measure(folder, arguments))
+        print(as_text(reports[folder.name]), end="\n\n", file=sys.stderr, flush=True)
+    for metric in ("nDCG@10", "nDCG@5", "MRR", "Recall@100"):
+        print(summary(reports, metric), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
