@@ -50,7 +50,7 @@ ENGINES = {
     "tree_sitter_markdown": {"markdown/blocks.py"},
     "watchdog": {"vault/watch.py"},
     "yaml": {"markdown/yamlcore.py"},
-    "sentence_transformers": {"models/embed.py"},
+    "sentence_transformers": {"models/embed.py", "models/rerank.py"},
     "torch": {"models/bert.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }

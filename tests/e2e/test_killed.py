@@ -38,6 +38,9 @@ def test_after_a_kill_the_answers_are_those_of_a_fresh_index(daemon, vault, name
     ended = daemon.run("index", "--wait", "--vault", str(root)).returncode
     (root / "folder" / "oar.md").write_text("# Oar\n\nAnother text about quartz.\n")
     (root / "folder" / "sail.md").unlink()
+    if name == "store.swapped":
+        daemon.stop()
+        daemon.environment["VAULTSEEK_MODEL__NAME"] = "hashing-32"
     ended = ended or daemon.run("index", "--wait", "--vault", str(root)).returncode
     assert ended == 3, "nobody was killed"
     del daemon.environment["VAULTSEEK_FAILPOINTS"]
