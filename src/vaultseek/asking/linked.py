@@ -58,12 +58,12 @@ def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: in
             }
             for number in nearest
         ],
-        "edges": [
+        "edges": sorted(
             [notes[source].path, notes[target].path]
-            for source in sorted(shown)
+            for source in shown
             for target in graph.neighbours(source)[0]
             if target in shown and source in notes
-        ][:NEIGHBOUR_EDGES],
+        )[:NEIGHBOUR_EDGES],
         "total": len(found) - 1,
     }
 

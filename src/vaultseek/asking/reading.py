@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import Ledger, NoteRow
@@ -30,7 +28,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
     return {
         **about(row),
         "aliases": list(row.aliases),
-        "properties": _finite(row.properties),
+        "properties": row.properties,
         "headings": [{"level": h.level, "text": h.text, "line": h.line} for h in row.headings],
         "created": iso(row.created),
         "chunks": [
@@ -58,15 +56,6 @@ def about(row: NoteRow) -> JSON:
 def iso(seconds: float) -> str:
     """A time as answers give it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def _finite(value: Any) -> Any:
-    """A property's value as JSON can carry it: what is no number, as text."""
-    if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_finite(inner) for inner in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lines(row: NoteRow, root: Path) -> list[str]:
