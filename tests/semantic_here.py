@@ -1,0 +1,63 @@
+"""The semantic worker's part played in this process: hashed words, exact vectors, no child."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vaultseek.index.semantic import Entries, MemoryStore, SemanticIndex
+from vaultseek.models.hashing import HashingEncoder
+from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
+
+
+class WorkerHere:
+    """What `SemanticWorker` does for an embedding and a search, as long as this object lives."""
+
+    def __init__(self) -> None:
+        self._encoder = HashingEncoder()
+        self._stores: dict[tuple[str, str], SemanticIndex] = {}
+
+    async def embed(self, texts: Any, **_: Any) -> Any:
+        return self._encoder.encode(list(texts))
+
+    async def apply(
+        self,
+        store: Path,
+        collection: str,
+        *,
+        ids=(),
+        notes=(),
+        vectors=None,
+        deletes=(),
+        stamp=None,
+        **_: Any,
+    ) -> None:
+        index = self._stores.setdefault((str(store), collection), SemanticIndex(MemoryStore()))
+        matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
+        index.apply(Entries(list(ids), [int(note) for note in notes], matrix), list(deletes), stamp)
+
+    async def stamp(self, store: Path, collection: str, **_: Any) -> str | None:
+        index = self._stores.get((str(store), collection))
+        return index.stamp if index else None
+
+    async def drop(self, store: Path, **_: Any) -> None:
+        for key in [key for key in self._stores if key[0] == str(store)]:
+            del self._stores[key]
+
+    async def query(self, store: Path, text: Any, k: int, *, allowed=None, **_: Any) -> SemanticAnswer:
+        vector = self._encoder.encode([text])[0] if isinstance(text, str) else text
+        chunks, notes = (self._stores.get((str(store), name)) for name in ("chunks", "notes"))
+        return SemanticAnswer(
+            chunks=[ChunkHit(*hit) for hit in chunks.search(vector, k, allowed)] if chunks else [],
+            notes=_best_of_each(notes.search(vector, k, allowed)) if notes else [],
+            vector=vector,
+        )
+
+
+def _best_of_each(hits: Any) -> list[NoteHit]:
+    by_note = itertools.groupby(sorted(hits, key=lambda hit: hit.note), key=lambda hit: hit.note)
+    best = [NoteHit(note, max(hit.score for hit in found)) for note, found in by_note]
+    return sorted(best, key=lambda hit: (-hit.score, hit.note))
