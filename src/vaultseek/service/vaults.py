@@ -63,7 +63,7 @@ class Vaults:
                     "name": name,
                     "path": str(root),
                     "from": "config" if root in configured else "added" if root in added else "request",
-                    "state": states[root].state if root in states else "vault_missing",
+                    "state": states[root].state if root in states else self._unopened(root),
                     "notes": states[root].counts().notes if root in states else 0,
                 }
                 for root, name in roots.items()
@@ -124,6 +124,11 @@ class Vaults:
         except OSError as error:
             raise Unavailable(f"the list of vaults cannot be written: {error.strerror or error}") from None
         await self._follow()
+
+    def _unopened(self, root: Path) -> str:
+        if not root.is_dir():
+            return "vault_missing"
+        return "paused" if root in self._file.added.paused else "opening"
 
     def _configured(self) -> set[Path]:
         return {v.path for v in self._library.settings.vaults} - {v.path for v in self._file.added.vaults}
