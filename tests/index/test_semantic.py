@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultseek import limits
-from vaultseek.errors import IndexDamaged
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.semantic import (
     Entries,
     Hit,
@@ -249,6 +249,16 @@ def test_another_models_vectors_are_damage(tmp_path: Path) -> None:
     with pytest.raises(IndexDamaged, match="filled again") as caught:
         index.apply(entries(unit(3, 9), first=3))
     assert "\n" not in str(caught.value)
+    directory.close()
+
+
+def test_a_full_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = semantic_chroma.ChromaDirectory(tmp_path)
+    index = SemanticIndex(collection(directory))
+    index.apply(entries(unit(3, 8)))
+    monkeypatch.setattr(limits, "VECTOR_FREE_BYTES", 1 << 62)
+    with pytest.raises(WorkerUnavailable, match="free some disk space"):
+        index.apply(entries(unit(3, 9), first=3))  # whatever fails while there is no space
     directory.close()
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from vaultseek import limits, paths
-from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.semantic import Entries, Vectors
 
 NOTE = "note"
@@ -195,7 +195,7 @@ def _damage(path: Path) -> Iterator[None]:
     except BaseException as error:  # Chroma's native part panics with a BaseException
         line = " ".join(str(error).split())[:200] or type(error).__name__
         if _full(path, line):
-            raise Unavailable("no space left for the vector index; free some disk space") from None
+            raise WorkerUnavailable("no space left for the vector index; free some disk space") from None
         raise IndexDamaged(f"the vector index cannot be used and has to be filled again: {line}") from None
 
 

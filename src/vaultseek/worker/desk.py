@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultseek.errors import ConfigError, Unavailable, UsageError, WorkerUnavailable
+from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
 from vaultseek.index.semantic import (
     Entries,
     Hit,
@@ -82,7 +82,7 @@ class Desk:
         else:
             done = embed(self._encoder, [text], query=True)
             if done.failed:
-                raise Unavailable(f"the query cannot be embedded: {done.failed[0][1]}")
+                raise WorkerUnavailable(f"the query cannot be embedded: {done.failed[0][1]}")
             vector = done.vectors[0]
         return vector, arrays.pop(0) if frame.header["filtered"] else None
 
