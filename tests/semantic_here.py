@@ -56,6 +56,10 @@ class WorkerHere:
             vector=vector,
         )
 
+    async def vectors(self, store: Path, notes: Any, **_: Any) -> Any:
+        index = self._stores.get((str(store), "notes"))
+        return index.vectors(list(notes)) if index else {}
+
 
 def _best_of_each(hits: Any) -> list[NoteHit]:
     by_note = itertools.groupby(sorted(hits, key=lambda hit: hit.note), key=lambda hit: hit.note)

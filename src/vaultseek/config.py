@@ -159,6 +159,12 @@ class SearchSettings(_Section):
         default="auto",
         description="Whose weights: by what words find, by the query's length, or one of three fixed pairs.",
     )
+    company: float = Field(
+        default=0.3,
+        ge=0.0,
+        le=0.9,
+        description="Share of a note's score that comes from the other candidates that are most like it.",
+    )
     top_k_factor: float = Field(
         default=2.0, ge=1.0, le=20.0, description="Each lane gives max(10, factor * limit) candidates."
     )

@@ -17,7 +17,7 @@ import shutil
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -217,6 +217,12 @@ class Embedding:
         except IndexDamaged:
             await self._swap()
             return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+
+    async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
+        """The notes' own vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
+        previous = self._previous
+        store = self.store if previous is None else self._place / previous["folder"]
+        return await self._worker.vectors(store, notes, deadline=deadline)
 
     async def lose_store(self) -> None:
         """Throw the vector store away; the next step begins a new one."""

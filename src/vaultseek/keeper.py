@@ -9,7 +9,7 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,6 +216,10 @@ class Keeper:
             await self.embedding.lose_store()
             self._embed_wake.set()
             raise
+
+    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
+        """The notes' own vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
+        return await self.embedding.note_vectors(notes, QUERY_EMBED_SECONDS)
 
     def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
         """The vector store knows chunks by number; what has gone since is left out."""

@@ -7,6 +7,7 @@ left. Lanes rank notes; the passage of each note is chosen afterwards.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from vaultseek.weighing import (
     NAMED_CONFIDENCE,
     SCALE_NOTES,
     Found,
+    alike,
     confidence,
     keyword_found,
     keyword_trust,
@@ -40,6 +42,9 @@ from vaultseek.weighing import (
 from vaultseek.worker import SemanticAnswer
 
 T = TypeVar("T")
+COMPANY_NOTES = 10
+"""So many of each lane's best share their scores with those that are like them. No lane ever gives fewer, so
+that the order does not depend on how many results are asked for."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 DAY_SECONDS = 86_400.0
 
@@ -91,6 +96,9 @@ class SearchedVault(Protocol):
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
 
+    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
+        """The notes' own unit vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
+
     def index_state(self) -> JSON:
         """The ``index`` part of an answer."""
 
@@ -106,7 +114,10 @@ class _Asked:
     only: Allowed | None = None
     keyword: KeywordAnswer | None = None
     semantic: SemanticAnswer | None = None
+    by_words: Found = field(default_factory=Found)
+    by_meaning: Found = field(default_factory=Found)
     weights: tuple[float, float] = (0.0, 0.0)
+    vectors: Mapping[int, Any] = field(default_factory=dict)
     confidence: dict[str, float] = field(default_factory=dict)
     partial: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
@@ -142,6 +153,8 @@ class Searcher:
         else:
             await asyncio.gather(self._ask_keyword(asked), self._ask_semantic(asked))
             self._require_a_lane(asked)
+            self._weigh(asked)
+            await self._ask_company(asked)
             ranked, notes = await self._timed(asked, "fuse", self._rank, asked)
         results = await self._timed(asked, "passages", self._results, asked, ranked, notes)
         return self._answer(asked, results, began)
@@ -207,17 +220,34 @@ class Searcher:
         if asked.keyword is None and asked.semantic is None:
             raise Unavailable("no search can answer now: " + "; ".join(asked.partial.values()))
 
-    def _rank(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
+    def _weigh(self, asked: _Asked) -> None:
         population = len(asked.only.ids) if asked.only is not None else self._ledger.counts().notes
-        keyword, semantic = keyword_found(asked.keyword, population), semantic_found(asked.semantic)
+        asked.by_words = keyword_found(asked.keyword, population)
+        asked.by_meaning = semantic_found(asked.semantic)
+        asked.weights = _weights(asked, population)
+
+    async def _ask_company(self, asked: _Asked) -> None:
+        """The vectors of the best notes, to see which are alike; there is a ranking without them as well."""
+        settings = asked.request.settings
+        textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
+        if not settings.company or textbook or asked.keyword is None or asked.semantic is None:
+            return
+        began = time.perf_counter()
+        best = {*_first(asked.by_words, COMPANY_NOTES), *_first(asked.by_meaning, COMPANY_NOTES)}
+        with contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
+            async with asyncio.timeout(asked.request.seconds):
+                asked.vectors = await self._vault.note_vectors(sorted(best))
+        asked.milliseconds["company"] = (time.perf_counter() - began) * 1000
+
+    def _rank(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
+        keyword, semantic = asked.by_words, asked.by_meaning
         exact = self._ledger.named(asked.query.rank_text)
         if asked.only is not None:
             exact &= set(asked.only.ids.tolist())
         notes = self._ledger.notes(sorted({*_first(keyword, asked.k), *_first(semantic, asked.k), *exact}))
-        asked.weights = for_keyword, for_semantic = _weights(asked, population)
         lanes = [
-            keyword.lane("keyword", for_keyword, asked.k, notes),
-            semantic.lane("semantic", for_semantic, asked.k, notes),
+            keyword.lane("keyword", asked.weights[0], asked.k, notes),
+            semantic.lane("semantic", asked.weights[1], asked.k, notes),
         ]
         signals = self._signals(asked, notes, exact)
         fusion = _fusion(asked.request.settings)
@@ -242,6 +272,7 @@ class Searcher:
             age_days={row.path: (now - _date(row, settings)) / DAY_SECONDS for row in notes.values()},
             anchors=anchor_shares(asked.profile.anchors, asked.keyword, notes),
             exact={notes[number].path for number in exact if number in notes},
+            alike=alike(asked.vectors, notes),
         )
 
     def _graph_lane(self, asked: _Asked, ranked: Sequence[Fused], notes: dict[int, NoteRow]) -> Lane | None:
@@ -350,6 +381,7 @@ def _fusion(settings: SearchSettings) -> Fusion:
         ranks=settings.rrf_ranks,
         rrf_k=settings.rrf_k,
         rrf_min_score=settings.rrf_min_score,
+        company=settings.company,
         anchor_boost=settings.anchor_boost,
         tiers=tiers if settings.recency.enabled else (),
     )

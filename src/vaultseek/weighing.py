@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from vaultseek.index.keyword import KeywordAnswer, KeywordHit
 from vaultseek.index.ledger import NoteRow
@@ -101,6 +104,19 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
     covered = max(hit.coverage for hit in answer.hits[:TRUSTED_HITS]) / TRUSTED_COVERAGE
     surprise = answer.hits[0].score / math.log(max(population, 2))
     return min(1.0, max(covered, surprise))
+
+
+def alike(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
+    """Cosines between notes by their paths, to and fro, from their unit vectors."""
+    known = [number for number in sorted(vectors) if number in notes]
+    if len(known) < 2:
+        return {}
+    matrix = np.stack([vectors[number] for number in known])
+    paths = [notes[number].path for number in known]
+    return {
+        path: dict(zip(paths, row, strict=True))
+        for path, row in zip(paths, (matrix @ matrix.T).tolist(), strict=True)
+    }
 
 
 def confidence(

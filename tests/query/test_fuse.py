@@ -282,3 +282,14 @@ def test_a_higher_score_never_lowers_a_note(keyword, semantic, gain, fusion, dat
     for other, score in scores_before.items():
         if score < scores_before[note] - 1e-9:
             assert scores_after[other] <= scores_after[note] + 1e-9
+
+
+def test_a_note_among_its_like_gains_and_one_apart_from_them_loses():
+    close = {"a": {"a": 1.0, "b": 0.9, "x": 0.1}, "b": {"a": 0.9, "b": 1.0, "x": 0.1}}
+    far = {"x": {"a": 0.1, "b": 0.1, "x": 1.0}}
+    lanes = [lane("keyword", {"a": 9.0, "x": 8.0, "b": 7.9}, scale=Scale(2.0, 0.0))]
+    assert order(fuse(lanes)) == ["a", "x", "b"]
+    results = fuse(lanes, signals=Signals(alike=close | far))
+    assert order(results) == ["a", "b", "x"]
+    assert results[1].company > 0
+    assert fuse(lanes, fusion=Fusion(company=0.0), signals=Signals(alike=close | far)) == fuse(lanes)

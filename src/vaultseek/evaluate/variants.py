@@ -40,6 +40,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
         "keyword_weight": 1.0,
         "semantic_weight": 1.0,
         "graph": False,
+        "company": 0.0,
         "anchor_boost": 1.0,
         "recency.enabled": False,
     }

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,9 +93,14 @@ class MeasuredVault:
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
         """The nearest passages and notes; with more patience than a person has."""
         ids = None if only is None else only.ids
-        return await self._worker.query(
-            self._embedding.store, text, k, allowed=ids, deadline=limits.CALL_SECONDS
-        )
+        answer = await self._embedding.query(text, k, ids, limits.CALL_SECONDS)
+        known = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])
+        hits = [hit._replace(id=known[int(hit.id)]) for hit in answer.chunks if int(hit.id) in known]
+        return replace(answer, chunks=hits)
+
+    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
+        """The notes' own vectors."""
+        return await self._embedding.note_vectors(notes, limits.CALL_SECONDS)
 
     def index_state(self) -> JSON:
         """Nothing: the index stands still."""

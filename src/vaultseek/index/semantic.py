@@ -138,6 +138,13 @@ class SemanticIndex:
             hits = self._score_all(vector, among)
         return _cut(hits, k)
 
+    def vectors(self, notes: Sequence[int]) -> dict[int, Vectors]:
+        """A vector of each of these notes that has any here: of several, that of the least id."""
+        with self._lock:
+            id_of = {note: min(self._ids_of[note]) for note in notes if note in self._ids_of}
+        found = self._store.vectors(list(id_of.values()))
+        return {note: found[id] for note, id in id_of.items() if id in found}
+
     def _overfetch(
         self,
         vector: Vectors,

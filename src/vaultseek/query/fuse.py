@@ -11,7 +11,11 @@ others tell what they know of it (``Lane.known``), so that the order does not de
   has not found.
 * ``linear``: the weighted mean of the min-max normalised scores; a lane that did not find a note gives it 0.
 
-Graph neighbours come second. One that was also found directly gains at most ``graph_gain`` of the best score;
+A note among others that answer the query is more likely to answer it than one that stands alone: the best
+candidates get a share of the scores of those that are most like them (``Signals.alike``; score
+regularisation, Diaz, CIKM 2005).
+
+Graph neighbours come next. One that was also found directly gains at most ``graph_gain`` of the best score;
 the others stay below ``graph_ceiling`` of the best and below the leader of every direct lane, whatever their
 multipliers are, so that no neighbour displaces a strong direct hit. Recency and anchors multiply. Notes whose
 title, alias or file name is the query come before all others. Last, scores are divided by the best one.
@@ -28,6 +32,8 @@ from vaultseek.model import JSON
 
 RANKS_A_DEVIATION = 3.0
 """How many ranks lie between two scores that are a standard deviation apart."""
+COMPANY_NARROWNESS = 0.07
+"""A candidate whose cosine is less by this counts e times less."""
 GRAPH_BELOW = 0.99
 """A neighbour stays below this share of the score of a lane's leader."""
 EXACT_STEP = 0.05
@@ -69,12 +75,16 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How to fuse. ``tiers`` are (days, multiplier), youngest first; ``rrf_min_score`` cuts raw scores."""
+    """How to fuse. ``tiers`` are (days, multiplier), youngest first; ``rrf_min_score`` cuts raw scores.
+
+    ``company`` is the share of a score that comes from candidates that are alike.
+    """
 
     method: Literal["rrf", "linear"] = "rrf"
     ranks: Literal["score", "integer"] = "score"
     rrf_k: float = 60.0
     rrf_min_score: float = 0.0
+    company: float = 0.3
     graph_gain: float = 0.1
     graph_ceiling: float = 0.45
     anchor_boost: float = 1.5
@@ -87,12 +97,13 @@ class Signals:
 
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
     contains; ``exact`` the notes whose title, alias or file name is the query (they are candidates even if no
-    lane found them).
+    lane found them); ``alike`` cosines between notes, to and fro.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, float] = field(default_factory=dict)
     exact: Collection[str] = ()
+    alike: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +136,8 @@ class Contribution:
 class Fused:
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
-    ``via_graph`` notes were found by no direct lane; ``bound`` is what held such a note under the ceiling.
+    ``via_graph`` notes were found by no direct lane; ``bound`` is what held such a note under the ceiling,
+    ``company`` what a note gained or lost by those that are like it.
     """
 
     note: str
@@ -134,6 +146,7 @@ class Fused:
     contributions: Mapping[str, Contribution]
     recency: float = 1.0
     anchor: float = 1.0
+    company: float = 0.0
     bound: float = 1.0
     exact: bool = False
     via_graph: bool = False
@@ -145,6 +158,7 @@ class Fused:
             "lanes": {name: given.as_json() for name, given in self.contributions.items()},
             "recency": self.recency,
             "anchor": self.anchor,
+            "company": self.company,
             "bound": self.bound,
             "exact": self.exact,
             "via_graph": self.via_graph,
@@ -168,8 +182,16 @@ def fuse(
     direct = _direct(lanes, fusion)
     direct = {note: parts for note, parts in direct.items() if _passes(note, parts, fusion, signals)}
     neighbours = _neighbours(graph, direct, fusion)
+    company = _company({note: _gain(parts) for note, parts in direct.items()}, fusion, signals)
     candidates = [
-        _candidate(note, direct.get(note, {}) | neighbours.get(note, {}), note not in direct, fusion, signals)
+        _candidate(
+            note,
+            direct.get(note, {}) | neighbours.get(note, {}),
+            company.get(note, 0.0),
+            note not in direct,
+            fusion,
+            signals,
+        )
         for note in {*direct, *neighbours, *signals.exact}
     ]
     return _finished(candidates, _bound(candidates, direct, fusion))
@@ -302,14 +324,33 @@ def _neighbours(graph: Lane | None, direct: Mapping[str, _Parts], fusion: Fusion
     return found
 
 
-def _candidate(note: str, parts: _Parts, is_new: bool, fusion: Fusion, signals: Signals) -> Fused:
+def _company(gains: Mapping[str, float], fusion: Fusion, signals: Signals) -> dict[str, float]:
+    """What each note gains or loses by the scores of those that are like it."""
+    best = sorted(note for note in gains if note in signals.alike)
+    changes: dict[str, float] = {}
+    for note in best:
+        alike = {other: signals.alike[note].get(other, -1.0) for other in best if other != note}
+        closest = max(alike.values(), default=0.0)
+        shares = {other: math.exp((near - closest) / COMPANY_NARROWNESS) for other, near in alike.items()}
+        total = math.fsum(shares.values())
+        if total > 0:
+            mean = math.fsum(share * gains[other] for other, share in shares.items()) / total
+            changes[note] = fusion.company * (mean - gains[note])
+    return changes
+
+
+def _candidate(
+    note: str, parts: _Parts, company: float, is_new: bool, fusion: Fusion, signals: Signals
+) -> Fused:
     share = signals.anchors.get(note, 0.0)
-    raw, gain = _raw(parts), _gain(parts)
+    raw, gain = _raw(parts), max(0.0, _gain(parts) + company)
     fresh = recency(signals.age_days.get(note), fusion.tiers)
     anchor = 1.0 + (fusion.anchor_boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
     exact = note in signals.exact
     via_graph = is_new and not exact
-    return Fused(note, gain * fresh * anchor, raw, parts, fresh, anchor, exact=exact, via_graph=via_graph)
+    return Fused(
+        note, gain * fresh * anchor, raw, parts, fresh, anchor, company, exact=exact, via_graph=via_graph
+    )
 
 
 def _bound(candidates: list[Fused], direct: Mapping[str, _Parts], fusion: Fusion) -> float:

@@ -39,6 +39,7 @@ class Desk:
         self._calls: dict[str, Callable[[Frame], Reply]] = {
             "embed": self._embed,
             "query": self._query,
+            "vectors": self._vectors,
             "apply": self._apply,
             "stamp": self._stamp,
             "count": self._count,
@@ -85,6 +86,15 @@ class Desk:
                 raise WorkerUnavailable(f"the query cannot be embedded: {done.failed[0][1]}")
             vector = done.vectors[0]
         return vector, arrays.pop(0) if frame.header["filtered"] else None
+
+    def _vectors(self, frame: Frame) -> Reply:
+        header = frame.header
+        with self._shelf.reading(Path(header["store"])) as collection:
+            index = collection(header["collection"])
+            found = index.vectors(frame.arrays[0].tolist()) if index is not None else {}
+        notes = np.array(list(found), dtype=np.int64)
+        matrix = np.stack(list(found.values())) if found else np.zeros((0, 0), np.float32)
+        return {}, [notes, matrix.astype(np.float32, copy=False)]
 
     def _apply(self, frame: Frame) -> Reply:
         header = frame.header

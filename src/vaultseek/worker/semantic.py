@@ -146,6 +146,24 @@ class SemanticWorker:
         request = Request("query", ANSWER, seconds, header, arrays, str(store), "answering a query")
         return answer_of(await self._asked(child, request, deadline))
 
+    async def vectors(
+        self,
+        store: Path,
+        notes: Sequence[int],
+        *,
+        collection: str = NOTES,
+        deadline: float | None = limits.SEARCH_SECONDS,
+    ) -> dict[int, Vectors]:
+        """The vectors of those of the notes that have one. Urgent, like ``query``."""
+        self._supervisor.check(store)
+        child = await self._supervisor.ready_child(0)
+        header: JSON = {"store": str(store), "collection": collection}
+        arrays = (np.asarray(notes, dtype=np.int64),)
+        seconds = self._settings.answer_seconds
+        request = Request("vectors", ANSWER, seconds, header, arrays, str(store), "answering a query")
+        found, matrix = (await self._asked(child, request, deadline)).arrays
+        return dict(zip(found.tolist(), matrix, strict=True))
+
     async def rerank(
         self,
         query: str,
