@@ -35,7 +35,7 @@ class LocalModel:
 
 
 def find_model(name: str) -> LocalModel:
-    """The model called ``name`` in the settings: ``bundled``, a folder, or ``hashing`` (also ``hashing-32``)."""
+    """The model called ``name`` in the settings: ``bundled``, a folder, ``hashing`` or ``hashing-32``."""
     if name.partition("-")[0] == HASHING:
         return LocalModel(name, None, name, limits.HASHING_WINDOW)
     directory = model_directory() if name == BUNDLED else Path(name)
