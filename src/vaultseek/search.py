@@ -23,12 +23,14 @@ from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordAnswer, KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON, Chunk
+from vaultseek.query.compare import fold
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
 from vaultseek.query.grammar import Query, parse_query
 from vaultseek.query.profile import Profile, profile
 from vaultseek.query.snippet import preview
+from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.weighing import (
     NAMED_CONFIDENCE,
     SCALE_NOTES,
@@ -284,7 +286,7 @@ class Searcher:
             asked.partial["graph"] = "the link graph is being built"
             return None
         only = None if asked.only is None else set(asked.only.ids.tolist())
-        found = neighbour_evidence(asked.query.rank_text, ranked, notes, graph, self._ledger, only)
+        found = neighbour_evidence(_weighed_words(asked), ranked, notes, graph, self._ledger, only)
         return Lane("graph", settings.graph_weight, [LaneHit(path, score) for path, score in found.items()])
 
     # -- the answer ------------------------------------------------------------------------------------
@@ -397,6 +399,13 @@ def _passage_scores(asked: _Asked) -> list[dict[str, float]]:
     )
     semantic = {} if asked.semantic is None else {chunk: score for chunk, _, score in asked.semantic.chunks}
     return [keyword, semantic]
+
+
+def _weighed_words(asked: _Asked) -> dict[str, float]:
+    """The query's words and how rare each is; all alike where the keyword lane did not say."""
+    if asked.keyword is None:
+        return {fold(word): 1.0 for word in asked.query.rank_text.split() if fold(word) not in STOP_WORDS}
+    return {fold(term.word): term.weight * term.idf for term in asked.keyword.terms if term.df}
 
 
 def _words(asked: _Asked) -> list[str]:

@@ -85,7 +85,7 @@ class Fusion:
     rrf_k: float = 60.0
     rrf_min_score: float = 0.0
     company: float = 0.3
-    graph_gain: float = 0.1
+    graph_gain: float = 0.8
     graph_ceiling: float = 0.45
     anchor_boost: float = 1.5
     tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
