@@ -36,6 +36,8 @@ ORDER = [
     ["service"],
     ["evaluate"],
     ["app"],
+    ["mcp_answers", "llama"],
+    ["mcp"],
     ["cli"],
     ["__main__"],
 ]
@@ -44,7 +46,8 @@ ORDER = [
 ENGINES = {
     "whoosh": {"index/commits.py", "index/analysis.py"},
     "chromadb": {"index/semantic_chroma.py"},
-    "llama_index": {"index/semantic_chroma.py", "models/embed.py"},
+    "llama_index": {"index/semantic_chroma.py", "llama.py", "models/embed.py"},
+    "mcp": {"mcp.py"},
     "networkx": {"index/graph.py"},
     "tree_sitter": {"markdown/blocks.py"},
     "tree_sitter_markdown": {"markdown/blocks.py"},

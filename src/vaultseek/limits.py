@@ -321,3 +321,16 @@ BOOTSTRAP_SAMPLES = 2_000
 WHY_DEPTH = 100_000
 WHY_DEPTH_SEMANTIC = 500
 """So far down a lane a note's rank is looked for."""
+
+# Answering agents
+AGENT_TOKENS = 2_000
+AGENT_TOKENS_LEAST = 200
+AGENT_TOKENS_MOST = 20_000
+TOKEN_BYTES = 3
+"""Bytes of UTF-8 that are taken for a token of an unknown model: rather too few, so that budgets hold."""
+AGENT_NAMES = 10
+"""Tags and aliases of a note that are told."""
+AGENT_LINKS = 200
+AGENT_RESOURCES = 50
+"""Notes that are listed as resources: the last changed."""
+PARENT_POLL_SECONDS = 1.0

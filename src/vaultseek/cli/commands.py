@@ -28,6 +28,7 @@ _COMMANDS = {
     "vault": "vault",
     "inspect": "inspect",
     "evaluate": "evaluate",
+    "mcp": "mcp",
     "serve": "lifecycle",
     "start": "lifecycle",
     "stop": "lifecycle",

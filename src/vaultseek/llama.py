@@ -1,0 +1,184 @@
+"""vaultseek as parts of a LlamaIndex pipeline: its chunker as a node parser, its daemon as a retriever.
+
+Importing this imports LlamaIndex, which takes about a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    TextNode,
+)
+from pydantic import Field, PrivateAttr
+
+from vaultseek.client import Client
+from vaultseek.client_async import AsyncClient
+from vaultseek.errors import NotFound, Unavailable
+from vaultseek.limits import MODEL_WINDOW
+from vaultseek.markdown.chunk import chunk
+from vaultseek.markdown.parse import parse
+from vaultseek.model import JSON, Chunk, Note
+
+Count = Callable[[str], int]
+_FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
+"""Metadata that says nothing to a model."""
+_PATH_KEYS = ("path", "file_path", "file_name")
+
+
+class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
+    """Cuts Markdown along its headings, as the daemon does.
+
+    ``count`` gives a model's tokens of a text and ``window`` how many it reads; by default they are those of
+    the bundled model. A node's id is its passage's, which edits elsewhere in the note leave as it is; it is
+    the daemon's where the document's metadata says the ``path`` from the vault's root. ``file_path`` and
+    ``file_name`` serve for the note's name only.
+
+    Raises ConfigError if ``count`` is not given and the bundled model is not there.
+    """
+
+    window: int = Field(default=MODEL_WINDOW, gt=0, description="Tokens that the embedding model reads.")
+    _count: Count = PrivateAttr()
+
+    def __init__(self, *, count: Count | None = None, **more: Any) -> None:
+        super().__init__(**more)
+        self._count = count or _bundled_count()
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name under which LlamaIndex stores it."""
+        return "VaultNodeParser"
+
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
+        return [made for node in nodes for made in self._passages(node)]
+
+    def _passages(self, node: BaseNode) -> list[BaseNode]:
+        note = parse(node.get_content(metadata_mode=MetadataMode.NONE), _path_of(node))
+        return [_node(found, note, node) for found in chunk(note, self._count, self.window)]
+
+
+class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not checked
+    """Asks the running daemon; each node is the best passage of a note, whole, as it is on disk.
+
+    ``vault`` is a name or a folder, by default the vault around the current folder. ``options`` go with each
+    ``search`` request: ``mode``, ``filters``, ``settings``, ``wait``. Metadata of a node: ``path``,
+    ``title``, ``heading``, ``start_line``, ``end_line``, ``tags``, ``modified``, ``untrusted`` (always true,
+    for a note may hold instructions for a model), and in ``partial`` the kinds of search that could not
+    take part.
+
+    Retrieving raises Unavailable if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
+    It connects each time, so one retriever may serve many threads and event loops.
+    """
+
+    def __init__(
+        self,
+        vault: str | Path | None = None,
+        *,
+        limit: int = 5,
+        socket_path: Path | None = None,
+        callback_manager: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager)
+        named = str(vault.absolute()) if isinstance(vault, Path) else vault
+        self._place = {"cwd": str(Path.cwd()), **({"vault": named} if named else {})}
+        self._asked = {"limit": limit, **options, **self._place}
+        self._socket_path = socket_path
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        with Client(self._socket_path, name="vaultseek.llama") as client:
+            answer = client.call("search", {"query": query_bundle.query_str, **self._asked})
+            texts: list[str] = []
+            for result in answer["results"]:
+                try:
+                    texts.append(client.call("note/get", self._lines(result))["text"])
+                except (NotFound, Unavailable):
+                    texts.append(result["preview"])
+        return _scored(answer, texts)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        async with AsyncClient(self._socket_path, name="vaultseek.llama") as client:
+            answer = await client.call("search", {"query": query_bundle.query_str, **self._asked})
+            texts = await asyncio.gather(*(self._text(client, result) for result in answer["results"]))
+        return _scored(answer, texts)
+
+    async def _text(self, client: AsyncClient, result: JSON) -> str:
+        try:
+            answer = await client.call("note/get", self._lines(result))
+        except (NotFound, Unavailable):
+            # The note has just gone; what was found is all that there is.
+            return str(result["preview"])
+        return str(answer["text"])
+
+    def _lines(self, result: JSON) -> JSON:
+        lines = {"start_line": result["start_line"], "end_line": result["end_line"]}
+        return {"note": result["path"], **lines, **self._place}
+
+
+def _bundled_count() -> Count:
+    from vaultseek.models.bundled import model_directory
+    from vaultseek.models.tokens import TokenCounter
+
+    return TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+
+
+def _path_of(node: BaseNode) -> str:
+    found = next((node.metadata[key] for key in _PATH_KEYS if node.metadata.get(key)), node.node_id)
+    return str(found)
+
+
+def _node(found: Chunk, note: Note, source: BaseNode) -> BaseNode:
+    return TextNode(
+        id_=found.id,
+        text=found.text,
+        metadata={
+            "title": note.title,
+            "heading": " > ".join(found.heading_path),
+            "start_line": found.start_line,
+            "end_line": found.end_line,
+            "tags": ", ".join(note.tags),
+        },
+        excluded_llm_metadata_keys=[*source.excluded_llm_metadata_keys, *_FOR_PROGRAMS],
+        excluded_embed_metadata_keys=[*source.excluded_embed_metadata_keys, *_FOR_PROGRAMS],
+        relationships={NodeRelationship.SOURCE: source.as_related_node_info()},
+    )
+
+
+def _scored(answer: JSON, texts: Sequence[str]) -> list[NodeWithScore]:
+    partial = ", ".join(lane["lane"] for lane in answer["partial"])
+    return [
+        NodeWithScore(node=_found(result, text, partial), score=float(result["score"]))
+        for result, text in zip(answer["results"], texts, strict=True)
+    ]
+
+
+def _found(result: JSON, text: str, partial: str) -> TextNode:
+    return TextNode(
+        id_=result["chunk_id"] or result["path"],
+        text=text,
+        metadata={
+            "path": result["path"],
+            "title": result["title"],
+            "heading": " > ".join(result["heading_path"]),
+            "start_line": result["start_line"],
+            "end_line": result["end_line"],
+            "tags": ", ".join(result["tags"]),
+            "modified": result["modified"],
+            "partial": partial,
+            "untrusted": True,
+        },
+        excluded_llm_metadata_keys=_FOR_PROGRAMS,
+        excluded_embed_metadata_keys=_FOR_PROGRAMS,
+    )

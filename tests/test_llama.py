@@ -1,0 +1,128 @@
+"""LlamaIndex: the chunker as a node parser, the daemon as a retriever, and the examples of the page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+with warnings.catch_warnings():
+    # LlamaIndex and what it imports warn of their own old ways while they are imported.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from llama_index.core import Document
+    from llama_index.core.schema import NodeRelationship
+
+    from vaultseek.llama import VaultNodeParser, VaultRetriever
+
+from vaultseek import launch
+from vaultseek.client import Client
+from vaultseek.errors import Unavailable, UsageError
+from vaultseek.markdown.chunk import chunk
+from vaultseek.markdown.parse import parse
+
+PROJECT = Path(__file__).parents[1]
+PAGE = PROJECT / "docs" / "llamaindex.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+TEA = "---\ntags: [drinks]\n---\n# Tea\n\n" + "Green tea. " * 60 + "\n\n# Coffee\n\n" + "Ground fine. " * 60
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.fixture
+def notes(tmp_path, monkeypatch):
+    """The sample vault, taken in by a daemon."""
+    root = tmp_path / "notes"
+    shutil.copytree(PROJECT / "tests" / "data" / "vault", root)
+    monkeypatch.setenv("VAULTSEEK_MODEL__NAME", "hashing")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    launch.start_daemon([sys.executable, "-m", "vaultseek", "serve"], tmp_path / "daemon.log", 30)
+    with Client() as client:
+        client.call("index/wait", {"vault": str(root)}, timeout=60)
+        yield root
+        client.shutdown()
+    wait_until_gone()
+
+
+def wait_until_gone():
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            Client().close()
+        except Unavailable:
+            return
+        time.sleep(0.02)
+
+
+def test_nodes_are_the_passages_of_the_daemon():
+    document = Document(text=TEA, metadata={"path": "Drinks.md", "source": "mine"})
+    nodes = VaultNodeParser(count=words, window=100).get_nodes_from_documents([document])
+    expected = chunk(parse(TEA, "Drinks.md"), words, 100)
+    assert [(node.node_id, node.text) for node in nodes] == [(found.id, found.text) for found in expected]
+    assert {node.metadata["heading"] for node in nodes} == {"Tea", "Coffee"}
+    first = nodes[0]
+    assert (first.metadata["title"], first.metadata["tags"], first.metadata["source"]) == (
+        "Tea",
+        "drinks",
+        "mine",
+    )
+    assert TEA[first.start_char_idx : first.end_char_idx] == first.text
+    assert first.relationships[NodeRelationship.SOURCE].node_id == document.node_id
+    assert first.relationships[NodeRelationship.NEXT].node_id == nodes[1].node_id
+    assert "start_line" not in first.get_content(metadata_mode="llm")
+
+
+def test_documents_without_a_path_have_passages_of_their_own():
+    twins = [Document(text=TEA), Document(text=TEA), Document(text="")]
+    nodes = VaultNodeParser(count=words, window=100).get_nodes_from_documents(twins)
+    assert len({node.node_id for node in nodes}) == len(nodes) > 2
+
+
+def test_the_bundled_model_counts_unless_told_otherwise():
+    (node,) = VaultNodeParser().get_nodes_from_documents([Document(text="# Tea\n\nGreen.")])
+    assert node.text == "# Tea\n\nGreen."
+
+
+async def test_the_retriever_gives_whole_passages_and_says_what_did_not_take_part(notes):
+    retriever = VaultRetriever(notes, limit=3, mode="keyword", filters={"tag": "work/pumps"})
+    found = retriever.retrieve("float switch")
+    assert 0 < len(found) <= 3
+    best = found[0]
+    assert best.score == 1.0
+    assert best.metadata["path"] == "Projects/Sump/Float Switch Wiring.md"
+    lines = (notes / best.metadata["path"]).read_text(encoding="utf-8").split("\n")
+    assert best.text == "\n".join(lines[best.metadata["start_line"] - 1 : best.metadata["end_line"]])
+    assert (best.metadata["untrusted"], best.metadata["partial"]) == (True, "")
+    assert "untrusted" not in best.node.get_content(metadata_mode="llm")
+    again = await retriever.aretrieve("float switch")
+    assert [(node.node_id, node.text) for node in again] == [(node.node_id, node.text) for node in found]
+
+
+async def test_errors_of_the_daemon_come_through(notes):
+    with pytest.raises(UsageError, match="colour"):
+        VaultRetriever(notes, filters={"colour": "red"}).retrieve("pump")
+    with pytest.raises(UsageError, match="colour"):
+        await VaultRetriever(notes, filters={"colour": "red"}).aretrieve("pump")
+
+
+async def test_without_a_daemon_the_retriever_says_how_to_start_one(tmp_path):
+    with pytest.raises(Unavailable, match="vaultseek start"):
+        VaultRetriever(tmp_path).retrieve("pump")
+    with pytest.raises(Unavailable, match="vaultseek start"):
+        await VaultRetriever(tmp_path).aretrieve("pump")
+
+
+def test_the_examples_of_the_page_run(notes, capsys):
+    engine, parser = EXAMPLES
+    exec(engine.replace("/home/ana/notes", str(notes)), {})
+    printed = capsys.readouterr().out
+    assert "What happens when all floats of the pit are up?" in printed
+    assert re.search(r"^1\.0 .*\.md \d+$", printed, re.MULTILINE)
+    exec(parser, {})
+    assert len(capsys.readouterr().out.splitlines()) == 1
