@@ -363,10 +363,10 @@ def test_the_words_of_the_protocol(daemon):
     assert asked == [
         ("search", {"query": "q", "limit": 3}),
         ("index/status", {}),
-        ("note/get", {"path": "a.md", "start_line": 1}),
-        ("note/related", {"path": "a.md"}),
-        ("links/backlinks", {"path": "a.md"}),
-        ("complete", {"kind": "tag", "prefix": "ho"}),
+        ("note/get", {"note": "a.md", "start_line": 1}),
+        ("note/related", {"note": "a.md"}),
+        ("links/backlinks", {"note": "a.md"}),
+        ("complete", {"kind": "tag", "text": "ho"}),
         ("shutdown", {}),
     ]
 

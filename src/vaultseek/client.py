@@ -59,19 +59,19 @@ class Verbs:
 
     def note(self, path: str, **options: Any) -> Any:
         """Text and metadata of the note at ``path``."""
-        return self.call("note/get", {"path": path, **options})
+        return self.call("note/get", {"note": path, **options})
 
     def related(self, path: str, **options: Any) -> Any:
         """Notes that are related to the note at ``path``."""
-        return self.call("note/related", {"path": path, **options})
+        return self.call("note/related", {"note": path, **options})
 
     def backlinks(self, path: str, **options: Any) -> Any:
         """The links of other notes to the note at ``path``."""
-        return self.call("links/backlinks", {"path": path, **options})
+        return self.call("links/backlinks", {"note": path, **options})
 
     def complete(self, kind: str, prefix: str, **options: Any) -> Any:
         """Completions of ``prefix`` among the vault's words of one ``kind``."""
-        return self.call("complete", {"kind": kind, "prefix": prefix, **options})
+        return self.call("complete", {"kind": kind, "text": prefix, **options})
 
     def shutdown(self) -> Any:
         """Ask the daemon to stop."""

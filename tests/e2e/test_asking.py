@@ -202,3 +202,16 @@ def test_vaults_are_added_paused_and_removed_and_a_restart_knows(daemon, vault, 
     assert (root / "late.md").exists()
     assert daemon.run("search", "tea").returncode == 2
     assert daemon.run("vault", "remove", "house").returncode == 3
+
+
+def test_the_client_s_shortcuts_speak_the_protocol(daemon, vault):
+    from vaultseek.client import Client
+
+    root = vault({"a.md": "# Alpha\n\nSee [[b]].\n", "b.md": "# Beta\n\nPlain.\n"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    with Client() as client:
+        where = {"vault": str(root)}
+        assert "Alpha" in client.note("a", **where)["text"]
+        assert [link["path"] for link in client.backlinks("b", **where)["links"]] == ["a.md"]
+        assert client.related("a", **where)["results"]
+        assert client.complete("note", "Al", **where)["items"]
