@@ -1,0 +1,59 @@
+--- The questions that end in a list of places.
+local client = require("vaultseek.client")
+local config = require("vaultseek.config")
+local places = require("vaultseek.places")
+local say = require("vaultseek.say")
+
+local M = {}
+
+--- A source for pickers that searches as one types, in the vault that `where` tells; a newer search takes the place
+--- of the one before.
+function M.searching(where)
+  local last
+  return function(query, show)
+    if query == "" then
+      if last then
+        client.cancel(last)
+      end
+      return show({}, { "Type to search; filters as in tag:work/pumps, path:Projects/, [status:open]" })
+    end
+    last = M.search(where, query, last, function(problem, answer)
+      if not problem then
+        show(places.places(answer), say.notes(answer))
+      elseif problem.code ~= "cancelled" then
+        show({}, { problem.message })
+      end
+    end)
+  end
+end
+
+--- Search. `last` is the id of the search that this one supersedes, or nil.
+function M.search(where, query, last, on_done)
+  local current = config.current
+  local params = { query = query, limit = current.limit, mode = current.mode, supersedes = last }
+  return client.call("search", vim.tbl_extend("force", where, params), on_done)
+end
+
+--- Ask about a note: `method` is note/related or links/backlinks.
+function M.about(method, where, note, on_done)
+  local limit = method == "note/related" and config.current.limit or nil
+  client.call(method, vim.tbl_extend("force", where, { note = note, limit = limit }), on_done)
+end
+
+--- A source for pickers that keeps those of `found` that hold every typed word.
+function M.sifting(found)
+  return function(query, show)
+    local words = vim.split(query:lower(), "%s+", { trimempty = true })
+    show(vim.tbl_filter(function(place)
+      local text = (place.title .. " " .. place.path .. " " .. place.text):lower()
+      for _, word in ipairs(words) do
+        if not text:find(word, 1, true) then
+          return false
+        end
+      end
+      return true
+    end, found))
+  end
+end
+
+return M

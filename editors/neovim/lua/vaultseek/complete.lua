@@ -1,0 +1,146 @@
+--- Completion of links, headings and tags as an omnifunc: `[[`, `[[Note#` and `#`.
+local client = require("vaultseek.client")
+local config = require("vaultseek.config")
+local here = require("vaultseek.here")
+local say = require("vaultseek.say")
+
+local M = {}
+
+M.NAME = "v:lua.require'vaultseek.complete'.omnifunc"
+
+local asked -- what the last call with findstart found out
+
+--- Make ours the omnifunc of a buffer; what was there before completes where we have nothing to say.
+function M.attach(buffer)
+  local before = vim.bo[buffer].omnifunc
+  if not config.current.omnifunc or before == M.NAME then
+    return
+  end
+  vim.b[buffer].vaultseek_omnifunc_before = before
+  vim.bo[buffer].omnifunc = M.NAME
+end
+
+--- See :help complete-functions.
+function M.omnifunc(findstart, base)
+  if findstart == 1 or findstart == "1" then
+    local column = vim.api.nvim_win_get_cursor(0)[2]
+    local line = vim.api.nvim_get_current_line()
+    asked = M.context(line:sub(1, column), line:sub(column + 1))
+    if asked then
+      return asked.start
+    end
+    return M.other(findstart, base) or -3
+  end
+  if not asked then
+    return M.other(findstart, base) or {}
+  end
+  return { words = M.items(asked, base), refresh = "always" }
+end
+
+--- What is to be completed after the text `before` of a line: kind, start (bytes before it), note; nil if nothing.
+function M.context(before, after)
+  local at, inner = before:match("()%[%[([^%[%]|]*)$")
+  if at then
+    local closing = after:sub(1, 2) == "]]" and "" or "]]"
+    local note, heading = inner:match("^(.-)#([^#]*)$")
+    if note then
+      return { kind = "heading", note = note:match("^[^#]*"), start = #before - #heading, closing = closing }
+    end
+    return { kind = "note", start = #before - #inner, closing = closing }
+  end
+  local tag = (" " .. before):match("[%s(]#([%w_/\128-\255-]*)$")
+  return tag and { kind = "tag", start = #before - #tag } or nil
+end
+
+function M.items(context, typed)
+  local params = here.vault()
+  params.kind, params.text = context.kind, typed
+  params.deadline_ms = config.current.complete_ms
+  if context.kind == "heading" then
+    params.note = here.note(context.note)
+    if not params.note then
+      return {}
+    end
+  end
+  local problem, answer = client.wait("complete", params, config.current.complete_ms)
+  if problem then
+    M.tell(problem)
+    return {}
+  end
+  return M.words(context, answer.items or {})
+end
+
+function M.words(context, items)
+  local names, words = M.names(items), {}
+  for _, item in ipairs(items) do
+    local text = item.text
+    -- A name with control characters cannot be typed, and must not be.
+    if type(text) == "string" and not text:find("%c") then
+      local word = { word = text, abbr = text, equal = 1, dup = 1, icase = 1 }
+      if context.kind == "note" then
+        M.as_link(word, item, names)
+      elseif context.kind == "tag" then
+        word.menu = item.count and say.count(item.count, "note") or nil
+      else
+        word.menu = item.level and ("#"):rep(item.level) or nil
+      end
+      word.word = word.word .. (context.closing or "")
+      words[#words + 1] = word
+    end
+  end
+  return words
+end
+
+--- How many different notes of the list have each file name.
+function M.names(items)
+  local names, seen = {}, {}
+  for _, item in ipairs(items) do
+    local path = item.path
+    if path and not seen[path] then
+      seen[path] = true
+      local name = M.name(path)
+      names[name] = (names[name] or 0) + 1
+    end
+  end
+  return names
+end
+
+--- A link to a note by its name, or by its path where there are several of that name; another title after a bar.
+function M.as_link(word, item, names)
+  local path = say.clean(item.path)
+  local name = M.name(path)
+  local target = (names[name] or 0) > 1 and path:gsub("%.md$", "") or name
+  word.word = item.is == "name" and target or (target .. "|" .. item.text)
+  word.menu = path
+end
+
+function M.name(path)
+  return (path:match("[^/]*$"):gsub("%.md$", ""))
+end
+
+--- Completion starts no daemon while it is waited for, but has one started for the next time.
+function M.tell(problem)
+  if problem.missing and config.current.autostart then
+    client.call("initialize", { protocol_version = 1, client = "neovim" }, function(wrong)
+      if wrong then
+        say.warn(wrong.message)
+      else
+        say.info("the daemon is up; complete again")
+      end
+    end)
+  elseif problem.code ~= "cancelled" then
+    say.warn(problem.message)
+  end
+end
+
+--- What the omnifunc that was set before ours answers, or nil.
+function M.other(findstart, base)
+  local before = vim.b.vaultseek_omnifunc_before
+  if not before or before == "" or before:find("^v:lua") then
+    return nil
+  end
+  local ok, answer = pcall(vim.fn[before], findstart, base)
+  return ok and answer or nil
+end
+
+return M

@@ -1,0 +1,56 @@
+--- The settings of the plugin. `M.current` holds them; every key is explained in :help vaultseek-settings.
+local M = {}
+
+local defaults = {
+  command = { "vaultseek" },
+  autostart = true,
+  socket = nil,
+  vault = nil,
+  limit = 20,
+  mode = nil,
+  debounce_ms = 40,
+  complete_ms = 300,
+  omnifunc = true,
+  picker = "auto",
+}
+
+local kinds = {
+  command = { "table", "string" },
+  autostart = { "boolean" },
+  socket = { "string" },
+  vault = { "string" },
+  limit = { "number" },
+  mode = { "string" },
+  debounce_ms = { "number" },
+  complete_ms = { "number" },
+  omnifunc = { "boolean" },
+  picker = { "string" },
+}
+
+M.current = vim.deepcopy(defaults)
+
+--- Take `given` over the defaults. Raises an error that names the first wrong setting.
+function M.set(given)
+  given = given or {}
+  for key, value in pairs(given) do
+    if not kinds[key] then
+      error(("vaultseek: there is no setting %q; see :help vaultseek-settings"):format(tostring(key)), 0)
+    end
+    if not vim.tbl_contains(kinds[key], type(value)) then
+      local wanted = table.concat(kinds[key], " or ")
+      error(("vaultseek: %s has to be a %s, not a %s"):format(key, wanted, type(value)), 0)
+    end
+  end
+  M.current = vim.tbl_extend("force", vim.deepcopy(defaults), given)
+  if type(M.current.command) == "string" then
+    M.current.command = { M.current.command }
+  end
+  for _, key in ipairs({ "socket", "vault" }) do
+    local value = M.current[key]
+    if value and (value:find("/", 1, true) or value:sub(1, 1) == "~") then
+      M.current[key] = vim.fn.fnamemodify(value, ":p"):gsub("(.)/+$", "%1")
+    end
+  end
+end
+
+return M

@@ -1,0 +1,222 @@
+--- A picker in floating windows: a prompt, the results under it, and the passage beside or below.
+---
+--- One can be open at a time. What is typed goes to `source`, and what `source` shows can be gone to.
+local client = require("vaultseek.client")
+local config = require("vaultseek.config")
+local layout = require("vaultseek.layout")
+local places = require("vaultseek.places")
+local say = require("vaultseek.say")
+
+local M = {}
+
+local space = vim.api.nvim_create_namespace("vaultseek")
+local LINES_BEFORE = 3
+
+--- The picker that is open, or nil: places, selected, query, pending.
+M.current = nil
+
+local KEYS = {
+  { { "n", "i" }, "<CR>", "act('edit')" },
+  { { "n", "i" }, "<C-x>", "act('split')" },
+  { { "n", "i" }, "<C-v>", "act('vsplit')" },
+  { { "n", "i" }, "<C-t>", "act('tabedit')" },
+  { { "n", "i" }, "<C-q>", "act('quickfix')" },
+  { { "n", "i" }, "<C-c>", "close()" },
+  { { "n" }, "<Esc>", "close()" },
+  { { "n" }, "q", "close()" },
+  { { "n", "i" }, "<Down>", "move(1)" },
+  { { "n", "i" }, "<C-n>", "move(1)" },
+  { { "n" }, "j", "move(1)" },
+  { { "n", "i" }, "<Up>", "move(-1)" },
+  { { "n", "i" }, "<C-p>", "move(-1)" },
+  { { "n" }, "k", "move(-1)" },
+}
+
+--- Open a picker. options: `title`; `query` to begin with; `source(query, show)`, which calls `show(places, notes)`
+--- once or never, later or at once.
+function M.open(options)
+  M.close()
+  local picker = {
+    title = options.title,
+    source = options.source,
+    places = {},
+    selected = 1,
+    asked = 0,
+    origin = vim.api.nvim_get_current_win(),
+  }
+  M.current = picker
+  picker.windows = layout.open(options.title)
+  vim.bo[picker.windows.preview.buffer].syntax = "markdown"
+  M.map(picker.windows.prompt.buffer)
+  M.watch(picker)
+  vim.api.nvim_buf_set_lines(picker.windows.prompt.buffer, 0, -1, false, { say.clean(options.query) })
+  vim.cmd("startinsert!")
+  M.ask()
+end
+
+--- Close the picker, if one is open, and go back to where it was opened.
+function M.close()
+  local picker = M.current
+  if not picker then
+    return
+  end
+  M.current = nil
+  if picker.timer then
+    picker.timer:close()
+  end
+  layout.close(picker.windows)
+  if vim.api.nvim_win_is_valid(picker.origin) then
+    vim.api.nvim_set_current_win(picker.origin)
+  end
+end
+
+--- Do `how` with what is selected: edit, split, vsplit, tabedit; or quickfix with all. While an answer to what was
+--- typed is awaited, it is done when that is there.
+function M.act(how)
+  local picker = M.current
+  if not picker then
+    return
+  end
+  if picker.pending then
+    picker.afterwards = how
+    return
+  end
+  local place = picker.places[picker.selected]
+  if not place then
+    return
+  end
+  M.close()
+  if how == "quickfix" then
+    places.quickfix(picker.places, (picker.title .. " " .. picker.query):gsub("%s+$", ""))
+  else
+    places.go(place, how)
+  end
+end
+
+--- Select the next (1) or previous (-1) place, round the ends.
+function M.move(by)
+  local picker = M.current
+  if picker and #picker.places > 0 then
+    picker.selected = (picker.selected - 1 + by) % #picker.places + 1
+    M.select(picker)
+  end
+end
+
+function M.map(buffer)
+  for _, key in ipairs(KEYS) do
+    for _, mode in ipairs(key[1]) do
+      -- Leaving insert mode in the prompt, the cursor of the window below stays where it is.
+      local leave = mode == "i" and not key[3]:find("^move") and "<Esc>" or ""
+      local action = ("%s<Cmd>lua require('vaultseek.picker').%s<CR>"):format(leave, key[3])
+      vim.keymap.set(mode, key[2], action, { buffer = buffer, nowait = true, silent = true })
+    end
+  end
+end
+
+function M.watch(picker)
+  local buffer = picker.windows.prompt.buffer
+  picker.timer = (vim.uv or vim.loop).new_timer()
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    buffer = buffer,
+    callback = function()
+      if M.current == picker and M.typed(picker) ~= picker.query then
+        picker.pending = true
+        picker.timer:start(config.current.debounce_ms, 0, vim.schedule_wrap(M.ask))
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinLeave", {
+    buffer = buffer,
+    callback = function()
+      vim.schedule(function()
+        if M.current == picker then
+          M.close()
+        end
+      end)
+    end,
+  })
+end
+
+function M.typed(picker)
+  local lines = vim.api.nvim_buf_get_lines(picker.windows.prompt.buffer, 0, -1, false)
+  return vim.trim(table.concat(lines, " "))
+end
+
+function M.ask()
+  local picker = M.current
+  if not picker then
+    return
+  end
+  picker.query = M.typed(picker)
+  picker.asked = picker.asked + 1
+  picker.pending = true
+  local asked = picker.asked
+  picker.source(picker.query, function(found, notes)
+    if M.current == picker and picker.asked == asked then
+      M.show(picker, found, notes)
+    end
+  end)
+end
+
+function M.show(picker, found, notes)
+  -- A newer text may be typed but not asked for yet.
+  picker.pending = M.typed(picker) ~= picker.query
+  picker.places, picker.selected = found, 1
+  local lines, marks = {}, {}
+  for number, place in ipairs(found) do
+    local where = ("%s:%d"):format(say.clean(place.path), place.line)
+    lines[number] = ("%s  %s"):format(place.title, where)
+    marks[number] = #place.title
+  end
+  for _, note in ipairs(notes or {}) do
+    lines[#lines + 1] = say.clean(note)
+  end
+  local buffer = picker.windows.list.buffer
+  layout.write(buffer, lines)
+  vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
+  for number = 1, #lines do
+    local title = marks[number]
+    if title then
+      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekTitle", number - 1, 0, title)
+      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekPath", number - 1, title, -1)
+    else
+      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekNote", number - 1, 0, -1)
+    end
+  end
+  M.select(picker)
+  local afterwards = picker.afterwards
+  if afterwards and not picker.pending then
+    picker.afterwards = nil
+    M.act(afterwards)
+  end
+end
+
+function M.select(picker)
+  local list, preview = picker.windows.list, picker.windows.preview
+  local place = picker.places[picker.selected]
+  vim.wo[list.window].cursorline = place ~= nil
+  vim.api.nvim_win_set_cursor(list.window, { place and picker.selected or 1, 0 })
+  if not place then
+    return layout.write(preview.buffer, {})
+  end
+  local first = math.max(1, place.line - LINES_BEFORE)
+  local last = first + vim.api.nvim_win_get_height(preview.window)
+  local params = { vault = place.vault, note = place.path, start_line = first, end_line = last }
+  params.supersedes = picker.previewed
+  picker.previewed = client.call("note/get", params, function(problem, answer)
+    if M.current == picker and picker.places[picker.selected] == place then
+      M.preview(preview.buffer, place, first, problem, answer)
+    end
+  end)
+end
+
+function M.preview(buffer, place, first, problem, answer)
+  local text = problem and problem.message or answer.text or ""
+  layout.write(buffer, vim.split(text:gsub("\r", ""), "\n"))
+  vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
+  if not problem and place.line - first < vim.api.nvim_buf_line_count(buffer) then
+    vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekPassage", place.line - first, 0, -1)
+  end
+end
+
+return M

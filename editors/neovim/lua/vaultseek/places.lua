@@ -1,0 +1,63 @@
+--- Places in notes: what a result points at, going there, and the quickfix list.
+local say = require("vaultseek.say")
+
+local M = {}
+
+--- The place of a result or link of `answer`, or nil if its path does not lie in the vault.
+function M.place(answer, result)
+  local root, path = answer.vault_path, result.path
+  if type(root) ~= "string" or type(path) ~= "string" or ("/" .. path .. "/"):find("/../", 1, true) then
+    return nil
+  end
+  local line = tonumber(result.start_line or result.line) or 1
+  local headings = result.heading_path or {}
+  local heading = headings[#headings]
+  local title = say.clean(result.title)
+  if heading and say.clean(heading) ~= title then
+    title = title .. " › " .. say.clean(heading)
+  end
+  return {
+    file = root:gsub("/$", "") .. "/" .. path,
+    vault = root,
+    path = path,
+    line = math.max(1, line),
+    last = tonumber(result.end_line) or line,
+    title = title,
+    text = say.clean(result.preview or result.text),
+  }
+end
+
+--- The places of all results or links of an answer.
+function M.places(answer)
+  local places = {}
+  for _, result in ipairs(answer.results or answer.links or {}) do
+    places[#places + 1] = M.place(answer, result)
+  end
+  return places
+end
+
+--- Open the note of `place` at its line. `how`: edit, split, vsplit or tabedit.
+function M.go(place, how)
+  local commands = { edit = "edit", split = "split", vsplit = "vsplit", tabedit = "tabedit" }
+  vim.cmd("normal! m'")
+  local ok, problem = pcall(vim.cmd, (commands[how] or "edit") .. " " .. vim.fn.fnameescape(place.file))
+  if not ok then
+    return say.warn(problem)
+  end
+  local line = math.min(place.line, vim.api.nvim_buf_line_count(0))
+  vim.api.nvim_win_set_cursor(0, { line, 0 })
+  vim.cmd("normal! zvzz")
+end
+
+--- Put places into a new quickfix list and open it.
+function M.quickfix(places, title)
+  local items = {}
+  for number, place in ipairs(places) do
+    local text = place.text ~= "" and place.text or place.title
+    items[number] = { filename = place.file, lnum = place.line, text = text }
+  end
+  vim.fn.setqflist({}, " ", { title = say.clean(title), items = items })
+  vim.cmd("botright copen")
+end
+
+return M

@@ -1,0 +1,40 @@
+-- Commands and completion of vaultseek; the rest is loaded when one of them is used.
+if vim.g.loaded_vaultseek then
+  return
+end
+vim.g.loaded_vaultseek = true
+
+if vim.fn.has("nvim-0.7") == 0 then
+  vim.api.nvim_err_writeln("vaultseek: Neovim 0.7 or newer is needed")
+  return
+end
+
+local function command(name, action, options)
+  vim.api.nvim_create_user_command(name, function(given)
+    require("vaultseek")[action](given.args, given.bang)
+  end, options)
+end
+
+command("VaultSearch", "search", { nargs = "*", bang = true, desc = "Search the notes of a vault" })
+command("VaultRelated", "related", { nargs = "*", bang = true, desc = "Notes like this one" })
+command("VaultBacklinks", "backlinks", { nargs = "*", bang = true, desc = "Links to this note" })
+command("VaultStatus", "status", { nargs = 0, desc = "How the daemon and its vaults are" })
+
+local group = vim.api.nvim_create_augroup("vaultseek", { clear = true })
+vim.api.nvim_create_autocmd("FileType", {
+  group = group,
+  pattern = "markdown",
+  callback = function(event)
+    require("vaultseek.complete").attach(event.buf)
+  end,
+})
+
+local function highlight(name, link)
+  vim.api.nvim_set_hl(0, name, { link = link, default = true })
+end
+
+highlight("VaultseekTitle", "Title")
+highlight("VaultseekPath", "Comment")
+highlight("VaultseekNote", "WarningMsg")
+highlight("VaultseekSelected", "PmenuSel")
+highlight("VaultseekPassage", "Visual")

@@ -1,0 +1,450 @@
+"""The plugin in a real Neovim that is typed into, with a real daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NVIM = shutil.which("nvim")
+PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
+COMMAND = [sys.executable, "-m", "vaultseek"]
+
+pytestmark = pytest.mark.skipif(NVIM is None, reason="Neovim (nvim) is not installed")
+
+NOTES = {
+    ".obsidian/app.json": "{}",
+    "Pump.md": (
+        "---\ntags: [work/pumps]\naliases: [Bilge]\n---\n# Pump\n\n## Float switch\n\nSwitch E-4107 hangs.\n"
+    ),
+    "Garden.md": "# Garden\n\nSlugs eat the lettuce.\n\nSee [[Pump]] and [[nowhere]].\n",
+    "sub/Tea's % #1 | note.md": "Green tea, jasmine. [[Pump|the pump]] #drinks\n",
+    "A/Log.md": "one",
+    "B/Log.md": "two",
+    "Evil.md": "# Evil\n\nzebra <Cmd>quit!<CR> `system('touch owned')` %{execute('quit!')} | qall!\n",
+    "Long.md": "".join(f"## Part {n}\n\n{f'words of part {n} ' * 120}\n\n" for n in range(8))
+    + "## Last\n\nThe xylophone stands here.\n",
+}
+
+
+class Editor:
+    """A headless Neovim that is driven from outside, as by a person at the keys."""
+
+    def __init__(self, environment: dict[str, str], folder: Path, log: Path, eventually: Callable[..., Any]):
+        self._eventually = eventually
+        self._environment = environment
+        self._run = Path(tempfile.mkdtemp(prefix="nv"))
+        self.server = str(self._run / "s")
+        runtime = (
+            f"set runtimepath^={str(PLUGIN).replace(' ', chr(92) + ' ')} columns=160 lines=50 noswapfile"
+        )
+        self._log = log.open("wb")
+        self._process = subprocess.Popen(
+            [NVIM or "nvim", "--headless", "--clean", "--listen", self.server, "--cmd", runtime],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+        )
+        eventually(lambda: Path(self.server).exists(), "Neovim listens")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+        shutil.rmtree(self._run, ignore_errors=True)
+
+    def keys(self, text: str) -> None:
+        """Type ``text``; keys as in ``<CR>``."""
+        self._remote("--remote-send", text)
+
+    def ask(self, lua: str) -> Any:
+        """The value of an expression in Lua."""
+        quoted = "'" + lua.replace("'", "''") + "'"
+        return json.loads(self._remote("--remote-expr", f"json_encode(luaeval({quoted}))"))
+
+    def until(self, lua: str) -> Any:
+        """The value of an expression in Lua, as soon as it is true."""
+        return self._eventually(lambda: self.ask(lua), lua)
+
+    def setup(self, **settings: Any) -> None:
+        settings = {"command": COMMAND, "picker": "builtin", **settings}
+        self.ask(f"require('vaultseek').setup(vim.json.decode([==[{json.dumps(settings)}]==]))")
+        # What a person would read at the bottom of the screen.
+        self.ask("load([[told = {}; vim.notify = function(m) table.insert(told, m) end]])()")
+
+    def told(self) -> str:
+        """What was said to the user."""
+        return "\n".join(self.ask("told"))
+
+    def lines(self, window: str) -> list[str]:
+        """The lines in a window of the picker."""
+        buffer = f"require('vaultseek.picker').current.windows.{window}.buffer"
+        return self.ask(f"vim.api.nvim_buf_get_lines({buffer}, 0, -1, false)")
+
+    def where(self) -> list[Any]:
+        """File and line of the cursor."""
+        return self.ask("{ vim.fn.expand('%:p'), vim.fn.line('.') }")
+
+    def quickfix(self) -> list[list[Any]]:
+        """File, line and text of each item."""
+        return self.ask(
+            "vim.tbl_map(function(i)"
+            " return { vim.fn.fnamemodify(vim.fn.bufname(i.bufnr), ':p'), i.lnum, i.text }"
+            " end, vim.fn.getqflist())"
+        )
+
+    def complete(self, before: str, after: str = "") -> list[str]:
+        """What the omnifunc offers with the cursor between the two parts of a line."""
+        line = json.dumps(before + after, ensure_ascii=False)
+        return self.ask(
+            f"(function() vim.api.nvim_set_current_line({line}) "
+            f"vim.api.nvim_win_set_cursor(0, {{ vim.fn.line('.'), {len(before.encode())} }}) "
+            "local omni = require('vaultseek.complete').omnifunc; local start = omni(1, '') "
+            "if start < 0 then return {} end "
+            f"local words = omni(0, ({line}):sub(start + 1, {len(before.encode())})).words "
+            "return vim.tbl_map(function(w) return w.word end, words or {}) end)()"
+        )
+
+    def _remote(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [NVIM or "nvim", "--server", self.server, *arguments],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr.startswith("E"), done.stderr
+        return done.stdout or done.stderr
+
+
+class Garden:
+    """A vault and a daemon that has taken it in, for all tests that change neither."""
+
+    def __init__(self, home: Path) -> None:
+        self.root = home / "vault"
+        for path, text in NOTES.items():
+            file = self.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTSEEK_", "XDG_"))}
+        self.environment |= {"VAULTSEEK_MODEL__NAME": "hashing", "HOME": str(home)}
+        for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR"):
+            (home / name).mkdir(mode=0o700)
+            self.environment[f"XDG_{name}"] = str(home / name)
+
+    def run(self, *arguments: str) -> None:
+        command = [*COMMAND, *arguments]
+        done = subprocess.run(
+            command, env=self.environment, cwd=self.root, timeout=90, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Garden]:
+    made = Garden(tmp_path_factory.mktemp("garden"))
+    try:
+        made.run("index", "--wait")
+        yield made
+    finally:
+        made.run("stop")
+
+
+@pytest.fixture
+def root(garden: Garden) -> Path:
+    return garden.root
+
+
+@pytest.fixture
+def indexed(garden, tmp_path, eventually) -> Iterator[Editor]:
+    """An editor in a vault that is indexed."""
+    started = Editor(garden.environment, garden.root, tmp_path / "nvim.log", eventually)
+    started.setup()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def editor(daemon, vault, tmp_path, eventually) -> Iterator[Editor]:
+    """An editor in a vault that no daemon knows yet."""
+    started = Editor(daemon.environment, vault(NOTES), tmp_path / "nvim.log", eventually)
+    started.setup()
+    yield started
+    started.close()
+
+
+def test_what_is_typed_is_searched_and_enter_goes_to_the_passage(indexed, root):
+    indexed.keys(":VaultSearch<CR>slu")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
+    indexed.keys("gs lettuce")
+    indexed.until("require('vaultseek.picker').current.query == 'slugs lettuce'")
+    indexed.until("require('vaultseek.picker').current.pending == false")
+    assert indexed.lines("list")[0].startswith("Garden  Garden.md:1")
+    indexed.until(
+        "vim.fn.getbufline(require('vaultseek.picker').current.windows.preview.buffer, 3)[1] ~= nil"
+    )
+    assert "Slugs eat the lettuce." in indexed.lines("preview")
+    indexed.keys("<CR>")
+    indexed.until("vim.fn.expand('%:t') == 'Garden.md'")
+    assert indexed.where() == [str(root / "Garden.md"), 1]
+    assert indexed.ask("#vim.api.nvim_list_wins()") == 1
+    indexed.until("vim.fn.mode() == 'n'")
+
+
+def test_enter_before_the_answer_waits_for_it_and_goes_to_the_line(indexed, root):
+    indexed.keys(":VaultSearch xylophone<CR><CR>")
+    indexed.until("vim.fn.expand('%:t') == 'Long.md'")
+    lines = (root / "Long.md").read_text().splitlines()
+    assert lines[indexed.where()[1] - 1] == "## Last"
+
+
+def test_paths_with_letters_that_mean_something_and_hostile_text(indexed, root):
+    indexed.keys(":VaultSearch jasmine<CR><CR>")
+    indexed.until("vim.fn.expand('%:p'):find('sub/Tea') ~= nil")
+    assert indexed.where()[0] == str(root / "sub/Tea's % #1 | note.md")
+    indexed.keys(":VaultSearch zebra<CR>")
+    indexed.until("(require('vaultseek.picker').current or {}).pending == false")
+    indexed.keys("<C-n><C-p><C-q>")
+    indexed.until("#vim.fn.getqflist() > 0")
+    assert indexed.quickfix()[0][0] == str(root / "Evil.md")
+    assert not list(root.rglob("owned"))
+
+
+def test_ctrl_q_fills_the_quickfix_list_and_escape_closes(indexed, root):
+    indexed.keys(":VaultSearch E-4107<CR>")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
+    indexed.keys("<C-q>")
+    indexed.until("vim.bo.buftype == 'quickfix'")
+    file, line, text = indexed.quickfix()[0]
+    assert (file, "E-4107" in text) == (str(root / "Pump.md"), True)
+    assert line >= 5
+    assert indexed.ask("vim.fn.getqflist({ title = 1 }).title") == "VaultSearch E-4107"
+    indexed.keys(":cclose<CR>:VaultSearch<CR>abc<Esc><Esc>")
+    indexed.until("require('vaultseek.picker').current == nil")
+    assert indexed.ask("#vim.api.nvim_list_wins()") == 1
+
+
+def test_newer_searches_take_the_place_of_older_ones(indexed):
+    indexed.keys(":VaultSearch<CR>")
+    for letter in "slugs in the garden and a pump":
+        indexed.keys("<Space>" if letter == " " else letter)
+    indexed.until("require('vaultseek.picker').current.query == 'slugs in the garden and a pump'")
+    indexed.until("require('vaultseek.picker').current.pending == false")
+    assert len(indexed.lines("list")) >= 2
+    assert indexed.told() == ""
+
+
+def test_backlinks_and_related(indexed, root):
+    indexed.keys(":edit Pump.md<CR>:VaultBacklinks<CR>")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places == 2")
+    assert any("Garden.md:5" in line for line in indexed.lines("list"))
+    indexed.keys("garden<CR>")
+    indexed.until("vim.fn.expand('%:t') == 'Garden.md'")
+    assert indexed.where()[1] == 5
+    indexed.keys(":VaultBacklinks! Bilge<CR>")
+    indexed.until("#vim.fn.getqflist() == 2")
+    assert [str(root / "Garden.md"), 5] in [item[:2] for item in indexed.quickfix()]
+    indexed.keys(":cclose<CR>:edit Pump.md<CR>:VaultRelated<CR>")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
+    assert any("Garden.md" in line for line in indexed.lines("list"))
+    indexed.keys("<C-c>:enew<CR>:VaultRelated<CR>")
+    indexed.until("#told > 0")
+    assert "this buffer is no note" in indexed.told()
+    indexed.keys(":VaultBacklinks Evil<CR>:VaultBacklinks Nobody<CR>")
+    indexed.until("#told == 3")
+    assert "no other note links" in indexed.told()
+    assert "there is no note" in indexed.told()
+
+
+def test_status(indexed, root):
+    indexed.keys(":VaultStatus<CR>")
+    indexed.until("vim.bo.filetype == 'vaultseek-status'")
+    shown = "\n".join(indexed.ask("vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert str(root) in shown
+    assert "7 notes" in shown
+    indexed.keys("q")
+    indexed.until("#vim.api.nvim_list_wins() == 1")
+
+
+def test_completion_of_links_headings_and_tags(indexed):
+    indexed.keys(":edit Garden.md<CR>")
+    indexed.until("vim.bo.filetype == 'markdown'")
+    assert "vaultseek" in indexed.ask("vim.bo.omnifunc")
+    assert indexed.complete("see [[pu")[0] == "Pump]]"
+    assert indexed.complete("see [[Bil", "]] there")[0] == "Pump|Bilge"
+    assert sorted(indexed.complete("![[log"))[:2] == ["A/Log]]", "B/Log]]"]
+    assert indexed.complete("see [[Pump#fl") == ["Float switch]]"]
+    assert indexed.complete("[[#gar") == ["Garden]]"]
+    assert indexed.complete("grün #work/p") == ["work/pumps"]
+    assert indexed.complete("grün #drin", " x") == ["drinks"]
+    assert indexed.complete("a#b") == indexed.complete("[[done]] x") == []
+    indexed.keys("Gosee [[pum<C-x><C-o><Esc>")
+    indexed.until("vim.api.nvim_get_current_line() == 'see [[Pump]]'")
+
+
+def test_without_a_daemon_it_says_so(editor):
+    editor.setup(command=["/nowhere/vaultseek"])
+    editor.keys(":VaultSearch! slugs<CR>")
+    editor.until("#told == 1")
+    assert "cannot be run" in editor.told()
+    assert "install vaultseek" in editor.told()
+    editor.setup(autostart=False)
+    editor.keys(":VaultSearch slugs<CR>")
+    editor.until("#(require('vaultseek.picker').current or {}).places == 0")
+    editor.until("require('vaultseek.picker').current.pending == false")
+    assert editor.lines("list") == ["no daemon is running; start one with `vaultseek start`"]
+    editor.keys("<C-c>:VaultStatus<CR>")
+    editor.until("#told == 1")
+    editor.setup(command=["false"])
+    editor.keys(":VaultSearch! slugs<CR>")
+    editor.until("#told >= 2")
+    assert "does not start" in editor.told()
+
+
+def test_the_daemon_is_started_when_needed_and_again_when_it_was_killed(daemon, editor, eventually):
+    def found() -> bool:
+        # What is asked before the notes were looked at finds nothing, and says so.
+        editor.keys(":cclose<CR>:VaultSearch! lettuce<CR>")
+        return editor.ask("#vim.fn.getqflist() > 0")
+
+    eventually(found)
+    assert "starting the daemon" in editor.told()
+    first = daemon.pid()
+    os.kill(first, signal.SIGKILL)
+    editor.setup()
+    editor.keys(":call setqflist([])<CR>")
+    eventually(found)
+    assert "starting the daemon" in editor.told()
+    assert daemon.pid() != first
+
+
+def test_completion_without_a_daemon_has_one_started(daemon, editor):
+    editor.keys(":edit Garden.md<CR>")
+    editor.until("vim.bo.filetype == 'markdown'")
+    assert editor.complete("see [[pu") == []
+    editor.until("#told == 2")
+    assert "complete again" in editor.told()
+    daemon.run("index", "--wait", cwd=Path(editor.ask("vim.fn.getcwd()")))
+    assert editor.complete("see [[pu")[0] == "Pump]]"
+
+
+def test_checkhealth_with_and_without_a_daemon(indexed):
+    indexed.keys(":checkhealth vaultseek<CR>")
+    indexed.until("vim.bo.filetype == 'checkhealth' and vim.fn.search('the daemon answers', 'w') > 0")
+    shown = "\n".join(indexed.ask("vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert "the command can be run" in shown
+    assert "7 notes" in shown
+    assert "ERROR" not in shown
+    indexed.ask("require('vaultseek.client').close()")
+    indexed.setup(socket="/nowhere/daemon.sock", command=["nothing-of-this-name"])
+    indexed.keys(":bwipeout!<CR>:checkhealth vaultseek<CR>")
+    indexed.until("vim.bo.filetype == 'checkhealth' and vim.fn.search('no daemon is running', 'w') > 0")
+    assert indexed.ask("vim.fn.search('cannot be run', 'w')") > 0
+
+
+def test_every_help_tag_is_found(tmp_path):
+    shutil.copytree(PLUGIN, tmp_path / "plugin")
+    commands = [f"helptags {tmp_path / 'plugin' / 'doc'}"]
+    commands += [f"help {tag}" for tag in ("vaultseek", "vaultseek-settings", ":VaultSearch", ":VaultStatus")]
+    asked = [word for command in [*commands, "qall!"] for word in ("-c", command)]
+    done = subprocess.run(
+        [NVIM or "nvim", "--headless", "--clean", "--cmd", f"set rtp^={tmp_path / 'plugin'}", *asked],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0
+    assert "E149" not in done.stderr
+
+
+TELESCOPE = """
+  local function module(name, value) package.preload[name] = function() return value end end
+  module('telescope', { register_extension = function(e) return e end })
+  module('telescope.config', { values = { grep_previewer = function() return 'previewer' end } })
+  module('telescope.sorters', { empty = function() return 'sorter' end })
+  module('telescope.pickers', { new = function(_, picker)
+    return { find = function() _G.shown = picker end }
+  end })
+"""
+
+
+def test_telescope_is_used_where_it_is_installed(indexed, root):
+    """Against a stand-in with the functions of telescope that are called."""
+    indexed.ask(f"load([==[{TELESCOPE}]==])()")
+    indexed.setup(picker="auto")
+    indexed.keys(":VaultSearch slugs<CR>")
+    assert indexed.until("shown and shown.prompt_title") == "VaultSearch"
+    indexed.ask(
+        "load([[entries = {}; shown.finder('slugs', function(e) table.insert(entries, e) end,"
+        " function() complete = true end)]])()"
+    )
+    indexed.until("complete")
+    entry = indexed.ask("entries[1]")
+    assert (entry["filename"], entry["lnum"]) == (str(root / "Garden.md"), 1)
+    assert indexed.ask("type(require('telescope._extensions.vaultseek').exports.vaultseek)") == "function"
+
+
+def test_what_is_missing_in_an_answer_is_said(indexed):
+    answer = {
+        "results": [],
+        "index": {"notes": 0, "pending": 3},
+        "partial": [{"lane": "semantic", "reason": "the worker\nis starting"}],
+    }
+    notes = indexed.ask(f"require('vaultseek.say').notes(vim.json.decode([==[{json.dumps(answer)}]==]))")
+    assert "no notes yet" in notes[0]
+    assert notes[1] == "Without the semantic lane: the worker is starting"
+    assert notes[2] == "3 texts still to be embedded for search by meaning"
+
+
+def test_frames_however_they_arrive(indexed):
+    lua = """(function()
+      local frame = require('vaultseek.frame')
+      local stream = frame.encode({ id = 1, text = 'grün \\255' }) .. frame.encode({ id = 2 })
+      stream = stream .. 'Content-Length: 2\\r\\n'
+      local found, read = {}, frame.reader()
+      for at = 1, #stream do
+        for _, m in ipairs(read(stream:sub(at, at))) do table.insert(found, m) end
+      end
+      local ok, problem = pcall(frame.reader(), 'HTTP/1.1 400\\r\\n\\r\\n')
+      return { found, #frame.reader()(stream), ok, problem }
+    end)()"""
+    found, at_once, ok, problem = indexed.ask(lua.replace("\n", " "))
+    assert found == [{"id": 1, "text": "grün ?"}, {"id": 2}]
+    assert (at_once, ok) == (2, False)
+    assert "does not speak this protocol" in problem
+
+
+def test_wrong_settings_are_named(indexed):
+    said = indexed.ask("{ pcall(require('vaultseek').setup, { limitt = 3 }) }")
+    assert said[0] is False
+    assert '"limitt"' in said[1]
+    said = indexed.ask("{ pcall(require('vaultseek').setup, { limit = 'many' }) }")
+    assert "limit has to be a number" in said[1]
+
+
+def test_no_place_outside_of_the_vault(indexed):
+    place = "require('vaultseek.places').place({ vault_path = '/v' }, { path = %s })"
+    assert indexed.ask(place % "'a/../../etc/passwd'") is None
+    assert indexed.ask(place % "'a..b/..c.md'")["file"] == "/v/a..b/..c.md"
+
+
+def test_a_socket_whose_path_is_too_long_for_an_address(indexed, garden, tmp_path):
+    far = tmp_path / ("far" * 40)
+    far.symlink_to(Path(garden.environment["XDG_RUNTIME_DIR"]) / "vaultseek")
+    indexed.setup(socket=str(far / "daemon.sock"), autostart=False)
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("there is no way round the limit on this system")
+    indexed.keys(":VaultStatus<CR>")
+    indexed.until("vim.bo.filetype == 'vaultseek-status'")
