@@ -49,7 +49,7 @@ class VaultSettings(_Section):
     )
     language: Language | None = Field(
         default=None,
-        description="Language of the notes, for word stems; left out, each word is kept as written.",
+        description="Language of the notes, for word stems; left out, the notes themselves decide.",
     )
     exclude: tuple[str, ...] = Field(
         default=(), strict=False, description="Globs of notes and folders of this vault that are left out."

@@ -247,9 +247,9 @@ class Keyword:
 
     def _judge_language(self, ledger: Ledger) -> bool:
         """Whether the notes turn out to be in another language than the index was made for."""
-        ids = [] if self._given else ledger.note_ids()
-        if len(ids) < max(1, LANGUAGE_GROWTH * self._judged):
+        if self._given or ledger.counts().notes < max(1, LANGUAGE_GROWTH * self._judged):
             return False
+        ids = ledger.note_ids()
         chosen = ids[:: max(1, len(ids) // LANGUAGE_NOTES)][:LANGUAGE_NOTES]
         before, self._judged = self._language, len(ids)
         self._language = detect_language("\n".join(ledger.opening(note, OPENING_CHARS) for note in chosen))

@@ -28,10 +28,11 @@ from vaultseek.limits import (
     LIVENESS_SECONDS,
     MISSING_RESCAN_SECONDS,
     NOTE_PARSE_BYTES,
+    NOTES_BEHIND,
     OPENING_CHARS,
     POLL_SECONDS,
     POLL_SHARE,
-    PROBLEMS_SHOWN,
+    PROBLEMS_TOLD,
     QUERY_EMBED_SECONDS,
     RESCAN_SECONDS,
     RETRY_SECONDS,
@@ -90,6 +91,7 @@ class Keeper:
         self._reading_total = 0
         self._reading_done = 0
         self._loss_accepted = False
+        self._known_before = False
         self._scan_seconds = 0.0
         self._last_change: float | None = None
         self._embed_problem: str | None = None
@@ -159,6 +161,8 @@ class Keeper:
 
     async def first_look(self) -> None:
         """Wait a moment for the first notes of a vault that was opened just now."""
+        if self._scans_done or self._known_before:
+            return
         async with self._scanned:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_LOOK_SECONDS):
@@ -191,7 +195,12 @@ class Keeper:
 
     def keyword_reason(self) -> str | None:
         """Why the keyword lane does not know all notes, None if it does."""
-        return "the keyword index is being filled again" if self.keyword.filling else None
+        if self.keyword.filling:
+            return "the keyword index is being filled again"
+        left = self._reading_total - self._reading_done
+        if left > NOTES_BEHIND:
+            return f"the vault is being read, {self._reading_done} of {self._reading_total} notes so far"
+        return None
 
     def keyword_lost(self) -> None:
         """A search found the keyword index damaged: fill it again from the ledger."""
@@ -204,7 +213,10 @@ class Keeper:
         state = self._worker.state
         if state.status != "ready":
             return state.reason or f"the semantic worker is {state.status}"
-        return None if self.embedding.ready else "the vectors are not ready yet"
+        if not self.embedding.ready:
+            return "the vectors are not ready yet"
+        counts = self.counts()
+        return "no passage is embedded yet" if counts.chunks and not counts.embedded else None
 
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
@@ -265,7 +277,7 @@ class Keeper:
             "eta_seconds": round(counts.pending / rate) if rate else None,
             "last_change": self._last_change,
             "revision": self.ledger.revision,
-            "problems": [{"path": path, **problem.as_json()} for path, problem in problems[:PROBLEMS_SHOWN]],
+            "problems": [{"path": path, **problem.as_json()} for path, problem in problems[:PROBLEMS_TOLD]],
             "problem_count": len(problems),
             "lanes": self._lanes(),
         }
@@ -418,6 +430,7 @@ class Keeper:
         (self.directory / "vault.json").write_text(json.dumps({"path": str(self.place.root)}))
         self.ledger = Ledger(self.directory / "ledger.sqlite")
         self.ledger.read_as(self._recipe.reading)
+        self._known_before = self.ledger.counts().notes > 0
         self.keyword = Keyword(self.directory / "keyword", self.place.language)
         self.names = Names()
         reading = Reading(self.place.root, self._recipe.count, self._recipe.window, self.place.max_note_bytes)

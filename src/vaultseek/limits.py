@@ -164,8 +164,10 @@ TOKEN_WORD_CHARS = 1_000
 # Keeping a vault
 LIVENESS_SECONDS = 2.0
 RETRY_SECONDS = 1.0
+NOTES_BEHIND = 20
+"""With more notes than this still to be read, an answer says that it does not know all."""
 EMBED_RETRY_SECONDS = 10.0
-PROBLEMS_SHOWN = 200
+PROBLEMS_TOLD = 2000
 MISSING_RESCAN_SECONDS = 10.0
 POLL_SECONDS = 5.0
 POLL_SHARE = 20
@@ -206,7 +208,7 @@ HASHING_WINDOW = 254
 
 # The daemon
 STOP_SECONDS = 5.0
-SOCKET_CHECK_SECONDS = 5.0
+SOCKET_CHECK_SECONDS = 1.0
 
 # The semantic worker and its vectors
 WORKER_HEADER_BYTES = 32 * MIB

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
 from typing import IO
 
-from vaultseek.errors import AlreadyRunning
+from vaultseek.errors import AlreadyRunning, Unavailable
 
 APP = "vaultseek"
 DIRECTORY_MODE = 0o700
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 
 def config_file() -> Path:
@@ -54,10 +56,16 @@ def vault_data_directory(root: Path) -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """Make ``path`` with mode 0700 and return it."""
-    path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
-    if path.stat().st_mode & 0o077:
-        path.chmod(DIRECTORY_MODE)
+    """Make ``path`` with mode 0700 and return it. Raises Unavailable where that is not allowed."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
+        if path.stat().st_mode & 0o077:
+            path.chmod(DIRECTORY_MODE)
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise
+        reason = error.strerror or "it cannot be used"
+        raise Unavailable(f"the folder {path} is needed and cannot be made: {reason}") from None
     return path
 
 

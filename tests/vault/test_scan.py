@@ -107,3 +107,24 @@ def test_strange_names_are_handled_or_reported(vault):
     root = vault({"..x.md": "", "-a.md": "", "new\nline.md": "", "ünï 😀.md": "", "trailing .md": ""})
     (root / os.fsdecode(b"bad\xff.md")).write_text("")
     assert listed(root) == ["-a.md", "bad\\xff.md!bad_name", "new\nline.md", "trailing .md", "ünï 😀.md"]
+
+
+def test_a_closed_folder_costs_only_itself(vault, monkeypatch):
+    root = vault({"a.md": "", "locked/b.md": "", "open/c.md": ""})
+    is_dir = Path.is_dir
+
+    def closed(path, **options):
+        if "locked" in path.parts:
+            raise PermissionError(13, "Permission denied")
+        return is_dir(path, **options)
+
+    monkeypatch.setattr(Path, "is_dir", closed)
+    real_scandir = os.scandir
+
+    def scandir(path):
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return real_scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert listed(root) == ["a.md", "locked!unreadable_folder", "open/c.md"]

@@ -45,6 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return BROKEN_PIPE
+    except OSError as error:
+        _forget_output()
+        complain(f"cannot write the output: {error.strerror or error}")
+        return UNAVAILABLE
     except KeyboardInterrupt:
         # The prompt belongs on a line of its own, after the ^C.
         print(end="\n" if sys.stderr.isatty() else "", file=sys.stderr)

@@ -41,8 +41,21 @@ def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
         )
         return body.decode(encoding, errors="replace"), (problem,)
     if encoding == "utf-8":
-        return text, ()
+        return text, _harmless(mark, text)
     return text, (Problem("bad_encoding", f"Read as {encoding.upper()}: save the note as UTF-8."),)
+
+
+def _harmless(mark: bytes, text: str) -> tuple[Problem, ...]:
+    problems: list[Problem] = []
+    if mark:
+        problems.append(
+            Problem("byte_order_mark", "A byte order mark was left out: save the note without one.", 1)
+        )
+    zero = text.find("\0")
+    if zero >= 0:
+        line = text.count("\n", 0, zero) + 1
+        problems.append(Problem("bad_character", "Zero characters were replaced: remove them.", line))
+    return tuple(problems)
 
 
 def _encoding(data: bytes) -> tuple[bytes, str]:

@@ -33,8 +33,7 @@ class Searching:
         asked = read(SearchParams, params)
         keeper = await self._find(asked)
         request = self._request(asked, explain=asked.explain, brief=asked.brief)
-        if not keeper.counts().notes:
-            await keeper.first_look()
+        await keeper.first_look()
         if asked.wait:
             await keeper.seen_everything()
             await _embedded(keeper, request.mode)
@@ -74,6 +73,8 @@ def _with_aliases(answer: JSON, keeper: Keeper) -> JSON:
             result["vectorRank"] = (lanes.get("semantic") or {}).get("rank")
             result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
             result["content_preview"] = result["preview"]
+    if keeper.state == "vault_missing":
+        answer["partial"].append({"lane": "vault", "reason": keeper.reason})
     return of_vault(keeper, {**answer, "count": len(answer["results"])})
 
 

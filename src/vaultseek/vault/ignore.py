@@ -35,7 +35,10 @@ class Ignore:
             return True
         if any(rule(path + "/") for rule in self._rules):
             return True
-        return (self._root / path / OBSIDIAN_FOLDER).is_dir()
+        try:
+            return (self._root / path / OBSIDIAN_FOLDER).is_dir()
+        except OSError:
+            return False  # whoever lists the folder will say what is wrong with it
 
     def file(self, path: str) -> bool:
         """Whether a file in a folder that is not left out is left out itself."""
