@@ -195,6 +195,11 @@ class Embedding:
             await self.lose_store()
             return True
 
+    @property
+    def has_previous(self) -> bool:
+        """Whether the store of an earlier recipe answers for now."""
+        return self._previous is not None
+
     async def open(self) -> None:
         """Make the store ready for searches, embed nothing. Raises WorkerUnavailable or IndexDamaged."""
         if not self.ready:

@@ -215,6 +215,8 @@ class Keeper:
             return state.reason or f"the semantic worker is {state.status}"
         if not self.embedding.ready:
             return "the vectors are not ready yet"
+        if self.embedding.has_previous:
+            return None
         counts = self.counts()
         return "no passage is embedded yet" if counts.chunks and not counts.embedded else None
 
