@@ -254,6 +254,8 @@ JOIN_SHARE = 0.6
 """Sibling sections are joined up to this share of the model's window."""
 UNCOUNTED_CHARS = 64 * KIB
 """A longer block is not counted as a whole; it is taken apart first."""
+SHORT_PARTS = 8
+"""Lines and sentences of fewer characters than this part of a chunk's tokens are cut together."""
 CUT_GUESSES = 24
 CHUNK_ID_BYTES = 10
 MERGE_FACTOR = 8

@@ -13,15 +13,21 @@ from collections.abc import Callable
 import psutil
 import pytest
 
+from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.parse import parse
 from vaultseek.model import Note
+from vaultseek.models.bundled import model_directory
+from vaultseek.models.tokens import TokenCounter
 
+COUNT = TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
 CPU_SECONDS = 2
 MEMORY_BYTES = 500 * 1024 * 1024
 
 
 def survives(text: str, check: Callable[[Note], bool] = lambda note: True) -> None:
-    """Fail unless ``parse(text)`` ends within the limits in a child, and ``check`` holds for the note."""
+    """Fail unless reading ``text`` and cutting it into chunks ends within the limits in a child, and ``check``
+    holds for the note.
+    """
     child = os.fork()
     if child == 0:
         code = 3
@@ -29,7 +35,9 @@ def survives(text: str, check: Callable[[Note], bool] = lambda note: True) -> No
             used = psutil.Process().memory_info().vms
             resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_BYTES, used + MEMORY_BYTES))
             resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-            code = 0 if check(parse(text, "note.md")) else 1
+            note = parse(text, "note.md")
+            chunk(note, COUNT)
+            code = 0 if check(note) else 1
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
@@ -49,6 +57,10 @@ def test_a_line_of_five_megabytes_is_too_large() -> None:
 
 def test_many_headings() -> None:
     survives("# a\n" * 200_000, lambda note: note.headings[-1].line == 5_000)
+
+
+def test_many_headings_of_different_words() -> None:
+    survives("".join(f"# h{n}\n" for n in range(200_000)), lambda note: len(note.headings) == 5_000)
 
 
 def test_many_links() -> None:

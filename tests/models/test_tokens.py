@@ -111,6 +111,13 @@ def test_truncation_and_padding_of_the_file_are_switched_off() -> None:
     assert COUNT("") == 0
 
 
+@given(st.text("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789", min_size=1, max_size=105))
+@example("Donaudampfschifffahrt")
+@example("h123456")
+def test_plain_words_are_taken_apart_as_by_the_tokenizer(word: str) -> None:
+    assert COUNT(word) == expected(word)
+
+
 def test_a_lone_surrogate_is_counted_and_does_not_raise() -> None:
     assert COUNT("a \ud800 b") >= 2
 

@@ -24,10 +24,13 @@ from vaultseek.model import Span, SpanKind
 def read_blocks(lines: Sequence[str]) -> Structure:
     """The structure of the body ``lines``; every line that is not blank is in a span.
 
-    Of the lines after the first NOTE_LINES nothing but that is known.
+    The lines after the first NOTE_LINES are one span of kind ``other``.
     """
-    structure = _read(lines if len(lines) <= NOTE_LINES else lines[:NOTE_LINES])
-    structure.spans = whole_spans(structure.spans, lines)
+    structure = _read(lines[:NOTE_LINES])
+    structure.spans = whole_spans(structure.spans, lines[:NOTE_LINES])
+    written = [row for row in range(NOTE_LINES, len(lines)) if lines[row].strip()]
+    if written:
+        structure.spans.append(Span("other", written[0] + 1, written[-1] + 1))
     return structure
 
 

@@ -27,7 +27,7 @@ from vaultseek.markdown.recipe import headings_room, names_room
 from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
 from vaultseek.model import Chunk, Note, Span
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 """Raised whenever the same note gives other chunks than before."""
 
 Count = Callable[[str], int]

@@ -61,8 +61,11 @@ def _note(
     links = _bounded((*front.links, *body.found.links), NOTE_LINKS, "links", found)
     tags = _bounded(_distinct((*front.tags, *body.found.tags)), NOTE_TAGS, "tags", found)
     headings = _bounded(body.headings, NOTE_HEADINGS, "headings", found)
-    if len(body.lines) > NOTE_LINES or not body.found.marks:
-        found.append(Problem("too_long", "Links and tags were read only in the first part of the note."))
+    if len(body.lines) > NOTE_LINES:
+        line = body.offset + NOTE_LINES
+        found.append(Problem("too_long", f"Headings, links and tags are read up to here; {_AS_TEXT}", line))
+    if not body.found.marks:
+        found.append(Problem("too_many_marks", f"Too many brackets and other marks; {_AS_TEXT}"))
     title, source = _title(front, headings, name)
     return Note(
         path=path,
@@ -82,6 +85,9 @@ def _note(
         spans=tuple(body.spans),
         problems=tuple(found[:NOTE_PROBLEMS]),
     )
+
+
+_AS_TEXT = "what follows is searched as plain text."
 
 
 def _bounded(items: Sequence[T], bound: int, what: str, problems: list[Problem]) -> tuple[T, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultseek.limits import CUT_GUESSES
+from vaultseek.limits import CUT_GUESSES, SHORT_PARTS
 
 Count = Callable[[str], int]
 
@@ -52,7 +52,7 @@ def split(
 
     Pieces are as large as their level of border allows, so they have to be packed afterwards.
     """
-    for part_start, part_end in _parts(text, start, end, levels[0]):
+    for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
         short = part_end - part_start <= room.chars
         tokens = count(text[part_start:part_end]) if short else room.tokens + 1
         if tokens <= room.tokens:
@@ -81,26 +81,33 @@ def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
     return groups
 
 
-def _parts(text: str, start: int, end: int, border: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """The parts between borders, without the white space around them."""
+def _parts(text: str, start: int, end: int, border: re.Pattern[str], least: int) -> Iterator[tuple[int, int]]:
+    """The parts between borders, without the white space around them; neighbours below ``least`` characters
+    stay together, so that a hundred thousand short lines are not counted one by one.
+    """
     at = start
     for match in border.finditer(text, start, end):
-        yield from _stripped(text, at, match.end())
-        at = match.end()
-    yield from _stripped(text, at, end)
+        after = match.end()
+        if after - at < least:
+            continue
+        first, last = _stripped(text, at, after)
+        if first < last:
+            yield first, last
+        at = after
+    first, last = _stripped(text, at, end)
+    if first < last:
+        yield first, last
 
 
-def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    part = text[start:end]
-    kept = part.rstrip()
-    if kept:
-        # The indentation of a line belongs to it; other white space in front does not.
-        first = 0
-        if kept[0].isspace():
-            lead = len(kept) - len(kept.lstrip())
-            newline = part.rfind("\n", 0, lead) + 1
-            first = newline if newline or _at_line_start(text, start) else lead
-        yield start + first, start + len(kept)
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    kept = text[start:end].rstrip()
+    first = 0
+    # The indentation of a line belongs to it; other white space in front does not.
+    if kept and kept[0].isspace():
+        lead = len(kept) - len(kept.lstrip())
+        newline = kept.rfind("\n", 0, lead) + 1
+        first = newline if newline or _at_line_start(text, start) else lead
+    return start + first, start + len(kept)
 
 
 def _at_line_start(text: str, at: int) -> bool:

@@ -101,22 +101,47 @@ class _Words(dict[str, int]):
     def __init__(self, ask: Callable[[str], int], description: Mapping[str, Any]) -> None:
         super().__init__()
         self._ask = ask
-        self._longest = int(description["model"].get("max_input_chars_per_word") or 100)
-        normalizer = description["normalizer"]
+        model, normalizer = description["model"], description["normalizer"]
+        self._longest = int(model.get("max_input_chars_per_word") or 100)
+        self._vocabulary = frozenset(model.get("vocab") or ())
+        self._inner = str(model.get("continuing_subword_prefix") or "")
+        self._lowers = normalizer.get("lowercase") is True
         accents = normalizer.get("strip_accents")
         strips = normalizer.get("lowercase") is True if accents is None else accents
         self._dropped = _CONTROLS | {"Mn"} if strips else _CONTROLS
 
     def __missing__(self, word: str) -> int:
-        if len(word) > self._longest and word.isascii() and word.isalnum():
-            return 1  # whatever is in it, it is one unknown token
-        if len(word) > TOKEN_WORD_CHARS:
+        if word.isascii() and word.isalnum():
+            tokens = self._plain(word)
+        elif len(word) > TOKEN_WORD_CHARS:
             return self._long(word)
-        tokens = self._ask(word)
+        else:
+            tokens = self._ask(word)
         if len(word) <= TOKEN_CACHE_WORD_CHARS:
             if len(self) >= TOKEN_CACHE_WORDS:
                 self.clear()
             self[word] = tokens
+        return tokens
+
+    def _plain(self, word: str) -> int:
+        """Take a word of ASCII letters and digits apart as WordPiece does, the longest piece first.
+
+        Done here because a call of the tokenizer costs more than most words do.
+        """
+        if len(word) > self._longest:
+            return 1  # whatever is in it, it is one unknown token
+        rest = word.lower() if self._lowers else word
+        vocabulary = self._vocabulary
+        tokens = 0
+        while rest:
+            prefix = self._inner if tokens else ""
+            end = len(rest)
+            while end and prefix + rest[:end] not in vocabulary:
+                end -= 1
+            if not end:
+                return 1
+            rest = rest[end:]
+            tokens += 1
         return tokens
 
     def _long(self, word: str) -> int:
