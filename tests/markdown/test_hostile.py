@@ -25,7 +25,7 @@ MEMORY_BYTES = 500 * 1024 * 1024
 
 
 def survives(text: str, check: Callable[[Note], bool] = lambda note: True) -> None:
-    """Fail unless reading ``text`` and cutting it into chunks ends within the limits in a child, and ``check``
+    """Fail unless reading and chunking ``text`` ends within the limits in a child process, and ``check``
     holds for the note.
     """
     child = os.fork()
