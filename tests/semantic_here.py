@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vaultseek.config import SearchSettings
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.evaluate import MeasuredPlace, MeasuredVault
 from vaultseek.index.semantic import Entries, MemoryStore, SemanticIndex
+from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
+from vaultseek.search import Request, Searcher
 from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
 
 
@@ -56,6 +64,12 @@ class WorkerHere:
             vector=vector,
         )
 
+    async def rerank(self, query: str, texts: Any, model: str, **_: Any) -> Any:
+        if model != "shared words":
+            raise WorkerUnavailable(f"there is no model {model}")
+        wanted = set(query.lower().split())
+        return np.array([len(wanted & set(text.lower().split())) / len(wanted) for text in texts])
+
     async def vectors(self, store: Path, notes: Any, **_: Any) -> Any:
         index = self._stores.get((str(store), "notes"))
         return index.vectors(list(notes)) if index else {}
@@ -65,3 +79,19 @@ def _best_of_each(hits: Any) -> list[NoteHit]:
     by_note = itertools.groupby(sorted(hits, key=lambda hit: hit.note), key=lambda hit: hit.note)
     best = [NoteHit(note, max(hit.score for hit in found)) for note, found in by_note]
     return sorted(best, key=lambda hit: (-hit.score, hit.note))
+
+
+@contextmanager
+def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
+    """Search the vault at ``root`` with query, settings and limit; its index is kept in ``folder``."""
+    with asyncio.Runner() as runner:
+        vault = MeasuredVault(MeasuredPlace(root), folder / "cache", WorkerHere(), find_model("hashing"))
+
+        def ask(query: str, settings: SearchSettings, limit: int = 10) -> Any:
+            return runner.run(Searcher(vault).search(Request(query, settings, limit=limit)))
+
+        try:
+            runner.run(vault.take_in(lambda phase, counts: None))
+            yield ask
+        finally:
+            runner.run(vault.close())

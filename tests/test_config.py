@@ -286,7 +286,10 @@ def test_a_request_overrides_some_settings() -> None:
         ({"limit": "x"}, 'setting limit: expected a whole number from 1 to 200, found "x"'),
         ({"limit": 10**30}, "setting limit: expected a whole number from 1 to 200"),
         ({"limitt": 3}, "setting limitt: unknown key, expected limit?"),
-        ({"recency.on": "1"}, "setting recency.on: unknown key, expected one of enabled, tiers, date"),
+        (
+            {"recency.on": "1"},
+            "setting recency.on: unknown key, expected one of enabled, tiers, date, properties",
+        ),
         ({"recency": 5}, "setting recency: expected a table, found 5"),
         ({"rrf_k": "nan"}, "setting rrf_k: expected a number from 1 to 1000"),
         ({"": 1}, 'setting "": unknown key'),

@@ -119,6 +119,9 @@ wishes = st.fixed_dictionaries(
         "min_confidence": st.sampled_from([0.0, 0.1, 0.5]),
         "anchor_boost": st.floats(1, 5),
         "recency.enabled": st.booleans(),
+        "rerank_enabled": st.booleans(),
+        "rerank_model": st.sampled_from(["shared words", "none"]),
+        "rerank_top_n": st.integers(2, 20),
     },
 ).map(lambda wished: search_settings(SearchSettings(recency=RecencySettings()), wished))
 modes = st.sampled_from(["hybrid", "keyword", "semantic"])

@@ -107,6 +107,12 @@ class RecencySettings(_Section):
     date: Literal["modified", "created", "filename"] = Field(
         default="modified", description="Which date of a note its age is counted from."
     )
+    properties: tuple[str, ...] = Field(
+        default=(),
+        strict=False,
+        max_length=limits.DATE_PROPERTIES,
+        description="Properties that hold a date; the first that a note has goes before ``date``.",
+    )
 
     @field_validator("tiers")
     @classmethod
@@ -176,6 +182,24 @@ class SearchSettings(_Section):
         ge=1.0,
         le=limits.WEIGHT,
         description="Factor for notes that hold an identifier of the query.",
+    )
+    rerank_enabled: bool = Field(
+        default=False,
+        description="Whether a cross-encoder reads the first results again, slowly, and orders them anew.",
+    )
+    rerank_model: str = Field(
+        default="cross-encoder/ms-marco-MiniLM-L-6-v2",
+        min_length=1,
+        description="A cross-encoder that was fetched, or the folder of one.",
+    )
+    rerank_top_n: int = Field(
+        default=10, ge=2, le=limits.RERANKED_NOTES, description="How many results are read again."
+    )
+    rerank_seconds: float = Field(
+        default=limits.RERANK_SECONDS,
+        gt=0.0,
+        le=limits.DEADLINE_SECONDS,
+        description="What is not reranked after so long keeps the order that it had.",
     )
     recency: RecencySettings = RecencySettings()
 

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from vaultseek.model import Note
 
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
-_DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+_DAY = re.compile(r"(?<!\d)(\d{4})([-_.])(\d{2})\2(\d{2})(?!\d)")
+_STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\d{4}|\d{6})?(?!\d)")
+"""At the start of a name: a day, or a day with hours and minutes, as slip boxes number their notes."""
 
 
 def created_time(note: Note, modified: float) -> float:
     """Seconds since the epoch."""
-    stated = (note.frontmatter.get(name) for name in CREATED_PROPERTIES)
-    named = _DAY.search(note.path.rpartition("/")[2])
-    for text in (*stated, named.group(1) if named else None):
-        moment = _moment(text)
-        if moment is not None:
-            return moment
-    return modified
+    stated = stated_time(note.frontmatter, CREATED_PROPERTIES)
+    if stated is None:
+        stated = named_time(note.path)
+    return modified if stated is None else stated
+
+
+def stated_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | None:
+    """The moment that the first of these properties with a date in ISO 8601 says."""
+    moments = (_moment(properties.get(name)) for name in names)
+    return next((moment for moment in moments if moment is not None), None)
+
+
+def named_time(path: str) -> float | None:
+    """The start of the day that a note's file name holds; None if it holds none."""
+    name = path.rpartition("/")[2]
+    found = _DAY.search(name)
+    year, month, day = found.group(1, 3, 4) if found else _stamped(name)
+    return _moment(f"{year}-{month}-{day}")
+
+
+def _stamped(name: str) -> tuple[str, ...]:
+    found = _STAMP.match(name)
+    return found.group(1, 2, 3) if found else ("", "", "")
 
 
 def _moment(text: object) -> float | None:

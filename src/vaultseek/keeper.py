@@ -235,6 +235,11 @@ class Keeper:
         """The notes' own vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
         return await self.embedding.note_vectors(notes, QUERY_EMBED_SECONDS)
 
+    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
+        """How well each text answers the query, in [0, 1]. Raises WorkerUnavailable."""
+        scores = await self._worker.rerank(query, texts, model, deadline=seconds)
+        return [float(score) for score in scores]
+
     def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
         """The vector store knows chunks by number; what has gone since is left out."""
         ids = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])

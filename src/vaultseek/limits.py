@@ -30,6 +30,7 @@ NOTE_MARKS = 100_000
 """Characters of a note that may start a link or tag, or hide one; what follows is searched as plain text."""
 OPEN_BRACKETS = 10_000
 """Brackets in one block that wait for their partner; of more, the outer half is taken for text."""
+DATE_PROPERTIES = 20
 TITLE_CHARS = 500
 """A heading is taken as title up to here."""
 
@@ -218,6 +219,7 @@ WORKER_QUERY_SECONDS = 10.0
 WORKER_STORE_SECONDS = 120.0
 """The same for opening, writing and dropping a vector store."""
 RERANK_SECONDS = 0.7
+RERANKED_NOTES = 100
 WORKER_STOP_SECONDS = 3.0
 WORKER_STABLE_SECONDS = 60.0
 """A worker that was ready for this long has earned a clean record: the breaker counts from zero again."""

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from vaultseek import limits
 from vaultseek.config import SearchSettings
+from vaultseek.dates import named_time, stated_time
 from vaultseek.errors import BadQuery, IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.evidence import anchor_shares, neighbour_evidence
 from vaultseek.filtering import Allowed, allowed
@@ -31,6 +32,7 @@ from vaultseek.query.grammar import Query, parse_query
 from vaultseek.query.profile import Profile, profile
 from vaultseek.query.snippet import preview
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.reranking import pair_text, reordered
 from vaultseek.weighing import (
     NAMED_CONFIDENCE,
     SCALE_NOTES,
@@ -101,6 +103,9 @@ class SearchedVault(Protocol):
     async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
         """The notes' own unit vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
 
+    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
+        """How well each text answers the query, in [0, 1], by a cross-encoder. Raises WorkerUnavailable."""
+
     def index_state(self) -> JSON:
         """The ``index`` part of an answer."""
 
@@ -121,6 +126,7 @@ class _Asked:
     weights: tuple[float, float] = (0.0, 0.0)
     vectors: Mapping[int, Any] = field(default_factory=dict)
     confidence: dict[str, float] = field(default_factory=dict)
+    reranked: dict[str, JSON] = field(default_factory=dict)
     partial: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -158,6 +164,7 @@ class Searcher:
             self._weigh(asked)
             await self._ask_company(asked)
             ranked, notes = await self._timed(asked, "fuse", self._rank, asked)
+            ranked = (await self._read_again(asked, ranked, notes))[: asked.limit]
         results = await self._timed(asked, "passages", self._results, asked, ranked, notes)
         return self._answer(asked, results, began)
 
@@ -243,7 +250,7 @@ class Searcher:
 
     def _rank(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
         keyword, semantic = asked.by_words, asked.by_meaning
-        exact = self._ledger.named(asked.query.rank_text)
+        exact = self._ledger.named(asked.query.rank_text) | self._ledger.named(asked.request.query.strip())
         if asked.only is not None:
             exact &= set(asked.only.ids.tolist())
         notes = self._ledger.notes(sorted({*_first(keyword, asked.k), *_first(semantic, asked.k), *exact}))
@@ -265,7 +272,37 @@ class Searcher:
         }
         least = asked.request.settings.min_confidence
         kept = [each for each in ranked if asked.confidence[each.note] >= least]
-        return _from_one(kept[: asked.limit]), {row.path: row for row in notes.values()}
+        return _from_one(kept), {row.path: row for row in notes.values()}
+
+    async def _read_again(
+        self, asked: _Asked, ranked: list[Fused], notes: Mapping[str, NoteRow]
+    ) -> list[Fused]:
+        """The first few in the order of a model that reads query and passage together, if that is wished."""
+        settings, query = asked.request.settings, asked.query.rank_text
+        first = ranked[: settings.rerank_top_n]
+        if not settings.rerank_enabled or len(first) < 2:
+            return ranked
+        began = time.perf_counter()
+        rows = [notes[found.note] for found in first]
+        passages = await asyncio.to_thread(self._passages, asked, rows)
+        texts = [pair_text(row, passages.get(row.id)) for row in rows]
+        try:
+            async with asyncio.timeout(asked.request.seconds):
+                scores = await self._vault.rerank(
+                    query, texts, settings.rerank_model, settings.rerank_seconds
+                )
+        except TimeoutError:
+            asked.partial["rerank"] = "not ready by the deadline of the request"
+        except WorkerUnavailable as error:
+            asked.partial["rerank"] = f"the order is that without reranking: {error}"
+        else:
+            ranked = [*reordered(first, scores), *ranked[len(first) :]]
+            asked.reranked = {
+                found.note: {"score": round(score, 6), "rank_before": rank}
+                for rank, (found, score) in enumerate(zip(first, scores, strict=True), start=1)
+            }
+        asked.milliseconds["rerank"] = (time.perf_counter() - began) * 1000
+        return ranked
 
     def _signals(self, asked: _Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
         now = time.time()
@@ -390,7 +427,14 @@ def _fusion(settings: SearchSettings) -> Fusion:
 
 
 def _date(row: NoteRow, settings: SearchSettings) -> float:
-    return row.modified if settings.recency.date == "modified" else row.created
+    """The moment that the age of a note is counted from."""
+    wanted = settings.recency
+    found = stated_time(row.properties, wanted.properties)
+    if found is None and wanted.date == "filename":
+        found = named_time(row.path)
+    if found is None:
+        found = row.created if wanted.date == "created" else row.modified
+    return found
 
 
 def _passage_scores(asked: _Asked) -> list[dict[str, float]]:
@@ -436,6 +480,7 @@ def _result(
         "modified": _iso(row.modified),
         "lanes": _lane_parts(found, asked.request.explain),
         "recency": found.recency,
+        "rerank": asked.reranked.get(row.path),
     }
     return result
 

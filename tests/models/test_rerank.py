@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tiny_models import save_cross_encoder
 from vaultseek.errors import ConfigError, WorkerUnavailable
-from vaultseek.models import bundled, rerank
+from vaultseek.models import rerank
 from vaultseek.worker import SemanticWorker, WorkerSettings
 
 pytestmark = pytest.mark.model
@@ -21,20 +22,7 @@ TEXTS = ["one passage", "another one", ""]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained cross-encoder of 32 dimensions, as sentence-transformers saves it."""
-    directory = tmp_path_factory.mktemp("models") / "tiny-reranker"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the libraries' own
-        from sentence_transformers import CrossEncoder
-        from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-        base = directory.with_name("base")
-        config = BertConfig(
-            hidden_size=32, intermediate_size=64, num_attention_heads=2, num_hidden_layers=1, num_labels=1
-        )
-        BertForSequenceClassification(config).save_pretrained(base)
-        BertTokenizerFast(str(bundled.model_directory() / "vocab.txt")).save_pretrained(base)
-        CrossEncoder(str(base), device="cpu").save_pretrained(str(directory))
-    return directory
+    return save_cross_encoder(tmp_path_factory.mktemp("models") / "tiny-reranker")
 
 
 @pytest.fixture

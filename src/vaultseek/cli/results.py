@@ -159,6 +159,9 @@ def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
     for name in ("recency", "anchor", "bound"):
         if result.get(name) not in (None, 1.0) or name == "recency":
             rows.append([name, "", "", "", f"x {_figure(result.get(name))}", ""])
+    if result.get("rerank"):
+        before = f"was rank {result['rerank'].get('rank_before')}"
+        rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])
     if result.get("confidence") is not None:
         rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
     for line in table(rows, right=(1, 2, 3, 4)):

@@ -102,6 +102,11 @@ class MeasuredVault:
         """The notes' own vectors."""
         return await self._embedding.note_vectors(notes, limits.CALL_SECONDS)
 
+    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
+        """How well each text answers the query; with more patience than a person has."""
+        scores = await self._worker.rerank(query, texts, model, deadline=limits.CALL_SECONDS)
+        return [float(score) for score in scores]
+
     def index_state(self) -> JSON:
         """Nothing: the index stands still."""
         return {}

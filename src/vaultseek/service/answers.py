@@ -53,6 +53,13 @@ class Index(Answer):
     revision: int
 
 
+class Reranked(Answer):
+    """What the cross-encoder says of a note, in [0, 1], and where it was before."""
+
+    score: float
+    rank_before: int
+
+
 class Result(Answer):
     """One note found, with its best passage. Scores are in [0, 1], the best has 1."""
 
@@ -75,6 +82,7 @@ class FullResult(Result):
     tags: list[str]
     lanes: dict[str, LanePart | None]
     recency: float
+    rerank: Reranked | None = Field(description="None where the result was not read again.")
     search_method: str
     vectorRank: int | None = Field(description="As lanes.semantic.rank.")  # noqa: N815 - a name of others
     bm25Rank: int | None = Field(description="As lanes.keyword.rank.")  # noqa: N815
