@@ -24,7 +24,7 @@ ORDER = [
     ["vault"],
     ["index"],
     ["worker"],
-    ["dates", "inspect", "reconcile", "filtering", "evidence", "reranking", "weighing"],
+    ["breadcrumb", "dates", "inspect", "reconcile", "filtering", "evidence", "reranking", "weighing"],
     ["ingest", "embedding"],
     ["rerank", "search"],
     ["asking", "completion", "keeper"],

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vaultseek.breadcrumb import POISON, Breadcrumb
 from vaultseek.dates import created_time
 from vaultseek.errors import IndexDamaged
 from vaultseek.failpoints import failpoint
@@ -63,8 +64,16 @@ class Reading:
 class Intake:
     """Takes changes of one vault into its ledger, its keyword index and its graph."""
 
-    def __init__(self, reading: Reading, ledger: Ledger, names: Names, keyword: Keyword) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        ledger: Ledger,
+        names: Names,
+        keyword: Keyword,
+        breadcrumb: Breadcrumb | None = None,
+    ) -> None:
         self.graph: Graph | None = None
+        self._breadcrumb = breadcrumb
         self._reading = reading
         self._ledger = ledger
         self._names = names
@@ -122,10 +131,20 @@ class Intake:
         modified = found.stamp.mtime_ns / 1e9
         if not moved and found.problem is None and self._ledger.content_hash(path) == digest:
             return Touched(path, found.stamp, found.racy, modified)
-        note, chunks = self._reading.note(path, found)
+        note, chunks = self._understand(path, found, digest)
         keys = tuple(link_key(link.target) for link in note.links)
         created = created_time(note, modified)
         return TakenIn(note, chunks, keys, found.stamp, found.racy, digest, modified, created)
+
+    def _understand(self, path: str, found: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk, unless that has ended the daemon before."""
+        if self._breadcrumb is None:
+            return self._reading.note(path, found)
+        if self._breadcrumb.is_poison(path, digest):
+            return self._reading.note(path, replace(found, problem=POISON))
+        with self._breadcrumb.reading(path, digest):
+            failpoint(f"note.read {path}")
+            return self._reading.note(path, found)
 
     def _forget(self, batch: Changes, revision: int) -> set[str]:
         """Remove what is gone; returns the names that point somewhere else from now on."""

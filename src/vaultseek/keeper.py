@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultseek import paths, reconcile
+from vaultseek.breadcrumb import Breadcrumb
 from vaultseek.embedding import Embedding, OldModels, Recipe, follow
 from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
@@ -134,6 +135,7 @@ class Keeper:
         if hasattr(self, "ledger"):
             self.keyword.index.close()
             self.ledger.close()
+            self._breadcrumb.close()
             self._lock.close()
 
     async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:
@@ -441,7 +443,8 @@ class Keeper:
         self.keyword = Keyword(self.directory / "keyword", self.place.language)
         self.names = Names()
         reading = Reading(self.place.root, self._recipe.count, self._recipe.window, self.place.max_note_bytes)
-        self._intake = Intake(reading, self.ledger, self.names, self.keyword)
+        self._breadcrumb = Breadcrumb(self.directory / "reading")
+        self._intake = Intake(reading, self.ledger, self.names, self.keyword, self._breadcrumb)
 
     def _load_names(self) -> None:
         for path, aliases in self.ledger.names():

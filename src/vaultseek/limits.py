@@ -131,6 +131,8 @@ LOG_FILES = 5
 EXCLUDED_FILES_BYTES = 256 * KIB
 EXCLUDED_FILES_RULES = 200
 EXCLUDED_RULE_SECONDS = 0.01
+CRASHES = 2
+"""So often may reading a note end the daemon before it is left alone."""
 READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
 """A file younger than this when it was read is read again: a later write could carry the same stamp."""

@@ -58,3 +58,17 @@ def seen(daemon, root, query):
     assert answer["index"]["pending"] == 0
     keys = ("path", "chunk_id", "score", "start_line", "preview", "lanes")
     return [{key: result[key] for key in keys} for result in answer["results"]]
+
+
+def test_a_note_that_ends_the_daemon_is_left_alone_the_third_time(daemon, vault):
+    root = vault(NOTES | {"Poison.md": "# Poison\n\nends whoever reads it\n"})
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = "note.read Poison.md=kill"
+    deaths = [daemon.run("index", "--wait", "--vault", str(root)).returncode for _ in range(3)]
+    assert deaths == [3, 3, 0]
+    assert daemon.paths("oar", "--vault", str(root))
+    assert daemon.paths("poison", "--vault", str(root))[0] == "Poison.md", "by its name"
+    problems = daemon.json("status")["vaults"][0]["problems"]
+    assert [(it["path"], it["code"]) for it in problems] == [("Poison.md", "ends_daemon")]
+    del daemon.environment["VAULTSEEK_FAILPOINTS"]
+    (root / "Poison.md").write_text("# Cured\n\nharmless\n")
+    assert daemon.paths("harmless", "--vault", str(root), "--wait")[0] == "Poison.md"
