@@ -73,6 +73,20 @@ def test_a_folder_is_no_configuration(tmp_path: Path) -> None:
         config.load(tmp_path)
 
 
+@pytest.mark.timeout(10)
+def test_a_pipe_a_device_or_a_closed_file_is_one_line_and_no_wait(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    os.mkfifo(file)
+    with pytest.raises(ConfigError, match=r"config\.toml: cannot be read \(it is a named pipe, not a file\)"):
+        config.load(file)
+    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read \(it is a device, not a file\)"):
+        config.load(Path("/dev/zero"))
+    file.unlink()
+    file.write_bytes(b"#" * 2_000_000)
+    with pytest.raises(ConfigError, match="larger than 1048576 bytes"):
+        config.load(file)
+
+
 def test_values_of_every_section(load: Load) -> None:
     loaded = load(
         "[index]\nexclude = ['drafts/**']\nmax_note_bytes = 4096\n[model]\nname = 'hashing'\n"
@@ -170,7 +184,7 @@ BAD = {
     "two of one path": (vault("a") + vault("b", "./notes/"), "vaults[1].path: expected a folder of its own"),
     "no such model": (
         "[model]\nname = 'nope'",
-        'model.name: expected "bundled" or the folder of a model, found no folder at',
+        'model.name: expected "bundled", a fetched model or the folder of a model, found no folder at',
     ),
     "control characters": ('[search]\n"a\\u001b[31m" = 1', r"search.a\x1b[31m: unknown key"),
     "long value": (f"[search]\nmode = '{'x' * 500}'", "xxx..."),

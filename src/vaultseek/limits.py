@@ -147,6 +147,8 @@ CATCH_UP_NOTES = 1024
 
 # Settings
 CONFIG_BYTES = 1 * MIB
+CONFIG_LINES = 2_000
+"""In a longer configuration a wrong key is named without its line."""
 RESCAN_MINUTES = 7 * 24 * 60
 WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""

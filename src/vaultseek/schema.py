@@ -68,14 +68,20 @@ def from_json(text: Any) -> Any:
         return text
 
 
+def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]:
+    """Where each problem of ``error`` is, and what was expected and found there."""
+    return [(detail["loc"], _wrong(detail, model)) for detail in error.errors(include_url=False)]
+
+
 def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
-    """Where the first problem of ``error`` is, and what was expected and found there."""
-    details = error.errors(include_url=False)
-    wrong = _wrong(details[0], model)
-    more = len(details) - 1
-    if more:
-        wrong += f" ({more} more {'problem' if more == 1 else 'problems'})"
-    return details[0]["loc"], wrong
+    """The first of the ``problems``, and how many more there are."""
+    (location, wrong), *more = problems(error, model)
+    return location, wrong + and_more(len(more))
+
+
+def and_more(number: int) -> str:
+    """That there are so many problems beside the one that was named."""
+    return f" ({number} more {'problem' if number == 1 else 'problems'})" if number else ""
 
 
 def unknown_key(name: str, owner: Model, table: Location = ()) -> str:

@@ -45,8 +45,14 @@ def model_directory() -> Path:
 
 
 def fetched_directory(name: str) -> Path:
-    """Where `vaultseek models fetch` puts the model ``name``; it need not exist."""
-    return paths.data_directory() / "models" / name.replace("/", "--")
+    """Where `vaultseek models fetch` puts the model ``name``; it need not exist.
+
+    Raises `ConfigError` for what is no name of a model.
+    """
+    directory = paths.fetched_model(name)
+    if directory is None:
+        raise ConfigError(f"{name!r} is no name of a model; expected one like {NAME}")
+    return directory
 
 
 def is_bundled(name: str) -> bool:
