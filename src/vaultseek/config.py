@@ -11,7 +11,7 @@ Importing this module costs some 150 ms; the daemon does, the command line only 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -43,15 +43,23 @@ class _Section(BaseModel):
 
 
 class VaultSettings(_Section):
-    """One ``[[vaults]]`` entry; after ``load``, ``path`` is a real, absolute folder."""
+    """``[[vaults]]``: a folder of notes that is watched.
 
-    name: str = Field(description="What --vault and the answers call this vault; no slash in it.")
+    After ``load``, ``path`` is a real, absolute folder.
+    """
+
+    name: str = Field(
+        examples=["notes"],
+        description="What --vault and the answers call this vault; no slash in it.",
+    )
     path: Path = Field(
         strict=False,
+        examples=["~/Notes"],
         description="The folder of notes; ~ works, a relative path starts at the folder of this file.",
     )
     language: Language | None = Field(
         default=None,
+        examples=["en"],
         description="Language of the notes, for word stems; left out, the notes themselves decide.",
     )
     exclude: tuple[str, ...] = Field(
@@ -86,8 +94,8 @@ class ModelSettings(_Section):
     name: str = Field(
         default=BUNDLED,
         min_length=1,
-        description='"bundled" is all-MiniLM-L6-v2 as installed; else the folder of a sentence-transformers '
-        'model; "hashing" is a stand-in without meaning, for tests.',
+        description='"bundled" is all-MiniLM-L6-v2 as installed; else a model that `vaultseek models fetch` '
+        'brought, or the folder of one; "hashing" is a stand-in without meaning, for tests.',
     )
 
 
@@ -241,7 +249,9 @@ class Settings(BaseSettings):
         env_ignore_empty=True,
     )
 
-    vaults: tuple[VaultSettings, ...] = Field(default=(), strict=False)
+    vaults: tuple[VaultSettings, ...] = Field(
+        default=(), strict=False, description="The folders of notes that are watched from the start."
+    )
     index: IndexSettings = IndexSettings()
     model: ModelSettings = ModelSettings()
     search: SearchSettings = SearchSettings()
@@ -321,21 +331,24 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[Wrong, ...]]:
     return placed, (*wrong, *misplaced)
 
 
-def source_of(location: Location, path: Path | None = None) -> str:
-    """Where the setting at ``location`` comes from: a variable's name, ``file`` or ``default``.
+def sources(path: Path | None = None) -> Callable[[Location], str]:
+    """Tells where the setting at a location comes from: a variable's name, ``file`` or ``default``.
 
     Raises ConfigError where the file cannot be read.
     """
     file = _absolute(path)
-    variable = _Origin(file).variable(location)
-    if variable:
-        return variable
-    told: Any = toml_file.read(file, required=path is not None)
-    for part in location:
-        if not isinstance(told, Mapping) or part not in told:
-            return "default"
-        told = told[part]
-    return "file"
+    origin = _Origin(file)
+    data = toml_file.read(file, required=path is not None)
+
+    def source(location: Location) -> str:
+        told: Any = data
+        for part in location:
+            if not isinstance(told, Mapping) or part not in told:
+                return origin.variable(location) or "default"
+            told = told[part]
+        return origin.variable(location) or "file"
+
+    return source
 
 
 def check_environment() -> None:
@@ -433,7 +446,7 @@ def _lay(values: dict[str, Any], key: list[str], value: Any) -> None:
 def _placed(
     settings: Settings, vaults: list[tuple[int, VaultSettings]], origin: _Origin
 ) -> tuple[Settings, list[Wrong]]:
-    """The settings with real folders, and what is wrong with the others; ``vaults`` come with their numbers."""
+    """The settings with real folders, and what is wrong with others; ``vaults`` come with their numbers."""
     wrong: list[Wrong] = []
     kept: list[VaultSettings] = []
     for number, vault in vaults:

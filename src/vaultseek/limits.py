@@ -147,6 +147,7 @@ CATCH_UP_NOTES = 1024
 
 # Settings
 CONFIG_BYTES = 1 * MIB
+CONFIG_COLUMNS = 100
 CONFIG_LINES = 2_000
 """In a longer configuration a wrong key is named without its line."""
 RESCAN_MINUTES = 7 * 24 * 60

@@ -152,7 +152,21 @@ def _wrong(detail: ErrorDetails, model: Model) -> str:
         return f"expected {wanted}, found nothing"
     if detail["type"] == "value_error":
         wanted = str(detail["ctx"]["error"])
-    return f"expected {wanted}, found {shown(detail['input'])}"
+    return f"expected {wanted}, found {shown(detail['input'])}{_meant(field, detail['input'])}"
+
+
+def _meant(field: FieldInfo | None, found: Any) -> str:
+    """Which of the texts that a field takes was likely meant."""
+    options = [option for option in _options(field.annotation if field else None) if isinstance(option, str)]
+    close = get_close_matches(found, options, n=1) if isinstance(found, str) else []
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def _options(annotation: Any) -> Iterator[Any]:
+    if get_origin(annotation) is Literal:
+        yield from get_args(annotation)
+    for inner in get_args(annotation):
+        yield from _options(inner)
 
 
 def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:

@@ -26,6 +26,7 @@ _COMMANDS = {
     "index": "index",
     "status": "status",
     "vault": "vault",
+    "config": "config",
     "inspect": "inspect",
     "evaluate": "evaluate",
     "mcp": "mcp",
