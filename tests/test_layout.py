@@ -48,6 +48,7 @@ ENGINES = {
     "whoosh": {"index/commits.py", "index/analysis.py"},
     "chromadb": {"index/semantic_chroma.py"},
     "llama_index": {"index/semantic_chroma.py", "llama.py", "models/embed.py"},
+    "huggingface_hub": {"models/fetch.py"},
     "mcp": {"mcp.py"},
     "networkx": {"index/graph.py"},
     "tree_sitter": {"markdown/blocks.py"},
@@ -55,6 +56,7 @@ ENGINES = {
     "watchdog": {"vault/watch.py"},
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
+    "tomlkit": {"settings_edit.py"},
     "torch": {"models/bert.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }

@@ -27,6 +27,7 @@ _COMMANDS = {
     "status": "status",
     "vault": "vault",
     "config": "config",
+    "models": "models",
     "inspect": "inspect",
     "evaluate": "evaluate",
     "mcp": "mcp",
