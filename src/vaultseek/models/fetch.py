@@ -30,6 +30,7 @@ _ENVIRONMENT = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_XET": "1",
     "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+    "HF_HUB_VERBOSITY": "error",
 }
 _RECORD = "fetched.json"
 
@@ -60,7 +61,8 @@ def fetch(
     pinned: Mapping[str, str],
     accept_change: bool = False,
 ) -> Fetched:
-    """Bring the model ``name`` to where `bundled.locate` finds it. An interrupted download is gone on with.
+    """Bring the model ``name`` to where `bundled.locate` finds it. What came whole of an
+    interrupted download is not asked for again.
 
     ``pinned`` has the SHA-256 of the weights of models that are known. The digest of any other is remembered
     at the first time, and another one later is refused unless ``accept_change``.
@@ -72,9 +74,9 @@ def fetch(
         raise UsageError(f"{name!r} is no name of a model on the hub; expected one like {bundled.NAME}")
     folder = paths.private_directory(fetched_models())
     with paths.lock_directory(folder):
-        part = paths.private_directory(folder / f".{name.replace('/', '--')}")
         commit, files = _listing(name)
         _refuse_listing(name, files, folder)
+        part = paths.private_directory(folder / f".{name.replace('/', '--')}")
         try:
             _download(name, commit, files, part, on_progress)
             fetched = _checked(name, commit, files, part, pinned, accept_change=accept_change)
