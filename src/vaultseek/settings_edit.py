@@ -31,7 +31,7 @@ def create(file: Path, text: str) -> None:
         raise ConfigError(f"{file}: cannot be written ({error.strerror or error})") from None
 
 
-def set_key(file: Path, section: str, key: str, value: str) -> None:
+def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
     """Set ``key`` in ``[section]`` of ``file``, which is made if it does not exist. A link stays a link.
 
     Raises ConfigError if the file cannot be read or written, or is no TOML; it is then as it was.
@@ -43,7 +43,7 @@ def set_key(file: Path, section: str, key: str, value: str) -> None:
         _replace(Path(os.path.realpath(file)), _changed(text, section, key, value, file))
 
 
-def _changed(text: str, section: str, key: str, value: str, file: Path) -> str:
+def _changed(text: str, section: str, key: str, value: str | bool, file: Path) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

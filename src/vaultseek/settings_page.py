@@ -115,7 +115,7 @@ def _keys(section: schema.Model) -> Iterator[str]:
 
 def _comment(field: FieldInfo) -> Iterator[str]:
     takes = schema.expected(field)
-    words = field.description or ""
+    words = (field.description or "").replace("``", "")
     if takes not in _PLAIN:
         words += f" {takes[0].upper()}{takes[1:]}."
     yield from textwrap.wrap(
@@ -148,7 +148,7 @@ def _table(heading: str, section: schema.Model, name: str | None) -> str:
         cells = [f"`{key}`", schema.expected(field), _default(field)]
         if variable:
             cells.append(f"`{PREFIX}{f'{name}.{key}'.upper().replace('.', DELIMITER)}`")
-        lines.append("| " + " | ".join(_cell(cell) for cell in [*cells, str(field.description)]) + " |")
+        lines.append("| " + " | ".join(_cell(cell) for cell in [*cells, str(field.description).replace("``", "`")]) + " |")
     if name == "vaults":
         lines += ["", "`VAULTSEEK_VAULTS` is the whole list as JSON, and takes the place of the file's."]
     return "\n".join(lines) + "\n"

@@ -203,6 +203,20 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert config.load().model.name == "bundled"
 
 
+def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
+    hub.models["cross-encoder/tiny"] = tiny_reranker
+    assert run("models", "fetch", "cross-encoder/tiny").returncode == 0
+    assert "the first results are read again from now on" in run("models", "use", "cross-encoder/tiny").stdout
+    search = config.load().search
+    assert (search.rerank_enabled, search.rerank_model) == (True, "cross-encoder/tiny")
+    assert config.load().model.name == "bundled"
+    listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
+    assert {name: entry["in_use"] for name, entry in listed.items()} == {
+        "bundled": True,
+        "cross-encoder/tiny": True,
+    }
+
+
 def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_written(run, model, tmp_path):
     file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
     (tmp_path / "empty").mkdir()

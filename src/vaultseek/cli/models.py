@@ -15,7 +15,7 @@ from vaultseek.cli import FOUND, complain
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options
 from vaultseek.cli.terminal import clean, size, table
-from vaultseek.errors import ConfigError, UsageError
+from vaultseek.errors import ConfigError
 
 if TYPE_CHECKING:
     from vaultseek.config import Settings
@@ -122,9 +122,9 @@ def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -
 def use(invocation: Invocation, model: str, json_: bool) -> int:
     """Take another model into use.
 
-    Writes model.name into the configuration file (search.rerank_model for a reranker) and leaves the rest of
-    it as it is. Every vault is then embedded anew, in the background; until one is done, its old vectors
-    answer. `vaultseek models use bundled` goes back.
+    Writes model.name into the configuration file and leaves the rest of it as it is. Every vault is then
+    embedded anew, in the background; until one is done, its old vectors answer. `vaultseek models use
+    bundled` goes back. A reranker is written as search.rerank_model and switched on.
 
     \b
     vaultseek models use sentence-transformers/all-mpnet-base-v2
@@ -135,11 +135,11 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
 
     value, kind = _chosen(model)
     section, key = _KEYS[kind]
-    if not _is_setting(f"{section}.{key}"):
-        raise UsageError(f"{model} is a reranker, which this version cannot use")
     before = getattr(getattr(_settings(invocation), section), key)
     file = invocation.config or paths.config_file()
     set_key(file, section, key, value)
+    if kind == "reranker":
+        set_key(file, section, "rerank_enabled", True)
     variable = f"VAULTSEEK_{section}__{key}".upper()
     overruled = variable if os.environ.get(variable) else None
     if json_:
@@ -148,7 +148,9 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
     print(f'{section}.{key} = "{clean(value)}" is written to {clean(file)}')
     if overruled:
         complain(f"the environment variable {overruled} goes before it; unset that")
-    elif kind == "embedding" and not _same(before, value):
+    elif kind == "reranker":
+        print("the first results are read again from now on; `rerank_enabled = false` ends that")
+    elif not _same(before, value):
         print("the daemon takes it at its next start: `vaultseek stop`, then `vaultseek start`")
         print("every vault is then embedded anew; until one is done, its old vectors answer")
     return FOUND
@@ -205,11 +207,13 @@ def _used(settings: Settings) -> set[str]:
     """The folders of the models in use."""
     from vaultseek.models.catalogue import find_directory
 
-    names = [settings.model.name, getattr(settings.search, "rerank_model", None)]
+    names = [settings.model.name]
+    if settings.search.rerank_enabled:
+        names.append(settings.search.rerank_model)
     found = set()
-    for name in filter(None, names):
+    for name in names:
         try:
-            directory = find_directory(str(name))
+            directory = find_directory(name)
         except ConfigError as error:
             complain(str(error))
             continue
@@ -237,13 +241,6 @@ def _chosen(given: str) -> tuple[str, Kind]:
     if find_directory(given) is None:
         return given, "embedding"
     raise ConfigError(f"model {given!r} is not on this machine; run `vaultseek models fetch {given}`")
-
-
-def _is_setting(key: str) -> bool:
-    from vaultseek import schema
-    from vaultseek.config import Settings
-
-    return any(name == key for name, _ in schema.keys(Settings))
 
 
 def _same(before: str | None, value: str) -> bool:
