@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
     ["__init__", "errors", "failpoints", "limits"],
-    ["model", "paths"],
+    ["model", "paths", "versions"],
     ["schema", "toml_file"],
     ["config"],
     ["added", "settings_page"],
@@ -35,7 +35,7 @@ ORDER = [
     ["client"],
     ["client_async"],
     ["service"],
-    ["evaluate"],
+    ["doctor", "evaluate"],
     ["app"],
     ["mcp_answers", "llama"],
     ["mcp"],

@@ -345,3 +345,10 @@ AGENT_LINKS = 200
 AGENT_RESOURCES = 50
 """Notes that are listed as resources: the last changed."""
 PARENT_POLL_SECONDS = 1.0
+
+# Looking for what is wrong
+DOCTOR_SECONDS = 5.0
+"""How long the doctor waits for a daemon's answer."""
+DOCTOR_WORKER_SECONDS = 60.0
+DISK_LOW_BYTES = 500 * MIB
+WATCHES_ADVISED = 1_048_576

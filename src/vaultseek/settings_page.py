@@ -148,7 +148,11 @@ def _table(heading: str, section: schema.Model, name: str | None) -> str:
         cells = [f"`{key}`", schema.expected(field), _default(field)]
         if variable:
             cells.append(f"`{PREFIX}{f'{name}.{key}'.upper().replace('.', DELIMITER)}`")
-        lines.append("| " + " | ".join(_cell(cell) for cell in [*cells, str(field.description).replace("``", "`")]) + " |")
+        lines.append(
+            "| "
+            + " | ".join(_cell(cell) for cell in [*cells, str(field.description).replace("``", "`")])
+            + " |"
+        )
     if name == "vaults":
         lines += ["", "`VAULTSEEK_VAULTS` is the whole list as JSON, and takes the place of the file's."]
     return "\n".join(lines) + "\n"
