@@ -198,6 +198,12 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert (listed[NAME]["in_use"], listed["bundled"]["in_use"]) == (True, False)
     assert (listed[NAME]["dimension"], listed["bundled"]["dimension"]) == (32, 384)
     assert f"{NAME}" in run("models", "list").stdout
+    looked = json.loads(run("doctor", "--json").stdout)
+    found = {finding["check"]: finding["message"] for finding in looked["findings"]}
+    assert looked["ok"]
+    assert "32 numbers a vector" in found["worker"]
+    (bundled.fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
+    assert "is not what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
     assert "VAULTSEEK_MODEL__NAME goes before it" in overruled.stderr
     assert config.load().model.name == "bundled"

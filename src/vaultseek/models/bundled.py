@@ -77,8 +77,11 @@ def locate(name: str) -> Path:
     if is_bundled(name):
         return model_directory()
     directory = Path(name).expanduser()
-    if not directory.is_absolute():
-        directory = fetched_directory(name)
+    if directory.is_absolute():
+        if not (directory / "config.json").is_file():
+            raise ConfigError(f"{directory} is no folder of a model: it has no config.json")
+        return directory
+    directory = fetched_directory(name)
     if not (directory / "config.json").is_file():
         raise ConfigError(f"model {name!r} is not on this machine; run `vaultseek models fetch {name}`")
     return directory

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaultseek import limits
+from vaultseek.errors import ConfigError
 from vaultseek.models import bundled
 from vaultseek.models.bundled import fingerprint, model_directory, window_of
 from vaultseek.models.tokens import TokenCounter
@@ -38,10 +39,19 @@ class LocalModel:
     window: int
 
     def counter(self) -> Callable[[str], int]:
-        """Counts the tokens that the model makes of a text."""
+        """Counts the tokens that the model makes of a text.
+
+        Raises `ConfigError` if its tokenizer cannot be read.
+        """
         if self.directory is None:
             return count_words
-        return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
+        try:
+            return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
+        except (OSError, ValueError):
+            raise ConfigError(
+                f"model folder {self.directory} has no tokenizer.json that can be read; "
+                "`vaultseek models use bundled` goes back"
+            ) from None
 
 
 def find_model(name: str) -> LocalModel:
