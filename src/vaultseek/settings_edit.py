@@ -21,10 +21,14 @@ def create(file: Path, text: str) -> None:
     Raises ConfigError if something is there already, whatever it is, or if it cannot be written.
     """
     try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{file}: cannot name a folder whose name is not valid UTF-8; rename it") from None
+    try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _MODE)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
     except FileExistsError:
         raise ConfigError(f"{file}: is there already and is left as it is") from None
     except OSError as error:

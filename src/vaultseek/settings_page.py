@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from vaultseek import limits, schema
@@ -75,8 +75,9 @@ def toml(value: Any) -> str:
         return f"{{ {inner} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
-    # For texts, numbers and truth values TOML and JSON agree.
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    # For texts, numbers and truth values TOML and JSON agree, but for one control character.
+    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")
 
 
 def _sections(model: schema.Model, prefix: str = "") -> Iterator[tuple[str, schema.Model]]:
@@ -100,11 +101,18 @@ def _vault_block(vault: Path | None) -> Iterator[str]:
     yield "# One block for each folder of notes."
     mark = "" if vault else "# "
     yield f"{mark}[[vaults]]"
-    given = {"name": vault.name or "notes", "path": str(vault)} if vault else {}
+    given = {"name": _vault_name(vault), "path": str(vault)} if vault else {}
     for name, field in _scalars(VaultSettings):
         yield from (f"{mark}{line}" for line in _comment(field))
         in_force = name in given or not vault
         yield f"{mark}{'' if in_force else '# '}{name} = {toml(given.get(name, _shown_value(field)))}"
+
+
+def _vault_name(vault: Path) -> str:
+    try:
+        return VaultSettings(name=vault.name, path=vault).name
+    except ValidationError:
+        return "notes"
 
 
 def _keys(section: schema.Model) -> Iterator[str]:

@@ -59,6 +59,22 @@ def test_init_may_name_a_vault(run: Run, file: Path, vault: Callable[..., Path])
     assert {entry["source"] for entry in shown["settings"].values()} == {"default"}
 
 
+def test_init_writes_nothing_that_check_would_refuse(run: Run, file: Path, tmp_path: Path) -> None:
+    home = run("config", "init", "--vault", "~")
+    assert (home.returncode, file.exists()) == (2, False)
+    home = run("config", "init", "--vault", str(tmp_path))
+    assert (home.returncode, file.exists()) == (2, False)
+    assert "is the home directory or above it; name the folder of notes" in home.stderr
+    odd = tmp_path / '.odd "name"\t\x7f'
+    odd.mkdir()
+    bytes_only = tmp_path / os.fsdecode(b"\xff")
+    bytes_only.mkdir()
+    assert "not valid UTF-8" in run("config", "init", "--vault", str(bytes_only)).stderr
+    assert run("config", "init", "--vault", str(odd)).returncode == 0
+    assert run("config", "check").stdout == f"{file}: nothing is wrong\n"
+    assert json.loads(run("config", "show", "--json").stdout)["vaults"][0]["path"] == str(odd)
+
+
 def test_check_names_every_wrong_key_with_its_line(run: Run, file: Path) -> None:
     file.parent.mkdir(parents=True)
     file.write_text(

@@ -13,7 +13,7 @@ from vaultseek.cli import FOUND, WRONG_USE, complain
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options
 from vaultseek.cli.terminal import clean, table
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from vaultseek.config import Wrong
@@ -49,7 +49,10 @@ def init(file: Path | None, folder: Path | None) -> int:
     from vaultseek.settings_page import example
 
     place = Path(os.path.abspath(file or paths.config_file()))  # noqa: PTH100
-    create(place, example(Path(os.path.realpath(folder)) if folder else None))
+    root = Path(os.path.realpath(folder)) if folder else None
+    if root is not None and Path(os.path.realpath(Path.home())).is_relative_to(root):
+        raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
+    create(place, example(root))
     print(f"written: {clean(place)}")
     return FOUND
 

@@ -59,13 +59,15 @@ def _model(check: str, name: str) -> Finding:
         usable(directory)
         digest = bundled.digest(directory)
     except (ConfigError, OSError) as error:
-        return Finding(check, BROKEN, str(error), _GET_ANOTHER)
+        return Finding(check, BROKEN, str(error), _GET_ANOTHER, "it cannot be used")
     fetched = {bundled.fetched_directory(known): digest for known, digest in remembered().items()}
     if fetched.get(directory, digest) != digest:
         words = f"{directory.name} is not what was fetched (digest {digest[:16]})"
         return Finding(check, BROKEN, words, "run `vaultseek models fetch` for it again")
     shown = BUNDLED if name == BUNDLED else directory.name
-    return Finding(check, OK, f"{shown}, digest {digest[:16]}, window {bundled.window_of(directory)} tokens")
+    rest = f"digest {digest[:16]}, window {bundled.window_of(directory)} tokens"
+    own = name != BUNDLED and directory not in fetched
+    return Finding(check, OK, f"{shown}, {rest}", public=f"the user's own, {rest}" if own else None)
 
 
 async def _embeds(found: LocalModel) -> str:
