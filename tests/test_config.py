@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from vaultseek import config, schema
+from vaultseek import config, schema, settings_page
 from vaultseek.errors import ConfigError, UsageError
 
 EXAMPLE = Path(__file__).parents[1] / "config.toml.example"
@@ -71,6 +71,20 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
 def test_a_folder_is_no_configuration(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         config.load(tmp_path)
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_a_device_or_a_closed_file_is_one_line_and_no_wait(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    os.mkfifo(file)
+    with pytest.raises(ConfigError, match=r"config\.toml: cannot be read \(it is a named pipe, not a file\)"):
+        config.load(file)
+    with pytest.raises(ConfigError, match=r"/dev/zero: cannot be read \(it is a device, not a file\)"):
+        config.load(Path("/dev/zero"))
+    file.unlink()
+    file.write_bytes(b"#" * 2_000_000)
+    with pytest.raises(ConfigError, match="larger than 1048576 bytes"):
+        config.load(file)
 
 
 def test_values_of_every_section(load: Load) -> None:
@@ -170,7 +184,7 @@ BAD = {
     "two of one path": (vault("a") + vault("b", "./notes/"), "vaults[1].path: expected a folder of its own"),
     "no such model": (
         "[model]\nname = 'nope'",
-        'model.name: expected "bundled" or the folder of a model, found no folder at',
+        'model.name: expected "bundled", a fetched model or the folder of a model, found no folder at',
     ),
     "control characters": ('[search]\n"a\\u001b[31m" = 1', r"search.a\x1b[31m: unknown key"),
     "long value": (f"[search]\nmode = '{'x' * 500}'", "xxx..."),
@@ -353,22 +367,51 @@ def test_the_example_names_every_key_with_its_default(
     assert list(tomllib.loads(text)["vaults"][0]) == list(config.VaultSettings.model_fields)
 
 
-def test_every_key_has_a_description_and_the_example_gives_a_reason() -> None:
+def test_the_example_and_the_reference_page_are_what_the_models_say() -> None:
+    page = EXAMPLE.parent / "docs" / "configuration.md"
+    anew = "it is made by scripts/settings_docs.py: run it"
+    assert EXAMPLE.read_text(encoding="utf-8") == settings_page.example(), anew
+    assert page.read_text(encoding="utf-8") == settings_page.reference(), anew
+
+
+def test_every_key_has_a_description_of_a_sentence_and_stands_on_the_page() -> None:
+    page = settings_page.reference()
     for model in (config.Settings, config.VaultSettings, config.RecencyTier):
-        assert [
-            name for name, field in schema.keys(model) if not field.description and name != "vaults"
-        ] == []
-    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
-    bare = [
-        line
-        for before, line in zip(["", *lines], lines, strict=False)
-        if " = " in line and not _reason(before)
+        for name, field in schema.keys(model):
+            assert (field.description or "").endswith("."), name
+            variable = f"`VAULTSEEK_{name.upper().replace('.', '__')}`"
+            assert (variable if model is config.Settings else f"| `{name}` |") in page
+
+
+def test_all_that_is_wrong_is_named_and_the_rest_can_be_used(load: Load, tmp_path: Path) -> None:
+    load("")
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f"serch = 1\n{vault('gone', 'gone')}{vault('here')}[search]\nlimit = 0\nmode = 'hybird'\n"
+        "[daemon]\nautostart = false\n"
+    )
+    settings, wrong = config.examine(file)
+    assert [schema.dotted(one.location) for one in wrong] == [
+        "serch",
+        "search.limit",
+        "search.mode",
+        "vaults[0].path",
     ]
-    assert [line for line in bare if not _reason(line)] == []
+    assert 'found "hybird"; did you mean "hybrid"?' in wrong[2].what
+    assert [(v.name, v.path) for v in settings.vaults] == [("here", tmp_path / "notes")]
+    assert (settings.daemon.autostart, settings.search) == (False, config.SearchSettings())
+    with pytest.raises(ConfigError, match=r"serch: unknown key, expected search\? \(3 more problems\)"):
+        config.load(file)
 
 
-def _reason(line: str) -> bool:
-    return line.startswith("# ") and line.rstrip().endswith((".", ","))
+def test_where_a_setting_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[search]\nlimit = 3\nalpha = 0.5\n")
+    monkeypatch.setenv("VAULTSEEK_SEARCH__ALPHA", "0.6")
+    source = config.sources(file)
+    assert source(("search", "limit")) == "file"
+    assert source(("search", "alpha")) == "VAULTSEEK_SEARCH__ALPHA"
+    assert source(("search", "recency", "date")) == "default"
 
 
 def dotted_keys(table: dict[str, object], prefix: str = "") -> list[str]:

@@ -13,10 +13,11 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
     ["__init__", "errors", "failpoints", "limits"],
-    ["model", "paths"],
+    ["model", "paths", "versions"],
     ["schema", "toml_file"],
     ["config"],
-    ["added"],
+    ["added", "settings_page"],
+    ["settings_edit"],
     ["settings_file"],
     ["query"],
     ["markdown"],
@@ -34,7 +35,7 @@ ORDER = [
     ["client"],
     ["client_async"],
     ["service"],
-    ["evaluate"],
+    ["doctor", "evaluate"],
     ["app"],
     ["mcp_answers", "llama"],
     ["mcp"],
@@ -47,6 +48,7 @@ ENGINES = {
     "whoosh": {"index/commits.py", "index/analysis.py"},
     "chromadb": {"index/semantic_chroma.py"},
     "llama_index": {"index/semantic_chroma.py", "llama.py", "models/embed.py"},
+    "huggingface_hub": {"models/fetch.py"},
     "mcp": {"mcp.py"},
     "networkx": {"index/graph.py"},
     "tree_sitter": {"markdown/blocks.py"},
@@ -54,6 +56,7 @@ ENGINES = {
     "watchdog": {"vault/watch.py"},
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
+    "tomlkit": {"settings_edit.py"},
     "torch": {"models/bert.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }

@@ -2,7 +2,8 @@
 
 The models below are the reference: each key has its type, its default and one sentence of why. The
 environment goes before the file (``VAULTSEEK_SEARCH__LIMIT=5`` is ``limit`` in ``[search]``; lists are JSON).
-Whatever is wrong becomes a ``ConfigError`` of one line: file or variable, key, what was expected and found.
+Whatever is wrong becomes a ``ConfigError`` of one line: file or variable, key, what was expected and found;
+``examine`` names all that is wrong and gives what can be used nevertheless.
 
 Importing this module costs some 150 ms; the daemon does, the command line only when it has to start one.
 """
@@ -10,7 +11,9 @@ Importing this module costs some 150 ms; the daemon does, the command line only 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -40,15 +43,23 @@ class _Section(BaseModel):
 
 
 class VaultSettings(_Section):
-    """One ``[[vaults]]`` entry; after ``load``, ``path`` is a real, absolute folder."""
+    """``[[vaults]]``: a folder of notes that is watched.
 
-    name: str = Field(description="What --vault and the answers call this vault; no slash in it.")
+    After ``load``, ``path`` is a real, absolute folder.
+    """
+
+    name: str = Field(
+        examples=["notes"],
+        description="What --vault and the answers call this vault; no slash in it.",
+    )
     path: Path = Field(
         strict=False,
+        examples=["~/Notes"],
         description="The folder of notes; ~ works, a relative path starts at the folder of this file.",
     )
     language: Language | None = Field(
         default=None,
+        examples=["en"],
         description="Language of the notes, for word stems; left out, the notes themselves decide.",
     )
     exclude: tuple[str, ...] = Field(
@@ -83,8 +94,8 @@ class ModelSettings(_Section):
     name: str = Field(
         default=BUNDLED,
         min_length=1,
-        description='"bundled" is all-MiniLM-L6-v2 as installed; else the folder of a sentence-transformers '
-        'model; "hashing" is a stand-in without meaning, for tests.',
+        description='"bundled" is all-MiniLM-L6-v2 as installed; else a model that `vaultseek models fetch` '
+        'brought, or the folder of one; "hashing" is a stand-in without meaning, for tests.',
     )
 
 
@@ -238,7 +249,9 @@ class Settings(BaseSettings):
         env_ignore_empty=True,
     )
 
-    vaults: tuple[VaultSettings, ...] = Field(default=(), strict=False)
+    vaults: tuple[VaultSettings, ...] = Field(
+        default=(), strict=False, description="The folders of notes that are watched from the start."
+    )
     index: IndexSettings = IndexSettings()
     model: ModelSettings = ModelSettings()
     search: SearchSettings = SearchSettings()
@@ -269,6 +282,20 @@ class _Environment(EnvSettingsSource):
         return schema.from_json(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A setting that cannot be taken: where it was said, its key, and what was expected and found."""
+
+    where: str
+    """The file, or ``environment variable NAME``."""
+    location: Location
+    what: str
+
+    def __str__(self) -> str:
+        key = f"{dotted(self.location)}: " if self.location else ""
+        return f"{printable(self.where, limits.PATH_BYTES)}: {key}{self.what}"
+
+
 def load(path: Path | None = None) -> Settings:
     """Read the settings from ``path``, or from the default file if there is one.
 
@@ -277,14 +304,63 @@ def load(path: Path | None = None) -> Settings:
     Raises:
         ConfigError: one line that names file or variable, key, what was expected and what was found.
     """
-    file = Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - absolute, links kept
+    settings, wrong = examine(path)
+    if wrong:
+        raise ConfigError(f"{wrong[0]}{schema.and_more(len(wrong) - 1)}")
+    return settings
+
+
+def examine(path: Path | None = None) -> tuple[Settings, tuple[Wrong, ...]]:
+    """Everything that is wrong with the settings, and those that can be used: what is wrong has its default.
+
+    Raises:
+        ConfigError: the file cannot be read, or it is no TOML.
+    """
+    file = _absolute(path)
     data = toml_file.read(file, required=path is not None)
-    _refuse_unknown_sections()
+    origin = _Origin(file)
+    wrong = [*_unknown_variables(), *_unknown_sections(data, origin)]
+    known = {name: value for name, value in data.items() if name in Settings.model_fields}
     try:
-        settings = Settings(**_sections(data, file))
+        settings = Settings(**known)
+        vaults = list(enumerate(settings.vaults))
     except ValidationError as error:
-        raise ConfigError(_Origin(file).line(*schema.first_problem(error, Settings))) from None
-    return _placed(settings, _Origin(file))
+        wrong += [origin.wrong(*problem) for problem in schema.problems(error, Settings)]
+        settings, vaults = _usable(known)
+    placed, misplaced = _placed(settings, vaults, origin)
+    return placed, (*wrong, *misplaced)
+
+
+def sources(path: Path | None = None) -> Callable[[Location], str]:
+    """Tells where the setting at a location comes from: a variable's name, ``file`` or ``default``.
+
+    Raises ConfigError where the file cannot be read.
+    """
+    file = _absolute(path)
+    origin = _Origin(file)
+    data = toml_file.read(file, required=path is not None)
+
+    def source(location: Location) -> str:
+        told: Any = data
+        for part in location:
+            if not isinstance(told, Mapping) or part not in told:
+                return origin.variable(location) or "default"
+            told = told[part]
+        return origin.variable(location) or "file"
+
+    return source
+
+
+def check_environment() -> None:
+    """Raise ConfigError if a variable of this process says what no setting can be."""
+    wrong = _unknown_variables()
+    try:
+        Settings()
+    except ValidationError as error:
+        origin = _Origin(paths.config_file())
+        wrong += [origin.wrong(*problem) for problem in schema.problems(error, Settings)]
+    if wrong:
+        raise ConfigError(f"{wrong[0]}{schema.and_more(len(wrong) - 1)}")
 
 
 def search_settings(base: SearchSettings, overrides: Mapping[str, Any]) -> SearchSettings:
@@ -308,27 +384,48 @@ def search_settings(base: SearchSettings, overrides: Mapping[str, Any]) -> Searc
         raise UsageError(f"setting {dotted(location)}: {wrong}") from None
 
 
-def _sections(data: dict[str, Any], file: Path) -> dict[str, Any]:
+def _absolute(path: Path | None) -> Path:
+    return Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - absolute, links kept
+
+
+def _unknown_sections(data: Mapping[str, Any], origin: _Origin) -> list[Wrong]:
     """``Settings`` is called with keywords, where a few names would mean something else."""
-    for name in data:
-        if name not in Settings.model_fields:
-            raise ConfigError(f"{file}: {printable(name)}: {schema.unknown_key(name, Settings)}")
-    return data
+    unknown = [name for name in data if name not in Settings.model_fields]
+    return [Wrong(str(origin.file), (name,), schema.unknown_key(name, Settings)) for name in unknown]
+
+
+def _usable(data: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, VaultSettings]]]:
+    """The sections and the vaults, with their numbers, that are right by themselves."""
+    told = dict(data)
+    for name, value in _Environment(Settings)().items():
+        _lay(told, [name], value)
+    sections: dict[str, Any] = {}
+    for name, field in Settings.model_fields.items():
+        section = schema.section_of(field.annotation)
+        if name in told and section is not None and not schema.is_list(field.annotation):
+            with suppress(ValidationError):
+                sections[name] = section.model_validate(told[name])
+    vaults = []
+    for number, entry in enumerate(told.get("vaults") or ()):
+        with suppress(ValidationError):
+            vaults.append((number, VaultSettings.model_validate(entry)))
+    return Settings.model_construct(**sections), vaults
 
 
 # The environment
 
 
-def _refuse_unknown_sections() -> None:
+def _unknown_variables() -> list[Wrong]:
+    found = []
     for variable in sorted(os.environ):
         section, nested, _ = variable.upper().removeprefix(PREFIX).partition(DELIMITER)
         if not nested or not variable.upper().startswith(PREFIX):
             continue
         if section.lower() not in Settings.model_fields:
             known = ", ".join(Settings.model_fields)
-            raise ConfigError(
-                f"environment variable {printable(variable)}: unknown section, expected one of {known}"
-            )
+            where = f"environment variable {printable(variable)}"
+            found.append(Wrong(where, (), f"unknown section, expected one of {known}"))
+    return found
 
 
 def _lay(values: dict[str, Any], key: list[str], value: Any) -> None:
@@ -346,24 +443,52 @@ def _lay(values: dict[str, Any], key: list[str], value: Any) -> None:
 # Folders
 
 
-def _placed(settings: Settings, origin: _Origin) -> Settings:
-    vaults = tuple(_placed_vault(vault, i, origin) for i, vault in enumerate(settings.vaults))
-    _refuse_doubles(vaults, origin)
+def _placed(
+    settings: Settings, vaults: list[tuple[int, VaultSettings]], origin: _Origin
+) -> tuple[Settings, list[Wrong]]:
+    """The settings with real folders, and what is wrong with others; ``vaults`` come with their numbers."""
+    wrong: list[Wrong] = []
+    kept: list[VaultSettings] = []
+    for number, vault in vaults:
+        try:
+            placed = vault.model_copy(update={"path": _vault_folder(vault, number, origin)})
+            _refuse_double(placed, number, kept, vaults, origin)
+            kept.append(placed)
+        except _Misplaced as error:
+            wrong.append(error.wrong)
     model = settings.model
-    if model.name != BUNDLED and model.name.partition("-")[0] != HASHING:
-        folder = _folder(Path(model.name), ("model", "name"), origin, f'"{BUNDLED}" or the folder of a model')
-        model = model.model_copy(update={"name": str(folder)})
-    return settings.model_copy(update={"vaults": vaults, "model": model})
+    try:
+        model = model.model_copy(update={"name": _model_name(model.name, origin)})
+    except _Misplaced as error:
+        wrong.append(error.wrong)
+        model = ModelSettings()
+    return settings.model_copy(update={"vaults": tuple(kept), "model": model}), wrong
 
 
-def _placed_vault(vault: VaultSettings, index: int, origin: _Origin) -> VaultSettings:
-    key: Location = ("vaults", index, "path")
+class _Misplaced(Exception):
+    def __init__(self, wrong: Wrong) -> None:
+        self.wrong = wrong
+
+
+def _vault_folder(vault: VaultSettings, number: int, origin: _Origin) -> Path:
+    key: Location = ("vaults", number, "path")
     root = _folder(vault.path, key, origin, "an existing folder")
     home = Path(os.path.realpath(Path.home()))
     if home.is_relative_to(root):
         what = "the whole disk" if root == root.parent else "the home directory or a folder above it"
-        raise ConfigError(origin.line(key, f"expected a folder of notes, found {what}: {shown(root)}"))
-    return vault.model_copy(update={"path": root})
+        raise _Misplaced(origin.wrong(key, f"expected a folder of notes, found {what}: {shown(root)}"))
+    return root
+
+
+def _model_name(name: str, origin: _Origin) -> str:
+    """``bundled`` and stand-ins as they are; a fetched model or a folder as an absolute path."""
+    if name == BUNDLED or name.partition("-")[0] == HASHING:
+        return name
+    fetched = paths.fetched_model(name)
+    if fetched is not None and fetched.is_dir():
+        return str(fetched)
+    wanted = f'"{BUNDLED}", a fetched model or the folder of a model'
+    return str(_folder(Path(name), ("model", "name"), origin, wanted))
 
 
 def _folder(path: Path, key: Location, origin: _Origin, wanted: str) -> Path:
@@ -375,7 +500,7 @@ def _folder(path: Path, key: Location, origin: _Origin, wanted: str) -> Path:
         there, full = False, path
     if not there:
         found = f"a file: {shown(full)}" if _exists(full) else f"no folder at {shown(full)}"
-        raise ConfigError(origin.line(key, f"expected {wanted}, found {found}"))
+        raise _Misplaced(origin.wrong(key, f"expected {wanted}, found {found}"))
     return root
 
 
@@ -386,15 +511,22 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _refuse_doubles(vaults: tuple[VaultSettings, ...], origin: _Origin) -> None:
-    for index, vault in enumerate(vaults):
-        for other, earlier in enumerate(vaults[:index]):
-            if vault.name.casefold() == earlier.name.casefold():
-                wrong = f"expected a name of its own, found {shown(vault.name)} again (vaults[{other}])"
-                raise ConfigError(origin.line(("vaults", index, "name"), wrong))
-            if vault.path == earlier.path:
-                wrong = f"expected a folder of its own, found that of vaults[{other}]: {shown(vault.path)}"
-                raise ConfigError(origin.line(("vaults", index, "path"), wrong))
+def _refuse_double(
+    vault: VaultSettings,
+    number: int,
+    earlier: list[VaultSettings],
+    vaults: list[tuple[int, VaultSettings]],
+    origin: _Origin,
+) -> None:
+    numbers = {other.name: at for at, other in reversed(vaults)}
+    for other in earlier:
+        at = f"vaults[{numbers[other.name]}]"
+        if vault.name.casefold() == other.name.casefold():
+            what = f"expected a name of its own, found {shown(vault.name)} again ({at})"
+            raise _Misplaced(origin.wrong(("vaults", number, "name"), what))
+        if vault.path == other.path:
+            what = f"expected a folder of its own, found that of {at}: {shown(vault.path)}"
+            raise _Misplaced(origin.wrong(("vaults", number, "path"), what))
 
 
 # Where a key came from
@@ -407,12 +539,13 @@ class _Origin:
         self.file = file
         self._environment = _Environment(Settings)()
 
-    def line(self, location: Location, wrong: str) -> str:
-        variable = self._variable(location)
-        where = f"environment variable {variable}" if variable else str(self.file)
-        return f"{printable(where, limits.PATH_BYTES)}: {dotted(location)}: {wrong}"
+    def wrong(self, location: Location, what: str) -> Wrong:
+        """That what is said at ``location`` is wrong."""
+        variable = self.variable(location)
+        return Wrong(f"environment variable {variable}" if variable else str(self.file), location, what)
 
-    def _variable(self, location: Location) -> str | None:
+    def variable(self, location: Location) -> str | None:
+        """The variable that decides what is at ``location``, if there is one."""
         values: Any = self._environment
         for part in location:
             if not isinstance(values, dict):

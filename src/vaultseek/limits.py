@@ -147,6 +147,9 @@ CATCH_UP_NOTES = 1024
 
 # Settings
 CONFIG_BYTES = 1 * MIB
+CONFIG_COLUMNS = 100
+CONFIG_LINES = 2_000
+"""In a longer configuration a wrong key is named without its line."""
 RESCAN_MINUTES = 7 * 24 * 60
 WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""
@@ -342,3 +345,10 @@ AGENT_LINKS = 200
 AGENT_RESOURCES = 50
 """Notes that are listed as resources: the last changed."""
 PARENT_POLL_SECONDS = 1.0
+
+# Looking for what is wrong
+DOCTOR_SECONDS = 5.0
+"""How long the doctor waits for a daemon's answer."""
+DOCTOR_WORKER_SECONDS = 60.0
+DISK_LOW_BYTES = 500 * MIB
+WATCHES_ADVISED = 1_048_576

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import IO
 
@@ -53,6 +54,13 @@ def vault_data_directory(root: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
     return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
+
+
+def fetched_model(name: str) -> Path | None:
+    """Where the model ``name`` of a hub (``owner/model``) lies once it was fetched; None for no such name."""
+    if len(name) > 200 or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
+        return None
+    return data_directory() / "models" / name.replace("/", "--")
 
 
 def private_directory(path: Path) -> Path:

@@ -68,14 +68,20 @@ def from_json(text: Any) -> Any:
         return text
 
 
+def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]:
+    """Where each problem of ``error`` is, and what was expected and found there."""
+    return [(detail["loc"], _wrong(detail, model)) for detail in error.errors(include_url=False)]
+
+
 def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
-    """Where the first problem of ``error`` is, and what was expected and found there."""
-    details = error.errors(include_url=False)
-    wrong = _wrong(details[0], model)
-    more = len(details) - 1
-    if more:
-        wrong += f" ({more} more {'problem' if more == 1 else 'problems'})"
-    return details[0]["loc"], wrong
+    """The first of the ``problems``, and how many more there are."""
+    (location, wrong), *more = problems(error, model)
+    return location, wrong + and_more(len(more))
+
+
+def and_more(number: int) -> str:
+    """That there are so many problems beside the one that was named."""
+    return f" ({number} more {'problem' if number == 1 else 'problems'})" if number else ""
 
 
 def unknown_key(name: str, owner: Model, table: Location = ()) -> str:
@@ -146,7 +152,21 @@ def _wrong(detail: ErrorDetails, model: Model) -> str:
         return f"expected {wanted}, found nothing"
     if detail["type"] == "value_error":
         wanted = str(detail["ctx"]["error"])
-    return f"expected {wanted}, found {shown(detail['input'])}"
+    return f"expected {wanted}, found {shown(detail['input'])}{_meant(field, detail['input'])}"
+
+
+def _meant(field: FieldInfo | None, found: Any) -> str:
+    """Which of the texts that a field takes was likely meant."""
+    options = [option for option in _options(field.annotation if field else None) if isinstance(option, str)]
+    close = get_close_matches(found, options, n=1) if isinstance(found, str) else []
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def _options(annotation: Any) -> Iterator[Any]:
+    if get_origin(annotation) is Literal:
+        yield from get_args(annotation)
+    for inner in get_args(annotation):
+        yield from _options(inner)
 
 
 def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:

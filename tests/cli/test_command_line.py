@@ -2,11 +2,13 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy
 import pytest
 
 from vaultseek import __version__
@@ -40,7 +42,10 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version").stdout == f"vaultseek {__version__}\n"
+    versions = dict(line.split(" ", 1) for line in run("--version").stdout.splitlines())
+    assert (versions["vaultseek"], versions["Python"]) == (__version__, platform.python_version())
+    assert versions["numpy"] == numpy.__version__
+    assert "not installed" not in versions.values()
     for arguments in (["-h"], ["--help"], ["search", "-h"], ["status", "--help"], ["inspect", "-h"]):
         shown = run(*arguments)
         assert (shown.returncode, shown.stderr) == (0, "")

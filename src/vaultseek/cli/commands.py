@@ -26,6 +26,9 @@ _COMMANDS = {
     "index": "index",
     "status": "status",
     "vault": "vault",
+    "config": "config",
+    "models": "models",
+    "doctor": "doctor",
     "inspect": "inspect",
     "evaluate": "evaluate",
     "mcp": "mcp",
@@ -51,12 +54,30 @@ class _Commands(click.Group):
         return command
 
 
+def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from vaultseek.versions import versions
+
+    print(f"vaultseek {__version__}")
+    for name, version in versions().items():
+        print(f"{name} {version or 'not installed'}")
+    context.exit()
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=_EXIT_CODES,
 )
-@click.version_option(__version__, "--version", prog_name="vaultseek", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_versions,
+    help="Show the versions of vaultseek, Python and the engines, and end.",
+)
 @partial(shared_options, environment="VAULTSEEK_CONFIG")
 def vaultseek() -> None:
     """Search folders of Markdown notes by word, by meaning and by link.

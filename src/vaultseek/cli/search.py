@@ -6,7 +6,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -100,10 +101,11 @@ def search(
     fields = {name: [_unescaped(value) for value in values] for name, values in filters.items() if values}
     if not query and not fields:
         raise UsageError("search needs a word, a phrase or a filter; `vaultseek search -h` lists them")
-    params = invocation.params(query=_text(query), explain=explain, wait=wait, settings=settings_of_shell())
+    shell = settings_of_shell()
+    params = invocation.params(query=_text(query), explain=explain, wait=wait, settings=shell)
     more = {"limit": limit, "mode": mode, "filters": fields or None, "brief": (paths and not json_) or None}
     params.update({name: value for name, value in more.items() if value is not None})
-    with connect(invocation) as client:
+    with connect(invocation) as client, blaming_the_shell(shell):
         answer = client.call("search", params, timeout=None if wait else limits.CALL_SECONDS)
     if paths and not json_:
         print_paths(answer)
@@ -133,6 +135,19 @@ def settings_of_shell() -> dict[str, str]:
         if variable.upper().startswith(_SETTINGS) and value:
             found[variable[len(_SETTINGS) :].lower().replace("__", ".")] = value
     return found
+
+
+@contextmanager
+def blaming_the_shell(settings: dict[str, str]) -> Iterator[None]:
+    """Where a request with ``settings`` of this shell is refused for them, the wrong variable is named."""
+    try:
+        yield
+    except UsageError:
+        if settings:
+            from vaultseek.config import check_environment
+
+            check_environment()
+        raise
 
 
 def _text(query: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from vaultseek import limits
 from vaultseek.cli import FOUND, NOTHING_FOUND
 from vaultseek.cli.asking import HELP, ask_about, place
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
-from vaultseek.cli.search import settings_of_shell
+from vaultseek.cli.search import blaming_the_shell, settings_of_shell
 from vaultseek.cli.terminal import Terminal, clean, table
 
 _VERDICTS = {
@@ -40,8 +40,10 @@ def why(
     \b
     vaultseek why "float switch" Garden
     """
-    more = {"query": query, "limit": limit, "mode": mode, "settings": settings_of_shell()}
-    answer = ask_about(invocation, "search/why", note, **more)
+    shell = settings_of_shell()
+    more = {"query": query, "limit": limit, "mode": mode, "settings": shell}
+    with blaming_the_shell(shell):
+        answer = ask_about(invocation, "search/why", note, **more)
     if json_:
         as_json(answer)
     else:

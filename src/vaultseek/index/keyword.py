@@ -231,6 +231,14 @@ class _State:
         )
 
 
+def examine(directory: Path) -> int:
+    """How many notes the index in the directory holds, after every byte was checked. Changes nothing.
+
+    Raises ``IndexDamaged`` if there is none or if it is damaged.
+    """
+    return _load(Commits(directory), {}, verify=True).collection.count
+
+
 def _load(commits: Commits, known: dict[str, Segment], *, verify: bool) -> _State:
     commit = commits.latest()
     entries = {entry.segment_id(): entry for entry in commit.segments}

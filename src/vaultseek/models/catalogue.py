@@ -8,11 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaultseek import limits
+from vaultseek.errors import ConfigError
+from vaultseek.models import bundled
 from vaultseek.models.bundled import fingerprint, model_directory, window_of
 from vaultseek.models.tokens import TokenCounter
 
 BUNDLED = "bundled"
 HASHING = "hashing"
+PINNED = {bundled.NAME: bundled.WEIGHTS_SHA256}
+"""The SHA-256 of the weights of models that are known; of others the first fetch remembers a digest."""
+SUGGESTED = {
+    "sentence-transformers/all-MiniLM-L12-v2": "English, a deeper sister of the bundled model",
+    "sentence-transformers/all-mpnet-base-v2": "English, larger and slower",
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "some fifty languages",
+    "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
+}
+"""Models of the hub that are worth a try, and what for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +39,37 @@ class LocalModel:
     window: int
 
     def counter(self) -> Callable[[str], int]:
-        """Counts the tokens that the model makes of a text."""
+        """Counts the tokens that the model makes of a text.
+
+        Raises `ConfigError` if its tokenizer cannot be read.
+        """
         if self.directory is None:
             return count_words
-        return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
+        try:
+            return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
+        except (OSError, ValueError):
+            raise ConfigError(
+                f"model folder {self.directory} has no tokenizer.json that can be read; "
+                "`vaultseek models use bundled` goes back"
+            ) from None
 
 
 def find_model(name: str) -> LocalModel:
     """The model called ``name`` in the settings: ``bundled``, a folder, ``hashing`` or ``hashing-32``."""
-    if name.partition("-")[0] == HASHING:
+    directory = find_directory(name)
+    if directory is None:
         return LocalModel(name, None, name, limits.HASHING_WINDOW)
-    directory = model_directory() if name == BUNDLED else Path(name)
     return LocalModel(name, directory, fingerprint(directory), window_of(directory))
+
+
+def find_directory(name: str) -> Path | None:
+    """The folder of the model called ``name`` in the settings; None for the stand-in.
+
+    Raises `ConfigError` if there is none.
+    """
+    if name.partition("-")[0] == HASHING:
+        return None
+    return model_directory() if name == BUNDLED else bundled.locate(name)
 
 
 def count_words(text: str) -> int:

@@ -1,0 +1,101 @@
+"""The vaults and their indexes: whether notes can be read, and whether what is kept of them is sound."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultseek import limits, paths
+from vaultseek.added import read_added
+from vaultseek.config import Settings
+from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
+from vaultseek.errors import IndexDamaged
+from vaultseek.index import keyword
+from vaultseek.index.ledger import examine as examine_ledger
+from vaultseek.vault.ignore import Ignore
+from vaultseek.vault.scan import scan
+
+_AGAIN = "stop the daemon and start it again: it is made anew from the notes"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVault:
+    """A vault as the user calls it, and what is left out of it."""
+
+    name: str
+    root: Path
+    exclude: tuple[str, ...] = ()
+
+
+def known_vaults(settings: Settings) -> list[KnownVault]:
+    """Those of the configuration, those that were added, and those that an index is kept of."""
+    found: dict[Path, KnownVault] = {}
+    for vault in (*settings.vaults, *read_added().vaults):
+        known = KnownVault(vault.name, vault.path, (*settings.index.exclude, *vault.exclude))
+        found.setdefault(vault.path, known)
+    for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
+        root = _root_of(folder)
+        # Of a vault that was only asked about once and is gone, nothing is expected any more.
+        if root is not None and root.is_dir():
+            found.setdefault(root, KnownVault(root.name, root, settings.index.exclude))
+    return list(found.values())
+
+
+def readable(vault: KnownVault) -> Iterator[Finding]:
+    """Whether the vault is there and its notes can be read."""
+    check = f"vault {vault.name}"
+    if not vault.root.is_dir():
+        advice = "mount or restore it; or take it out of config.toml, or run `vaultseek vault remove`"
+        yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is not there")
+        return
+    notes, closed = 0, Counter[str]()
+    for file in scan(vault.root, Ignore(vault.root, vault.exclude)):
+        if file.problem is not None:
+            closed[file.problem.code] += 1
+        elif file.stamp is not None:
+            notes += 1
+            if not os.access(vault.root / file.path, os.R_OK):
+                closed["unreadable_note"] += 1
+    if closed:
+        words = ", ".join(f"{number} {code.replace('_', ' ')}" for code, number in sorted(closed.items()))
+        advice = "`vaultseek status` names them; `chmod u+rX` lets them be read"
+        yield Finding(check, WARNING, f"{notes:,} notes, but {words}", advice)
+    else:
+        yield Finding(check, OK, f"{notes:,} notes can be read")
+
+
+def folders(vaults: Sequence[KnownVault]) -> int:
+    """How many folders have to be watched: all of them, those that are left out as well."""
+    return sum(1 for vault in vaults for _ in os.walk(vault.root))
+
+
+def index(vault: KnownVault) -> Iterator[Finding]:
+    """Whether what is kept of the vault can be read."""
+    check = f"index of {vault.name}"
+    directory = paths.vault_data_directory(vault.root)
+    if not (directory / "ledger.sqlite").exists():
+        yield Finding(check, OK, "there is none yet; it is made when the vault is first opened")
+        return
+    try:
+        ledger = examine_ledger(directory / "ledger.sqlite")
+        searchable = keyword.examine(directory / "keyword")
+    except IndexDamaged as error:
+        yield Finding(check, BROKEN, str(error), _AGAIN)
+        return
+    parts = [f"{ledger.notes:,} notes", f"{ledger.chunks:,} passages", f"{searchable:,} notes by word"]
+    if ledger.pending:
+        parts.append(f"{ledger.pending:,} texts to embed")
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    yield Finding(check, OK, f"{', '.join(parts)}; {size // limits.MIB:,} MiB")
+
+
+def _root_of(memo: Path) -> Path | None:
+    try:
+        with memo.open("rb") as stream:
+            return Path(json.loads(stream.read(limits.CONFIG_BYTES))["path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,18 @@
+"""Search settings of the shell travel with each request; a wrong one is named by its variable."""
+
+from __future__ import annotations
+
+
+def test_a_wrong_variable_is_named_although_a_daemon_runs(daemon, vault):
+    root = vault({"a.md": "# Granite"})
+    assert daemon.paths("granite", "--vault", str(root)) == ["a.md"]
+    wrong = {"VAULTSEEK_SEARCH__LIMIT": "many"}
+    said = (
+        "vaultseek: environment variable VAULTSEEK_SEARCH__LIMIT: search.limit: "
+        'expected a whole number from 1 to 200, found "many"\n'
+    )
+    for command in (["search", "granite"], ["why", "granite", "a"]):
+        ended = daemon.run(*command, "--vault", str(root), env=wrong)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", said)
+    unknown = daemon.run("search", "granite", "--vault", str(root), env={"VAULTSEEK_SEARCH__LIMT": "3"})
+    assert "VAULTSEEK_SEARCH__LIMT: search.limt: unknown key, expected search.limit?" in unknown.stderr

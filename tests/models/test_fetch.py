@@ -1,0 +1,256 @@
+"""Fetching models from a hub on the loopback, through the hub's real library and the real commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vaultseek import config
+from vaultseek.errors import AlreadyRunning, ConfigError, Unavailable, UsageError
+from vaultseek.models import bundled, embed, rerank
+from vaultseek.models.fetch import Fetched, fetch, remembered
+from vaultseek.models.installed import dimension_of, kind_of
+from vaultseek.paths import lock_directory
+
+pytestmark = pytest.mark.model
+NAME = "owner/tiny"
+
+
+def bring(name: str = NAME, *, pinned: dict[str, str] | None = None, accept_change: bool = False) -> Fetched:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the libraries' own
+        return fetch(name, pinned=pinned or {}, accept_change=accept_change)
+
+
+def left() -> list[str]:
+    """The folders beside the fetched models."""
+    return sorted(path.name for path in (bundled.fetched_directory(NAME).parent).iterdir() if path.is_dir())
+
+
+@pytest.fixture
+def model(tiny_embedding: Path, tmp_path: Path) -> Path:
+    """A copy of the tiny model that a test may change."""
+    return Path(shutil.copytree(tiny_embedding, tmp_path / "served"))
+
+
+def test_a_model_that_was_fetched_is_found_by_its_name_and_embeds(hub, model):
+    (model / "onnx").mkdir()
+    (model / "onnx" / "model.json").write_text("{}")
+    (model / "pytorch_model.bin").write_bytes(b"pickle")
+    (model / "README.md").write_text("# tiny")
+    hub.models[NAME] = model
+    seen: list[tuple[int, int]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fetched = fetch(NAME, lambda here, total: seen.append((here, total)), pinned={})
+        loaded = embed.load(NAME, bundled.locate(NAME))
+    assert (fetched.directory, fetched.known) == (bundled.fetched_directory(NAME), False)
+    assert {path.suffix for path in fetched.directory.rglob("*") if path.is_file()} <= bundled.KEPT
+    assert not (fetched.directory / "onnx").exists()
+    assert (loaded.dimension, dimension_of(fetched.directory), kind_of(fetched.directory)) == (
+        32,
+        32,
+        "embedding",
+    )
+    assert np.isfinite(loaded.encode(["a text"])).all()
+    assert seen[-1] == (fetched.size, fetched.size)
+    assert [here for here, _ in seen] == sorted(here for here, _ in seen)
+    assert left() == ["owner--tiny"]
+    assert remembered() == {NAME: fetched.digest}
+
+
+def test_nothing_goes_out_but_requests_for_the_model(hub, model):
+    hub.models[NAME] = model
+    bring()
+    assert all(path == f"/api/models/{NAME}" or path.startswith(f"/{NAME}/resolve/") for path in hub.asked)
+    for headers in hub.headers:
+        assert "Authorization" not in headers
+        assert "torch" not in headers.get("User-Agent", "")
+
+
+def test_a_reranker_is_fetched_to_where_it_is_looked_for(hub, tiny_reranker):
+    hub.models["cross-encoder/tiny"] = tiny_reranker
+    fetched = bring("cross-encoder/tiny")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = rerank.load("cross-encoder/tiny").score("what?", ["this", "that"])
+    assert (kind_of(fetched.directory), scores.shape) == ("reranker", (2,))
+
+
+def test_another_model_under_a_known_name_is_refused(hub, model):
+    hub.models[NAME] = model
+    first = bring()
+    assert bring().known
+    (model / "vocab.txt").write_text("other words\n")
+    with pytest.raises(ConfigError, match=rf"another model .* then {first.digest[:16]}.*--accept-change"):
+        bring()
+    assert bundled.digest(bundled.fetched_directory(NAME)) == first.digest
+    assert bring(accept_change=True).digest == remembered()[NAME] != first.digest
+    with pytest.raises(ConfigError, match="not the model that vaultseek knows by that name"):
+        bring(pinned={NAME: "0" * 64})
+    assert left() == ["owner--tiny"]
+
+
+def test_what_came_of_an_interrupted_download_is_not_asked_for_again(hub, model, monkeypatch):
+    hub.models[NAME] = model
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    hub.break_off_after = 300
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        bring()
+    assert left() == [".owner--tiny"]
+    hub.break_off_after = None
+    hub.sent.clear()
+    assert bring().digest == bundled.digest(bundled.fetched_directory(NAME))
+    assert left() == ["owner--tiny"]
+    assert hub.sent == ["tiny", "model.safetensors"]
+
+
+def damage_config(model: Path) -> None:
+    settings = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps({**settings, "auto_map": {"AutoModel": "evil.Model"}}))
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "code of its own": (damage_config, "asks to run code of its own"),
+    "pickles only": (lambda model: (model / "model.safetensors").unlink(), "has no safetensors weights"),
+    "no tokenizer": (lambda model: (model / "tokenizer.json").unlink(), r"has no tokenizer\.json"),
+    "no configuration": (lambda model: (model / "config.json").unlink(), r"has no config\.json"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_used_is_refused_and_leaves_nothing(hub, model, change, said):
+    hub.models[NAME] = model
+    change(model)
+    with pytest.raises(ConfigError, match=said):
+        bring()
+    assert left() == []
+    assert remembered() == {}
+    if "code" in said:
+        assert not any(path.endswith(".safetensors") for path in hub.asked)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(500, "answered 500 for owner/tiny; try again later"), (404, "has no model called")]
+)
+def test_what_the_hub_refuses_is_said(hub, status, said):
+    hub.status = status
+    with pytest.raises(Unavailable, match=said):
+        bring()
+
+
+def test_names_that_are_none_and_two_at_once(hub, tmp_path):
+    for name in ("tiny", "../../etc/passwd", "a/b/c", "owner/", "-x/y z", "a/" + "b" * 300):
+        with pytest.raises(UsageError, match="no name of a model"):
+            bring(name)
+    assert hub.asked == []
+    folder = bundled.fetched_directory(NAME).parent
+    folder.mkdir(parents=True)
+    with lock_directory(folder), pytest.raises(AlreadyRunning):
+        bring()
+
+
+@pytest.fixture
+def run(hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``run("models", "list")`` in a process of its own, in an empty home, with the hub on the loopback."""
+
+    def run_with_hub(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
+        return subprocess.run(
+            [sys.executable, "-m", "vaultseek", *arguments],
+            cwd=tmp_path,
+            env={**ours, "HOME": str(tmp_path), **environment},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run_with_hub
+
+
+def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
+    hub.models[NAME] = model
+    done = run("models", "fetch", NAME)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "remembered from now on" in done.stdout
+    file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
+    file.parent.mkdir(parents=True)
+    file.write_text("# mine\n[search]\nlimit = 3 # few\n")
+    used = run("models", "use", NAME)
+    assert used.stdout.splitlines() == [
+        f'model.name = "{NAME}" is written to {file}',
+        "the daemon takes it at its next start: `vaultseek stop`, then `vaultseek start`",
+        "every vault is then embedded anew; until one is done, its old vectors answer",
+    ]
+    assert file.read_text().startswith("# mine\n[search]\nlimit = 3 # few\n")
+    assert config.load().model.name == str(bundled.fetched_directory(NAME))
+    listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
+    assert (listed[NAME]["in_use"], listed["bundled"]["in_use"]) == (True, False)
+    assert (listed[NAME]["dimension"], listed["bundled"]["dimension"]) == (32, 384)
+    assert f"{NAME}" in run("models", "list").stdout
+    looked = json.loads(run("doctor", "--json").stdout)
+    found = {finding["check"]: finding["message"] for finding in looked["findings"]}
+    assert looked["ok"]
+    assert "32 numbers a vector" in found["worker"]
+    (bundled.fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
+    assert "is not what was fetched" in run("doctor", "--no-worker").stdout
+    overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
+    assert "VAULTSEEK_MODEL__NAME goes before it" in overruled.stderr
+    assert config.load().model.name == "bundled"
+
+
+def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
+    hub.models["cross-encoder/tiny"] = tiny_reranker
+    assert run("models", "fetch", "cross-encoder/tiny").returncode == 0
+    assert "the first results are read again from now on" in run("models", "use", "cross-encoder/tiny").stdout
+    search = config.load().search
+    assert (search.rerank_enabled, search.rerank_model) == (True, "cross-encoder/tiny")
+    assert config.load().model.name == "bundled"
+    listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
+    assert {name: entry["in_use"] for name, entry in listed.items()} == {
+        "bundled": True,
+        "cross-encoder/tiny": True,
+    }
+
+
+def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_written(run, model, tmp_path):
+    file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
+    (tmp_path / "empty").mkdir()
+    for given, said in (
+        ("owner/none", "is not on this machine; run `vaultseek models fetch owner/none`"),
+        ("empty", "has no config.json"),
+    ):
+        ended = run("models", "use", given)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert said in ended.stderr
+    assert not file.exists()
+    assert run("models", "use", "served").returncode == 0
+    assert config.load().model.name == str(model)
+    rows = run("models", "list").stdout.splitlines()
+    assert any(row.startswith(str(model)) and row.endswith("in use") for row in rows)
+
+
+def test_without_a_network_it_says_so_and_what_to_do(run):
+    ended = run("models", "fetch", NAME, HF_ENDPOINT="http://127.0.0.1:9")
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.startswith("vaultseek: http://127.0.0.1:9 cannot be reached (")
+    assert "run `vaultseek models use FOLDER`" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    forbidden = run("models", "fetch", NAME, HF_HUB_OFFLINE="1")
+    assert "HF_HUB_OFFLINE is set" in forbidden.stderr
+
+
+def test_the_bundled_model_need_not_be_fetched(run, hub):
+    ended = run("models", "fetch", bundled.NAME)
+    assert (ended.returncode, hub.asked) == (0, [])
+    assert "came with the installation" in ended.stdout
