@@ -181,10 +181,11 @@ def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"noise" * 1000, "middle", "version"])
-def test_a_ledger_that_cannot_be_trusted_is_moved_aside(tmp_path, damage):
+def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes(tmp_path, damage):
     file = tmp_path / "ledger.sqlite"
     first = Ledger(file)
     put(first, *(taken(f"{i}.md", "text " * 100) for i in range(200)))
+    first.keep_vectors({"key": b"vector"})
     if damage == "version":
         first._connection().execute("PRAGMA user_version = 999")
     first.close()
@@ -197,7 +198,9 @@ def test_a_ledger_that_cannot_be_trusted_is_moved_aside(tmp_path, damage):
     second = Ledger(file)
     assert second.counts().notes == 0
     assert second.generation != first.generation
+    assert second.vectors(["key"]) == ({"key": b"vector"} if damage == "version" else {})
     second.close()
+    assert [left.name for left in tmp_path.glob("ledger*")] == ["ledger.sqlite"], "nothing holds the old text"
 
 
 def test_nobody_else_can_read_it(ledger, tmp_path):

@@ -554,10 +554,12 @@ class Ledger:
         connection.execute("COMMIT")
 
     def _inherit_vectors(self) -> None:
-        """Take over the vectors of a ledger that another version of vaultseek left: they cost the most."""
+        """Take over the vectors of a ledger that was moved aside, for they cost the most, and remove it: it
+        holds the text of notes that may be deleted by now.
+        """
         old = self._file.with_name(f"{self._file.name}.bad")
         connection = self._connection()
-        if not old.exists() or self._one("SELECT 1 FROM vectors LIMIT 1"):
+        if not old.exists():
             return
         with contextlib.suppress(sqlite3.DatabaseError):
             connection.execute("ATTACH ? AS old", (str(old),))
@@ -565,6 +567,8 @@ class Ledger:
             connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
         with contextlib.suppress(sqlite3.DatabaseError):
             connection.execute("DETACH old")
+        for suffix in ("", "-wal", "-shm"):
+            old.with_name(old.name + suffix).unlink(missing_ok=True)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, timeout=10.0, isolation_level=None, check_same_thread=False)
