@@ -198,7 +198,8 @@ def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes
     second = Ledger(file)
     assert second.counts().notes == 0
     assert second.generation != first.generation
-    assert second.vectors(["key"]) == ({"key": b"vector"} if damage == "version" else {})
+    if damage == "version":
+        assert second.vectors(["key"]) == {"key": b"vector"}
     second.close()
     assert [left.name for left in tmp_path.glob("ledger*")] == ["ledger.sqlite"], "nothing holds the old text"
 
