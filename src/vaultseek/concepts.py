@@ -227,7 +227,9 @@ def chosen_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
 
 
 def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordIndex, count: int) -> Iterator[Concept]:
-    """The first ``count`` of them that say something new."""
+    """The first ``count`` of them that say something new; none for numbers and codes, which are not near."""
+    if not any(map(_is_word, text.split())):
+        return
     said = keyword.content_terms(text)
     for concept in nearest:
         if count <= 0:

@@ -194,6 +194,11 @@ class Keeper:
             if failures > 100 or self._worker.state.status == "broken":
                 raise WorkerUnavailable(self._embed_problem or "the semantic worker is down")
 
+    async def concepts_made(self) -> None:
+        """Return when the concept vocabulary is up to the ledger; raises WorkerUnavailable if that fails."""
+        self.concepts.want()
+        await self.concepts.refresh()
+
     @property
     def name(self) -> str:
         """The vault's name."""
@@ -251,7 +256,12 @@ class Keeper:
         """Terms of the vault near to the text, whose vector it is. Raises Unavailable."""
         if self.embedding.answering_model != self._recipe.fingerprint:
             raise Unavailable("the vectors are being made again for another model")
-        return await self.concepts.near(text, vector, count, floor)
+        try:
+            return await self.concepts.near(text, vector, count, floor)
+        except Unavailable:
+            if self.place.paused:
+                raise Unavailable(self._paused_reason()) from None
+            raise
 
     async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
         """The notes' own vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
