@@ -8,10 +8,12 @@ to the next, and to choose it means to look through all words of the vault.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -219,8 +221,9 @@ def chosen_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
     Names of more than a few words are sentences, and their notes have vectors of their own; identifiers and
     dates are found by words alone.
     """
-    names = {term: notes for term, notes in _names(ledger) if _is_name(term, keyword)}
-    words = dict(_words(ledger, keyword, {fold(name) for name in names}))
+    named = (found for found in _names(ledger) if _is_name(found[0], keyword))
+    names = dict(islice(named, CONCEPT_TERMS))
+    words = dict(islice(_words(ledger, keyword, {fold(name) for name in names}), CONCEPT_TERMS))
     room = max(CONCEPT_NAMES, CONCEPT_TERMS - len(words))
     chosen = dict(list(names.items())[:room])
     return chosen | dict(list(words.items())[: CONCEPT_TERMS - len(chosen)])
@@ -242,7 +245,7 @@ def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordIndex, count: 
 
 
 def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Tags, then titles and aliases, the weightiest first, each spelling of a name once."""
+    """Tags, then titles and aliases, the weightiest first; each once, however it is spelled."""
     seen: set[str] = set()
     for name, notes in (*_tags(ledger), *_titles(ledger)):
         if fold(name) not in seen:
@@ -260,15 +263,16 @@ def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
     called: Counter[str] = Counter()
     spelled: dict[str, str] = {}
     rows = ledger.select(
-        "SELECT title, name.value FROM notes LEFT JOIN json_each(notes.aliases) AS name"
-        " LEFT JOIN (SELECT resolved, COUNT(DISTINCT note) AS links FROM links GROUP BY resolved) AS linked"
-        " ON linked.resolved = notes.path ORDER BY COALESCE(linked.links, 0) DESC, notes.path, name.key"
+        "SELECT title, aliases FROM notes LEFT JOIN"
+        " (SELECT resolved, COUNT(DISTINCT note) AS links FROM links GROUP BY resolved) ON resolved = path"
+        " ORDER BY COALESCE(links, 0) DESC, path"
     )
-    for names in dict.fromkeys(rows):
-        for name in filter(None, map(_spaced, map(str, filter(None, names)))):
-            called[fold(name)] += 1
-            spelled.setdefault(fold(name), name)
-    yield from ((name, called[folded]) for folded, name in spelled.items())
+    for title, aliases in rows:
+        names = {fold(name): _spaced(name) for name in (*json.loads(aliases), title)}
+        called.update(names.keys())
+        for folded, name in names.items():
+            spelled.setdefault(folded, name)
+    yield from ((name, called[folded]) for folded, name in spelled.items() if name)
 
 
 def _spaced(name: str) -> str:
