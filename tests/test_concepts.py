@@ -269,6 +269,9 @@ async def test_vectors_of_another_length_are_made_again(opened):
         with pytest.raises(Unavailable, match="being made"):
             await concepts.near("lettuce", vector, 3, 0.3)
         await concepts.refresh()
+        write_vocabulary(ConceptVocabulary.made("hashing", {"garden": 1}, short), world.file)
+        concepts = concepts_of(world)
+        await concepts.refresh()
         assert [concept.term for concept in await concepts.near("lettuce", vector, 3, 0.3)] == ["Lettuce bed"]
 
 

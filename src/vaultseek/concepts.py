@@ -115,9 +115,10 @@ class Concepts:
                 return
             terms = await asyncio.to_thread(chosen_terms, self._ledger, self._keyword())
             before = self._vocabulary
-            known = before.by_term if before is not None else {}
-            new = await self._embedded([term for term in terms if term not in known])
-            vocabulary = ConceptVocabulary.made(self._model, terms, {**known, **new})
+            try:
+                vocabulary = await self._with_vectors(terms, before.by_term if before is not None else {})
+            except ValueError:  # what was kept is of another length, whatever model it names
+                vocabulary = await self._with_vectors(terms, {})
             self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
             self._made = time.monotonic()
             if before is None or vocabulary.terms != before.terms:
@@ -144,6 +145,10 @@ class Concepts:
             if not self._was_read:
                 self._vocabulary = await asyncio.to_thread(read_vocabulary, self._file, self._model)
                 self._was_read = True
+
+    async def _with_vectors(self, terms: dict[str, int], known: dict[str, Any]) -> ConceptVocabulary:
+        new = await self._embedded([term for term in terms if term not in known])
+        return ConceptVocabulary.made(self._model, terms, {**known, **new})
 
     async def _embedded(self, terms: list[str]) -> dict[str, Any]:
         """Vectors of the terms, in batches between which other background work has its turn."""

@@ -195,9 +195,13 @@ class Keeper:
                 raise WorkerUnavailable(self._embed_problem or "the semantic worker is down")
 
     async def concepts_made(self) -> None:
-        """Return when the concept vocabulary is up to the ledger; raises WorkerUnavailable if that fails."""
+        """Return when the concept vocabulary is up to the ledger, if that can be now.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
         self.concepts.want()
-        await self.concepts.refresh()
+        if self._is_settled():
+            await self.concepts.refresh()
 
     @property
     def name(self) -> str:
@@ -519,7 +523,8 @@ class Keeper:
 
     def _is_settled(self) -> bool:
         """Whether everything is read and embedded, so that there is time for lesser things."""
-        return self.state in ("ready", "polling") and not self.pending() and self.semantic_reason() is None
+        reason = self.keyword_reason() or self.semantic_reason()
+        return reason is None and self.state in ("ready", "polling") and not self.pending()
 
     def _lanes(self) -> JSON:
         semantic = self._worker.state.status
