@@ -142,7 +142,7 @@ class ExpansionSettings(_Section):
         default=3, ge=1, le=limits.EXPANSION_TERMS, description="How many of the nearest terms join a query."
     )
     floor: float = Field(
-        default=0.5, ge=0.0, le=1.0, description="Similarity to the query below which no term joins it."
+        default=0.6, ge=0.0, le=1.0, description="Similarity to the query below which no term joins it."
     )
 
 
