@@ -162,6 +162,23 @@ async def test_a_whole_measurement(vault, tmp_path):
     assert "http" not in shown
 
 
+async def test_expansion_can_be_compared(vault, tmp_path):
+    queries = read_queries(*files(tmp_path, '{"id": "1", "query": "slimy"}', "1\tslugs.md\t1"))
+    place = MeasuredPlace(vault(GARDEN))
+    measured = MeasuredVault(place, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    ways = variants(SearchSettings(), ["expansion=expansion.enabled:true,expansion.floor:0.3"])
+    try:
+        await measured.take_in(lambda phase, counts: None)
+        report = await evaluate(measured, queries, [ways[0], ways[-1]])
+    finally:
+        await measured.close()
+    assert [(outcome.name, outcome.partial) for outcome in report.outcomes] == [
+        ("vaultseek", ()),
+        ("expansion", ()),
+    ]
+    assert (tmp_path / "cache" / "concept_vocabulary.json").is_file()
+
+
 async def test_words_that_look_like_operators_are_words_if_asked_for(vault, tmp_path):
     queries = read_queries(
         *files(tmp_path, '{"id": "1", "query": "slugs -lettuce tag:none"}', "1\tslugs.md\t1")

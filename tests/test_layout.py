@@ -26,7 +26,7 @@ ORDER = [
     ["index"],
     ["worker"],
     ["breadcrumb", "dates", "inspect", "reconcile", "filtering", "evidence", "reranking", "weighing"],
-    ["ingest", "embedding"],
+    ["ingest", "embedding", "concepts"],
     ["rerank", "search"],
     ["asking", "completion", "keeper"],
     ["library"],

@@ -119,6 +119,9 @@ wishes = st.fixed_dictionaries(
         "min_confidence": st.sampled_from([0.0, 0.1, 0.5]),
         "anchor_boost": st.floats(1, 5),
         "recency.enabled": st.booleans(),
+        "expansion.enabled": st.booleans(),
+        "expansion.floor": st.sampled_from([0.0, 0.4]),
+        "expansion.terms": st.integers(1, 5),
         "rerank_enabled": st.booleans(),
         "rerank_model": st.sampled_from(["shared words", "none"]),
         "rerank_top_n": st.integers(2, 20),
@@ -174,6 +177,18 @@ def test_every_result_satisfies_every_filter(made_up, query, chosen, mode, tag, 
         of_note = made_up.tags[result["path"]]
         assert of_note == tag or of_note.startswith(f"{tag}/")
         assert "wheel" not in result["path"]
+
+
+@few
+@given(query=queries, mode=modes)
+def test_confidence_does_not_grow_by_words_that_joined(made_up, query, mode):
+    free = {"graph": False, "fusion": "linear"}
+    plain, expanded = (
+        made_up.ask(query, settings=search_settings(SearchSettings(), free | more), mode=mode, limit=200)
+        for more in ({}, {"expansion.enabled": True, "expansion.floor": 0.0})
+    )
+    known = {result["path"]: result["confidence"] for result in plain["results"]}
+    assert all(result["confidence"] == known[result["path"]] for result in expanded["results"])
 
 
 @few

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,17 +61,7 @@ def write_added(added: Added, file: Path | None = None) -> None:
         "vaults": [vault.model_dump(mode="json", exclude_defaults=True) for vault in added.vaults],
         "paused": sorted(map(str, added.paused)),
     }
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        with fresh.open("w", encoding="utf-8") as stream:
-            json.dump(told, stream, ensure_ascii=False, indent=1)
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.chmod(0o600)
-        fresh.replace(file)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
+    paths.replace_file(file, json.dumps(told, ensure_ascii=False, indent=1))
 
 
 def _vaults(entries: Sequence[Any]) -> list[VaultSettings]:

@@ -134,6 +134,18 @@ class RecencySettings(_Section):
         return tiers
 
 
+class ExpansionSettings(_Section):
+    """``[search.expansion]``: terms of the vault that are near to a query join it, for the meaning only."""
+
+    enabled: bool = Field(default=False, description="Whether queries are expanded at all.")
+    terms: int = Field(
+        default=3, ge=1, le=limits.EXPANSION_TERMS, description="How many of the nearest terms join a query."
+    )
+    floor: float = Field(
+        default=0.6, ge=0.0, le=1.0, description="Similarity to the query below which no term joins it."
+    )
+
+
 class SearchSettings(_Section):
     """``[search]``: how a query is answered; every key may also be given with a request."""
 
@@ -213,6 +225,7 @@ class SearchSettings(_Section):
         description="What is not reranked after so long keeps the order that it had.",
     )
     recency: RecencySettings = RecencySettings()
+    expansion: ExpansionSettings = ExpansionSettings()
 
     @property
     def weights_given(self) -> bool:

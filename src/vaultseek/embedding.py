@@ -200,6 +200,11 @@ class Embedding:
         """Whether the store of an earlier recipe answers for now."""
         return self._previous is not None
 
+    @property
+    def answering_model(self) -> str:
+        """Fingerprint of the model that a query is embedded with now."""
+        return self.recipe.fingerprint if self._previous is None else str(self._previous["fingerprint"])
+
     async def open(self) -> None:
         """Make the store ready for searches, embed nothing. Raises WorkerUnavailable or IndexDamaged."""
         if not self.ready:

@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vaultseek import paths, reconcile
+from vaultseek import concepts, paths, reconcile
 from vaultseek.breadcrumb import Breadcrumb
+from vaultseek.concepts import Concepts
 from vaultseek.embedding import Embedding, OldModels, Recipe, follow
 from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
+from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger, NoteRow
@@ -62,6 +64,8 @@ class VaultPlace:
     max_note_bytes: int = NOTE_PARSE_BYTES
     paused: bool = False
     """Answers from what is known, and does not follow the vault."""
+    expansion: bool = False
+    """Queries are expanded unless they say otherwise, so that the vocabulary for that has to be there."""
 
 
 class Keeper:
@@ -113,6 +117,13 @@ class Keeper:
             self.in_writer,
             self._old_models,
         )
+        self.concepts = Concepts(
+            self.directory,
+            self._recipe.fingerprint,
+            self.ledger,
+            lambda: self.keyword.index,
+            self._worker,
+        )
         if self.place.paused:
             self.state, self.reason = "paused", self._paused_reason()
             self._spawn(self._rest(), "rest")
@@ -123,6 +134,9 @@ class Keeper:
         self._spawn(follow(self.embedding, self._embed_wake, self._embed_state), "embed")
         self._spawn(self._doubt(), "doubt")
         self._spawn(self._tidy(), "tidy")
+        self._spawn(concepts.follow(self.concepts, self._is_settled), "concepts")
+        if self.place.expansion:
+            self.concepts.want()
 
     async def close(self) -> None:
         """Stop all tasks and close every file; what was taken in so far is kept."""
@@ -180,6 +194,15 @@ class Keeper:
             if failures > 100 or self._worker.state.status == "broken":
                 raise WorkerUnavailable(self._embed_problem or "the semantic worker is down")
 
+    async def concepts_made(self) -> None:
+        """Return when the concept vocabulary is up to the ledger, if that can be now.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        self.concepts.want()
+        if self._is_settled():
+            await self.concepts.refresh()
+
     @property
     def name(self) -> str:
         """The vault's name."""
@@ -231,6 +254,17 @@ class Keeper:
         except IndexDamaged:
             await self.embedding.lose_store()
             self._embed_wake.set()
+            raise
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Terms of the vault near to the text, whose vector it is. Raises Unavailable."""
+        if self.embedding.answering_model != self._recipe.fingerprint:
+            raise Unavailable("the vectors are being made again for another model")
+        try:
+            return await self.concepts.near(text, vector, count, floor)
+        except Unavailable:
+            if self.place.paused:
+                raise Unavailable(self._paused_reason()) from None
             raise
 
     async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
@@ -379,6 +413,7 @@ class Keeper:
             await self.in_writer(self._intake.build_graph)
         self._tidy_wake.set()
         self._embed_wake.set()
+        self.concepts.wake.set()
         self._on_progress(self, changed)
 
     def _taking(self, done: int, total: int) -> None:
@@ -485,6 +520,11 @@ class Keeper:
 
     def _embed_wake_soon(self) -> None:
         self.hints.loop.call_soon_threadsafe(self._embed_wake.set)
+
+    def _is_settled(self) -> bool:
+        """Whether everything is read and embedded, so that there is time for lesser things."""
+        reason = self.keyword_reason() or self.semantic_reason()
+        return reason is None and self.state in ("ready", "polling") and not self.pending()
 
     def _lanes(self) -> JSON:
         semantic = self._worker.state.status

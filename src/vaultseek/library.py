@@ -130,6 +130,7 @@ class Library:
             rescan_seconds=daemon.rescan_minutes * 60,
             max_note_bytes=index.max_note_bytes,
             paused=root in self._paused,
+            expansion=self.settings.search.expansion.enabled,
         )
 
     def free_name(self, name: str) -> str:

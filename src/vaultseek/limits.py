@@ -321,6 +321,25 @@ COMPLETION_RECENT = 500
 """So many changed notes are kept beside the names in order before these are put in order again."""
 COMPLETIONS = 100
 
+# Concepts
+CONCEPT_TERMS = 4_000
+"""Terms of a vault that are kept with their vectors: six megabytes of memory, half a minute to embed."""
+CONCEPT_NAMES = 2_000
+"""Tags, titles and aliases among them, unless words leave more room."""
+CONCEPT_WORDS = 5
+CONCEPT_CHARS = 60
+CONCEPT_LEAST_CHARS = 3
+CONCEPT_NOTES_LEAST = 2
+CONCEPT_NOTES_SHARE = 0.1
+"""A word of more notes than this share tells nothing."""
+CONCEPT_FILE_BYTES = 64 * MIB
+CONCEPT_QUIET_SECONDS = 2.0
+"""Changes are collected for so long before it is asked whether there are enough of them."""
+CONCEPT_CHANGED_SHARE = 0.05
+CONCEPT_REFRESH_SECONDS = 600.0
+"""Fewer changed notes than that share are taken in after so long."""
+EXPANSION_TERMS = 10
+
 # Measuring
 JUDGEMENTS_BYTES = 256 * MIB
 GRADE = 1_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -13,6 +14,8 @@ from vaultseek.errors import AlreadyRunning, Unavailable
 
 APP = "vaultseek"
 DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+_OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 
@@ -75,6 +78,25 @@ def private_directory(path: Path) -> Path:
         reason = error.strerror or "it cannot be used"
         raise Unavailable(f"the folder {path} is needed and cannot be made: {reason}") from None
     return path
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Put ``text`` in the place of the file, at once and readable by the user alone.
+
+    Raises OSError and leaves the old one as it was.
+    """
+    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()
+        with os.fdopen(os.open(fresh, _OPEN_NEW, FILE_MODE), "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(file)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()
 
 
 def lock_directory(directory: Path) -> IO[bytes]:

@@ -15,11 +15,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeVar
 
 from vaultseek import limits
+from vaultseek.concepts import expanded
 from vaultseek.config import SearchSettings
 from vaultseek.dates import named_time, stated_time
 from vaultseek.errors import BadQuery, IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.evidence import anchor_shares, neighbour_evidence
 from vaultseek.filtering import Allowed, allowed
+from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordAnswer, KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
@@ -100,6 +102,12 @@ class SearchedVault(Protocol):
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
 
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Terms of the vault that say more of what the text, whose vector it is, is about.
+
+        Raises Unavailable while they are not known.
+        """
+
     async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
         """The notes' own unit vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
 
@@ -121,6 +129,9 @@ class _Asked:
     only: Allowed | None = None
     keyword: KeywordAnswer | None = None
     semantic: SemanticAnswer | None = None
+    unexpanded: SemanticAnswer | None = None
+    """What the query found by its own words; confidence comes from this."""
+    concepts: list[Concept] = field(default_factory=list)
     by_words: Found = field(default_factory=Found)
     by_meaning: Found = field(default_factory=Found)
     weights: tuple[float, float] = (0.0, 0.0)
@@ -219,11 +230,29 @@ class Searcher:
         try:
             async with asyncio.timeout(asked.request.seconds):
                 asked.semantic = await self._vault.ask_semantic(text, asked.looked_at, asked.only)
+                asked.unexpanded = asked.semantic
+                await self._expand(asked, text, asked.semantic.vector)
         except TimeoutError:
-            asked.partial["semantic"] = "not ready by the deadline of the request"
+            late = "semantic" if asked.semantic is None else "expansion"
+            asked.partial[late] = "not ready by the deadline of the request"
         except (WorkerUnavailable, IndexDamaged) as error:
-            asked.partial["semantic"] = str(error)
+            asked.partial["semantic" if asked.semantic is None else "expansion"] = str(error)
         asked.milliseconds["semantic"] = (time.perf_counter() - began) * 1000
+
+    async def _expand(self, asked: _Asked, text: str, vector: Any) -> None:
+        """Ask again with the vault's own terms for it; without any near enough, all stays as it is."""
+        wished = asked.request.settings.expansion
+        if not wished.enabled or asked.profile.pure_identifier:
+            return
+        try:
+            found = await self._vault.near_concepts(text, vector, wished.terms, wished.floor)
+        except Unavailable as error:
+            asked.partial["expansion"] = str(error)
+            return
+        if found:
+            more = expanded(text, found)
+            asked.semantic = await self._vault.ask_semantic(more, asked.looked_at, asked.only)
+            asked.concepts = found
 
     def _require_a_lane(self, asked: _Asked) -> None:
         if asked.keyword is None and asked.semantic is None:
@@ -265,7 +294,7 @@ class Searcher:
         if graph is not None:
             signals = self._signals(asked, notes, exact)
             ranked = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
-        found = confidence(notes, asked.keyword, asked.semantic)
+        found = confidence(notes, asked.keyword, asked.unexpanded)
         asked.confidence = {
             row.path: max(found[number], NAMED_CONFIDENCE if number in exact else 0.0)
             for number, row in notes.items()
@@ -515,5 +544,9 @@ def _explanation(asked: _Asked) -> JSON:
         "weights": {"keyword": weights[0], "semantic": weights[1]},
         "candidates_per_lane": asked.k,
         "filters": [{"condition": text, "notes_left": left} for text, left in (only.steps if only else ())],
+        "expansion": [
+            {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
+            for concept in asked.concepts
+        ],
         "milliseconds": {stage: round(spent, 2) for stage, spent in asked.milliseconds.items()},
     }

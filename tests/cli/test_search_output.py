@@ -126,6 +126,7 @@ def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
             "semantic search is still loading; keyword results only",
         ),
         ({"lane": "keyword"}, "hybrid", "keyword search did not take part"),
+        ({"lane": "expansion", "reason": "paused"}, "hybrid", "expansion did not take part (paused)"),
     ],
 )
 def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from vaultseek import limits
+from vaultseek.concepts import expanded
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.filtering import Allowed, allowed
+from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON
 from vaultseek.query.fields import from_fields
@@ -49,7 +51,7 @@ async def _lost(row: NoteRow, request: Request, vault: SearchedVault, answer: JS
     """Where a note that satisfies every condition was lost."""
     if not answer["interpreted"]["rank_text"]:
         return {"verdict": "below_limit", "reason": f"beyond the first {len(answer['results'])} notes"}
-    lanes = await _lanes(row, request, vault)
+    lanes = await _lanes(row, request, vault, answer)
     settings = request.settings.model_copy(update=NO_CUT)
     further = await Searcher(vault).search(replace(request, settings=settings, limit=limits.RESULTS))
     found = _result(further, row)
@@ -92,7 +94,7 @@ def _ids(condition: Filter, ledger: Ledger) -> list[int]:
     return [] if found is None else found.ids.tolist()
 
 
-async def _lanes(row: NoteRow, request: Request, vault: SearchedVault) -> JSON:
+async def _lanes(row: NoteRow, request: Request, vault: SearchedVault, answer: JSON) -> JSON:
     """Rank and score of the note in each lane that was asked, however far down."""
     lanes: JSON = {}
     text = parse_query(request.query).rank_text
@@ -101,8 +103,14 @@ async def _lanes(row: NoteRow, request: Request, vault: SearchedVault) -> JSON:
     if request.mode != "semantic":
         lanes["keyword"] = await asyncio.to_thread(_keyword, row, text, only, vault)
     if request.mode != "keyword":
-        lanes["semantic"] = await _semantic(row, text, only, vault)
+        lanes["semantic"] = await _semantic(row, _meant(text, answer), only, vault)
     return lanes
+
+
+def _meant(text: str, answer: JSON) -> str:
+    """The text that the semantic lane was asked with."""
+    told = (answer.get("explain") or {}).get("expansion", ())
+    return expanded(text, [Concept(**concept) for concept in told])
 
 
 def _keyword(row: NoteRow, text: str, only: Allowed | None, vault: SearchedVault) -> JSON:

@@ -15,6 +15,8 @@ _INDENT = 4
 _SCORE_COLUMNS = 14
 _LANE_FIGURES = ("rank", "score", "weight", "contribution")
 _LOADING = ("loading", "starting")
+_STAGES = ("rerank", "expansion")
+"""What may be missing although no search is."""
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
@@ -34,10 +36,11 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
 def missing_lane(lane: JSON, mode: object) -> str:
     """In plain words, which lane did not take part and why."""
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    part = name if name in _STAGES else f"{name} search"
     if any(word in reason for word in _LOADING):
-        words = f"{name} search is still loading"
+        words = f"{part} is still loading"
     else:
-        words = f"{name} search did not take part" + (f" ({reason})" if reason else "")
+        words = f"{part} did not take part" + (f" ({reason})" if reason else "")
     return words + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
 
 

@@ -42,6 +42,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
         "graph": False,
         "company": 0.0,
         "anchor_boost": 1.0,
+        "expansion.enabled": False,
         "recency.enabled": False,
     }
     found = [

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultseek import limits, paths, reconcile
+from vaultseek.concepts import Concepts
 from vaultseek.embedding import Embedding, Recipe
 from vaultseek.errors import VaultMissing, WorkerUnavailable
 from vaultseek.filtering import Allowed
+from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger
@@ -58,6 +60,7 @@ class MeasuredVault:
         reading = Reading(place.root, recipe.count, recipe.window)
         self._intake = Intake(reading, self.ledger, self._names, self._keyword)
         self._embedding = Embedding(self.ledger, worker, cache / "semantic", recipe, self._in_writer)
+        self._concepts = Concepts(cache, recipe.fingerprint, self.ledger, lambda: self._keyword.index, worker)
 
     @property
     def name(self) -> str:
@@ -97,6 +100,11 @@ class MeasuredVault:
         known = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])
         hits = [hit._replace(id=known[int(hit.id)]) for hit in answer.chunks if int(hit.id) in known]
         return replace(answer, chunks=hits)
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Terms of the vault near to the text; the first that asks for them waits until they are known."""
+        await self._concepts.refresh()
+        return await self._concepts.near(text, vector, count, floor)
 
     async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
         """The notes' own vectors."""

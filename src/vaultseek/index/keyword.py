@@ -151,6 +151,12 @@ class KeywordIndex:
         with _checked(collection):
             return vocabulary(collection, least)
 
+    def content_terms(self, text: str) -> set[str]:
+        """The terms of the text's words, as a search compares them, without stop words and compounds."""
+        stops = self._analysis.stop_words
+        found = (term for _, term in self._analysis.terms(text))
+        return {term.text for term in found if term.role != "whole" and term.word not in stops}
+
     def merge_step(self) -> bool:
         """Merge some segments if there are too many or too much in them is deleted; false if no need.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from vaultseek import config
 from vaultseek.asking.why import why
 from vaultseek.config import SearchSettings
-from vaultseek.errors import WorkerUnavailable
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.keeper import Keeper
 from vaultseek.model import JSON
 from vaultseek.search import Request, Searcher
@@ -36,7 +36,7 @@ class Searching:
         await keeper.first_look()
         if asked.wait:
             await keeper.seen_everything()
-            await _embedded(keeper, request.mode)
+            await _embedded(keeper, request)
         request = replace(request, seconds=context.remaining())
         answer = await Searcher(keeper).search(request)
         return _with_aliases(answer, keeper)
@@ -82,10 +82,12 @@ def _method(lanes: list[str]) -> str:
     return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
-async def _embedded(keeper: Keeper, mode: str) -> None:
-    if mode == "keyword":
+async def _embedded(keeper: Keeper, request: Request) -> None:
+    if request.mode == "keyword":
         return
     try:
         await keeper.all_embedded()
-    except WorkerUnavailable:
+        if request.settings.expansion.enabled:
+            await keeper.concepts_made()
+    except (WorkerUnavailable, IndexDamaged):
         return  # the answer says which lanes did not take part

@@ -1,0 +1,71 @@
+"""Queries expanded by the vault's own terms, by a real daemon that keeps them in the background."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+NOTES = {
+    "Drain.md": "---\ntags: [work/pumps]\n---\n# Cellar drain\n\nvalve and float",
+    "Salad.md": "---\ntags: [garden]\n---\n# Lettuce bed\n\nslugs eat it",
+}
+SWITCHED_ON = {"VAULTSEEK_SEARCH__EXPANSION__ENABLED": "true", "VAULTSEEK_SEARCH__EXPANSION__FLOOR": "0.3"}
+
+
+def ask(daemon: Any, root: Path, *more: str) -> Any:
+    return daemon.json("search", "lettuce", "--explain", *more, "--vault", str(root), env=SWITCHED_ON)
+
+
+def terms(answer: Any) -> list[str]:
+    return [concept["term"] for concept in answer["explain"]["expansion"]]
+
+
+def file_of(daemon: Any) -> Path | None:
+    data = Path(daemon.environment["XDG_DATA_HOME"])
+    return next(data.glob("vaultseek/vaults/*/concept_vocabulary.json"), None)
+
+
+def kept(daemon: Any) -> set[str]:
+    file = file_of(daemon)
+    return {entry["term"] for entry in json.loads(file.read_text("utf-8"))["terms"]} if file else set()
+
+
+def test_it_is_made_when_it_is_asked_for_follows_the_notes_and_outlives_the_daemon(daemon, vault, eventually):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.json("search", "lettuce", "--vault", str(root))
+    assert file_of(daemon) is None
+    first = ask(daemon, root)
+    assert [part["lane"] for part in first["partial"]] == ["expansion"]
+    assert "is being made; ask again" in first["partial"][0]["reason"]
+    assert (first["results"][0]["path"], terms(first)) == ("Salad.md", [])
+    eventually(lambda: terms(ask(daemon, root)) == ["Lettuce bed"], "the vocabulary is made")
+    (root / "Salad.md").write_text("---\ntags: [kitchen]\n---\n# Lettuce soup\n\nhot")
+    eventually(lambda: "kitchen" in kept(daemon), "the vocabulary follows the notes")
+    assert not {"garden", "Lettuce bed"} & kept(daemon)
+    daemon.kill()
+    eventually(lambda: terms(ask(daemon, root)) == ["Lettuce soup"], "it is there after a restart")
+
+
+def test_who_waits_for_the_index_need_not_ask_twice(daemon, vault):
+    answer = ask(daemon, vault(NOTES), "--wait")
+    assert (answer["partial"], terms(answer)) == ([], ["Lettuce bed"])
+    text = daemon.run("search", "lettuce", "--explain", "--vault", answer["vault_path"], env=SWITCHED_ON)
+    assert "expansion: term Lettuce bed, similarity 0.707" in text.stdout
+
+
+def test_with_the_setting_on_it_is_there_before_anybody_asks(daemon, vault, eventually):
+    daemon.environment |= SWITCHED_ON
+    daemon.run("index", "--wait", "--vault", str(vault(NOTES)))
+    eventually(lambda: "Lettuce bed" in kept(daemon), "the vocabulary is made")
+
+
+def test_a_paused_vault_makes_none(daemon, vault):
+    root = vault(NOTES)
+    daemon.run("vault", "add", str(root))
+    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.run("vault", "pause", str(root))
+    reason = ask(daemon, root)["partial"][0]["reason"]
+    assert "is paused" in reason
+    assert file_of(daemon) is None
