@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("vaultseek", deadline=None)
+hypothesis.settings.load_profile("vaultseek")
+"""How long an example takes says more about the machine than about the program; benchmarks measure time."""
 
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 

@@ -17,7 +17,8 @@ from vaultseek.evaluate import MeasuredPlace, MeasuredVault
 from vaultseek.index.semantic import Entries, MemoryStore, SemanticIndex
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
-from vaultseek.search import Request, Searcher
+from vaultseek.question import Request
+from vaultseek.search import Searcher
 from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
 
 

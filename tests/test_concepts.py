@@ -19,7 +19,8 @@ from vaultseek.evaluate import MeasuredPlace, MeasuredVault
 from vaultseek.index.concept_vocabulary import FILE_NAME, ConceptVocabulary, write_vocabulary
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
-from vaultseek.search import Request, Searcher
+from vaultseek.question import Request
+from vaultseek.search import Searcher
 
 NOTES = {
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Float alarm]\n---\n# Cellar drain\n\nvalve water float",

@@ -27,7 +27,7 @@ ORDER = [
     ["worker"],
     ["breadcrumb", "dates", "inspect", "reconcile", "filtering", "evidence", "reranking", "weighing"],
     ["ingest", "embedding", "concepts"],
-    ["rerank", "search"],
+    ["question", "answering", "search"],
     ["asking", "completion", "keeper"],
     ["library"],
     ["wire"],

@@ -20,7 +20,8 @@ from semantic_here import WorkerHere
 from vaultseek.config import RecencySettings, SearchSettings, search_settings
 from vaultseek.evaluate import MeasuredPlace, MeasuredVault
 from vaultseek.models.catalogue import find_model
-from vaultseek.search import Request, Searcher
+from vaultseek.question import Request
+from vaultseek.search import Searcher
 
 WORDS = [
     "rope",

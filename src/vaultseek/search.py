@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any, Literal, Protocol, TypeVar
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
 
 from vaultseek import limits
+from vaultseek.answering import detailed, explanation, results
 from vaultseek.concepts import expanded
 from vaultseek.config import SearchSettings
 from vaultseek.dates import named_time, stated_time
@@ -31,13 +32,12 @@ from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
 from vaultseek.query.grammar import Query, parse_query
-from vaultseek.query.profile import Profile, profile
-from vaultseek.query.snippet import preview
+from vaultseek.query.profile import profile
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.question import Asked, Request
 from vaultseek.reranking import pair_text, reordered
 from vaultseek.weighing import (
     NAMED_CONFIDENCE,
-    SCALE_NOTES,
     Found,
     alike,
     confidence,
@@ -51,28 +51,7 @@ T = TypeVar("T")
 COMPANY_NOTES = 10
 """So many of each lane's best share their scores with those that are like them. No lane ever gives fewer, so
 that the order does not depend on how many results are asked for."""
-Mode = Literal["hybrid", "keyword", "semantic"]
 DAY_SECONDS = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone.
-
-    ``brief`` results name notes and choose no passages; so do those after the first ``limits.RESULTS``.
-    ``plain`` takes the query for words, whatever operators it looks like.
-    """
-
-    query: str
-    settings: SearchSettings
-    limit: int | None = None
-    mode: Mode = "hybrid"
-    explain: bool = False
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    brief: bool = False
-    seconds: float | None = None
-    """What is not ready after so long does not take part."""
-    plain: bool = False
 
 
 class SearchedVault(Protocol):
@@ -118,40 +97,6 @@ class SearchedVault(Protocol):
         """The ``index`` part of an answer."""
 
 
-@dataclass(slots=True)
-class _Asked:
-    """What is known of a query while it goes through the steps."""
-
-    request: Request
-    query: Query
-    profile: Profile
-    limit: int
-    only: Allowed | None = None
-    keyword: KeywordAnswer | None = None
-    semantic: SemanticAnswer | None = None
-    unexpanded: SemanticAnswer | None = None
-    """What the query found by its own words; confidence comes from this."""
-    concepts: list[Concept] = field(default_factory=list)
-    by_words: Found = field(default_factory=Found)
-    by_meaning: Found = field(default_factory=Found)
-    weights: tuple[float, float] = (0.0, 0.0)
-    vectors: Mapping[int, Any] = field(default_factory=dict)
-    confidence: dict[str, float] = field(default_factory=dict)
-    reranked: dict[str, JSON] = field(default_factory=dict)
-    partial: dict[str, str] = field(default_factory=dict)
-    milliseconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def k(self) -> int:
-        """How many notes each lane may give."""
-        return max(10, round(self.request.settings.top_k_factor * self.limit))
-
-    @property
-    def looked_at(self) -> int:
-        """How many notes each lane looks at; those that it does not give tell it what its scores mean."""
-        return max(self.k, SCALE_NOTES)
-
-
 class Searcher:
     """Answers searches in one vault."""
 
@@ -181,7 +126,7 @@ class Searcher:
 
     # -- the steps -------------------------------------------------------------------------------------
 
-    def _understand(self, request: Request) -> _Asked:
+    def _understand(self, request: Request) -> Asked:
         now = datetime.now()
         query = _words_only(request.query) if request.plain else parse_query(request.query, now=now)
         by_fields = from_fields(request.fields, now=now)
@@ -190,19 +135,19 @@ class Searcher:
         if query.is_empty:
             raise BadQuery("the query is empty; say a word, a phrase or a filter")
         listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
-        return _Asked(request, query, profile(query, request.settings.profile), request.limit or listing)
+        return Asked(request, query, profile(query, request.settings.profile), request.limit or listing)
 
-    def _filter(self, asked: _Asked) -> Allowed | None:
+    def _filter(self, asked: Asked) -> Allowed | None:
         return allowed(asked.query.filter, self._ledger)
 
-    def _listing(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
+    def _listing(self, asked: Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
         """A query of filters alone: every note that is left, the last modified first."""
         ids = [] if asked.only is None else asked.only.ids.tolist()
         rows = sorted(self._ledger.notes(ids).values(), key=lambda row: (-row.modified, row.path))
         ranked = [Fused(row.path, 1.0, 0.0, {}) for row in rows[: asked.limit]]
         return ranked, {row.path: row for row in rows}
 
-    async def _ask_keyword(self, asked: _Asked) -> None:
+    async def _ask_keyword(self, asked: Asked) -> None:
         if asked.request.mode == "semantic":
             return
         try:
@@ -214,11 +159,11 @@ class Searcher:
             self._vault.keyword_lost()
             asked.partial["keyword"] = f"the keyword index is being made again ({error})"
 
-    def _keyword(self, asked: _Asked) -> KeywordAnswer:
+    def _keyword(self, asked: Asked) -> KeywordAnswer:
         only = None if asked.only is None else asked.only.ids
         return self._vault.keyword_index.search(asked.query.rank_text, asked.looked_at, only)
 
-    async def _ask_semantic(self, asked: _Asked) -> None:
+    async def _ask_semantic(self, asked: Asked) -> None:
         mode = asked.request.mode
         if mode == "keyword" or (mode == "hybrid" and asked.profile.pure_identifier):
             return
@@ -239,7 +184,7 @@ class Searcher:
             asked.partial["semantic" if asked.semantic is None else "expansion"] = str(error)
         asked.milliseconds["semantic"] = (time.perf_counter() - began) * 1000
 
-    async def _expand(self, asked: _Asked, text: str, vector: Any) -> None:
+    async def _expand(self, asked: Asked, text: str, vector: Any) -> None:
         """Ask again with the vault's own terms for it; without any near enough, all stays as it is."""
         wished = asked.request.settings.expansion
         if not wished.enabled or asked.profile.pure_identifier:
@@ -254,17 +199,17 @@ class Searcher:
             asked.semantic = await self._vault.ask_semantic(more, asked.looked_at, asked.only)
             asked.concepts = found
 
-    def _require_a_lane(self, asked: _Asked) -> None:
+    def _require_a_lane(self, asked: Asked) -> None:
         if asked.keyword is None and asked.semantic is None:
             raise Unavailable("no search can answer now: " + "; ".join(asked.partial.values()))
 
-    def _weigh(self, asked: _Asked) -> None:
+    def _weigh(self, asked: Asked) -> None:
         population = len(asked.only.ids) if asked.only is not None else self._ledger.counts().notes
         asked.by_words = keyword_found(asked.keyword, population)
         asked.by_meaning = semantic_found(asked.semantic)
         asked.weights = _weights(asked, population)
 
-    async def _ask_company(self, asked: _Asked) -> None:
+    async def _ask_company(self, asked: Asked) -> None:
         """The vectors of the best notes, to see which are alike; there is a ranking without them as well."""
         settings = asked.request.settings
         textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
@@ -277,7 +222,7 @@ class Searcher:
                 asked.vectors = await self._vault.note_vectors(sorted(best))
         asked.milliseconds["company"] = (time.perf_counter() - began) * 1000
 
-    def _rank(self, asked: _Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
+    def _rank(self, asked: Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
         keyword, semantic = asked.by_words, asked.by_meaning
         exact = self._ledger.named(asked.query.rank_text) | self._ledger.named(asked.request.query.strip())
         if asked.only is not None:
@@ -304,7 +249,7 @@ class Searcher:
         return _from_one(kept), {row.path: row for row in notes.values()}
 
     async def _read_again(
-        self, asked: _Asked, ranked: list[Fused], notes: Mapping[str, NoteRow]
+        self, asked: Asked, ranked: list[Fused], notes: Mapping[str, NoteRow]
     ) -> list[Fused]:
         """The first few in the order of a model that reads query and passage together, if that is wished."""
         settings, query = asked.request.settings, asked.query.rank_text
@@ -333,7 +278,7 @@ class Searcher:
         asked.milliseconds["rerank"] = (time.perf_counter() - began) * 1000
         return ranked
 
-    def _signals(self, asked: _Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
+    def _signals(self, asked: Asked, notes: Mapping[int, NoteRow], exact: set[int]) -> Signals:
         now = time.time()
         settings = asked.request.settings
         return Signals(
@@ -343,7 +288,7 @@ class Searcher:
             alike=alike(asked.vectors, notes),
         )
 
-    def _graph_lane(self, asked: _Asked, ranked: Sequence[Fused], notes: dict[int, NoteRow]) -> Lane | None:
+    def _graph_lane(self, asked: Asked, ranked: Sequence[Fused], notes: dict[int, NoteRow]) -> Lane | None:
         """Neighbours of the best notes; what they are is added to ``notes``."""
         graph, settings = self._vault.graph, asked.request.settings
         if not settings.graph or settings.graph_weight <= 0 or asked.request.mode != "hybrid":
@@ -357,20 +302,11 @@ class Searcher:
 
     # -- the answer ------------------------------------------------------------------------------------
 
-    def _results(self, asked: _Asked, ranked: Sequence[Fused], notes: Mapping[str, NoteRow]) -> list[JSON]:
-        detailed = 0 if asked.request.brief else limits.RESULTS
-        passages = self._passages(asked, [notes[found.note] for found in ranked[:detailed]])
-        words = _words(asked)
-        results: list[JSON] = []
-        for rank, found in enumerate(ranked, start=1):
-            row = notes[found.note]
-            if rank > detailed:
-                results.append(_brief(rank, found, row))
-            else:
-                results.append(_result(rank, found, row, passages.get(row.id), words, asked))
-        return results
+    def _results(self, asked: Asked, ranked: Sequence[Fused], notes: Mapping[str, NoteRow]) -> list[JSON]:
+        rows = [notes[found.note] for found in ranked[: detailed(asked)]]
+        return results(asked, ranked, notes, self._passages(asked, rows))
 
-    def _passages(self, asked: _Asked, rows: Sequence[NoteRow]) -> dict[int, Chunk]:
+    def _passages(self, asked: Asked, rows: Sequence[NoteRow]) -> dict[int, Chunk]:
         """The passage of each note that both lanes together like best; its first one without any hit."""
         likes: dict[str, float] = {}
         for hits in _passage_scores(asked):
@@ -383,7 +319,7 @@ class Searcher:
                 chosen[number] = max(chunks, key=lambda chunk: likes.get(chunk.id, 0.0))
         return chosen
 
-    def _answer(self, asked: _Asked, results: list[JSON], began: float) -> JSON:
+    def _answer(self, asked: Asked, results: list[JSON], began: float) -> JSON:
         answer: JSON = {
             "query": asked.request.query,
             "vault": self._vault.name,
@@ -397,10 +333,10 @@ class Searcher:
         if asked.query.is_listing:
             answer["total"] = 0 if asked.only is None else len(asked.only.ids)
         if asked.request.explain:
-            answer["explain"] = _explanation(asked)
+            answer["explain"] = explanation(asked)
         return answer
 
-    async def _timed(self, asked: _Asked, stage: str, work: Callable[..., T], *arguments: Any) -> T:
+    async def _timed(self, asked: Asked, stage: str, work: Callable[..., T], *arguments: Any) -> T:
         began = time.perf_counter()
         try:
             return await asyncio.to_thread(work, *arguments)
@@ -428,7 +364,7 @@ def _first(found: Found, k: int) -> list[int]:
     return list(found.scores)[:k]
 
 
-def _weights(asked: _Asked, population: int) -> tuple[float, float]:
+def _weights(asked: Asked, population: int) -> tuple[float, float]:
     """Weights of the keyword and the semantic lane: as set, else by the query and what its words found."""
     settings, chosen = asked.request.settings, asked.profile.weights
     if settings.fusion == "linear":
@@ -466,7 +402,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
     return found
 
 
-def _passage_scores(asked: _Asked) -> list[dict[str, float]]:
+def _passage_scores(asked: Asked) -> list[dict[str, float]]:
     keyword = (
         {} if asked.keyword is None else {c.id: c.score for hit in asked.keyword.hits for c in hit.chunks}
     )
@@ -474,79 +410,8 @@ def _passage_scores(asked: _Asked) -> list[dict[str, float]]:
     return [keyword, semantic]
 
 
-def _weighed_words(asked: _Asked) -> dict[str, float]:
+def _weighed_words(asked: Asked) -> dict[str, float]:
     """The query's words and how rare each is; all alike where the keyword lane did not say."""
     if asked.keyword is None:
         return {fold(word): 1.0 for word in asked.query.rank_text.split() if fold(word) not in STOP_WORDS}
     return {fold(term.word): term.weight * term.idf for term in asked.keyword.terms if term.df}
-
-
-def _words(asked: _Asked) -> list[str]:
-    """What is highlighted: the query's words and what was found in their place."""
-    near = (
-        () if asked.keyword is None else (t for term in asked.keyword.terms if term.near for t in term.terms)
-    )
-    return [*asked.query.rank_text.split(), *near]
-
-
-def _result(
-    rank: int, found: Fused, row: NoteRow, chunk: Chunk | None, words: list[str], asked: _Asked
-) -> JSON:
-    shown = preview(chunk.text if chunk else "", words, limits.PREVIEW_CHARS)
-    result: JSON = {
-        "rank": rank,
-        "path": row.path,
-        "title": row.title,
-        "heading_path": list(chunk.heading_path) if chunk else [],
-        "chunk_id": chunk.id if chunk else None,
-        "start_line": chunk.start_line if chunk else 1,
-        "end_line": chunk.end_line if chunk else 1,
-        "score": round(found.score, 6),
-        "confidence": round(asked.confidence.get(row.path, 1.0), 4),
-        "preview": shown.text,
-        "highlights": [list(span) for span in shown.highlights],
-        "tags": list(row.tags),
-        "modified": _iso(row.modified),
-        "lanes": _lane_parts(found, asked.request.explain),
-        "recency": found.recency,
-        "rerank": asked.reranked.get(row.path),
-    }
-    return result
-
-
-def _brief(rank: int, found: Fused, row: NoteRow) -> JSON:
-    return {
-        "rank": rank,
-        "path": row.path,
-        "title": row.title,
-        "score": round(found.score, 6),
-        "modified": _iso(row.modified),
-    }
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def _lane_parts(found: Fused, explain: bool) -> JSON:
-    parts: JSON = {"keyword": None, "semantic": None, "graph": None}
-    for name, given in found.contributions.items():
-        parts[name] = given.as_json() if explain else {"rank": given.rank, "score": round(given.score, 6)}
-    return parts
-
-
-def _explanation(asked: _Asked) -> JSON:
-    weights = asked.weights
-    only = asked.only
-    return {
-        "profile": asked.profile.name,
-        "identifiers": list(asked.profile.identifiers),
-        "weights": {"keyword": weights[0], "semantic": weights[1]},
-        "candidates_per_lane": asked.k,
-        "filters": [{"condition": text, "notes_left": left} for text, left in (only.steps if only else ())],
-        "expansion": [
-            {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
-            for concept in asked.concepts
-        ],
-        "milliseconds": {stage: round(spent, 2) for stage, spent in asked.milliseconds.items()},
-    }

@@ -20,7 +20,8 @@ from vaultseek.model import JSON
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import Filter, all_of, conjuncts
 from vaultseek.query.grammar import parse_query
-from vaultseek.search import Request, SearchedVault, Searcher
+from vaultseek.question import Request
+from vaultseek.search import SearchedVault, Searcher
 
 NO_CUT = {"min_confidence": 0.0, "rrf_min_score": 0.0}
 

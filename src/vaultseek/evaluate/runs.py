@@ -13,7 +13,8 @@ from vaultseek.evaluate.judged import ALL, JudgedQuery, categories, missing_note
 from vaultseek.evaluate.measure import METRICS, Difference, Interval, difference, interval, latency, scores
 from vaultseek.evaluate.variants import Variant
 from vaultseek.evaluate.vault import MeasuredVault
-from vaultseek.search import Request, Searcher
+from vaultseek.question import Request
+from vaultseek.search import Searcher
 
 Tell = Callable[[str, int, int], None]
 NONSENSE = ("nonsense",)

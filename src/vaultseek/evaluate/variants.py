@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vaultseek.config import SearchSettings, search_settings
 from vaultseek.errors import UsageError
-from vaultseek.search import Mode
+from vaultseek.question import Mode
 
 DEFAULT = "vaultseek"
 GREP = "grep"

@@ -11,7 +11,8 @@ from vaultseek.config import SearchSettings
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.keeper import Keeper
 from vaultseek.model import JSON
-from vaultseek.search import Request, Searcher
+from vaultseek.question import Request
+from vaultseek.search import Searcher
 from vaultseek.service.access import Find, found_note, of_note, of_vault
 from vaultseek.service.params import SearchParams, WhyParams, read
 from vaultseek.wire.context import Handler, RequestContext
