@@ -28,6 +28,15 @@ def survives(text: str, check: Callable[[Note], bool] = lambda note: True) -> No
     """Fail unless reading and chunking ``text`` ends within the limits in a child process, and ``check``
     holds for the note.
     """
+    codes = (_in_a_child(text, check) for _ in range(ATTEMPTS))
+    assert any(code == 0 for code in codes)
+
+
+ATTEMPTS = 3
+"""What else the machine does makes processor time longer, never shorter."""
+
+
+def _in_a_child(text: str, check: Callable[[Note], bool]) -> int:
     child = os.fork()
     if child == 0:
         code = 3
@@ -41,7 +50,7 @@ def survives(text: str, check: Callable[[Note], bool] = lambda note: True) -> No
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+    return os.waitstatus_to_exitcode(status)
 
 
 def filled(piece: str, size: int = 100_000) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -105,6 +105,7 @@ class _Words(dict[str, int]):
         self._longest = int(model.get("max_input_chars_per_word") or 100)
         self._vocabulary = frozenset(model.get("vocab") or ())
         self._inner = str(model.get("continuing_subword_prefix") or "")
+        self._reach = _reach(self._vocabulary, self._inner)
         self._lowers = normalizer.get("lowercase") is True
         accents = normalizer.get("strip_accents")
         strips = normalizer.get("lowercase") is True if accents is None else accents
@@ -131,11 +132,11 @@ class _Words(dict[str, int]):
         if len(word) > self._longest:
             return 1  # whatever is in it, it is one unknown token
         rest = word.lower() if self._lowers else word
-        vocabulary = self._vocabulary
+        vocabulary, reach = self._vocabulary, self._reach
         tokens = 0
         while rest:
             prefix = self._inner if tokens else ""
-            end = len(rest)
+            end = min(len(rest), reach.get(prefix + rest[:2], 1))
             while end and prefix + rest[:end] not in vocabulary:
                 end -= 1
             if not end:
@@ -159,6 +160,16 @@ class _Words(dict[str, int]):
 
     def _part(self, kept: list[str]) -> int:
         return 1 if len(kept) > self._longest else self._ask("".join(kept))
+
+
+def _reach(vocabulary: Iterable[str], inner: str) -> dict[str, int]:
+    """How long the longest piece is that begins with these two characters, at the start or inside of a word."""
+    longest: dict[str, int] = {}
+    for piece in vocabulary:
+        marks = len(inner) if inner and piece.startswith(inner) else 0
+        beginning = piece[: marks + 2]
+        longest[beginning] = max(len(piece) - marks, longest.get(beginning, 0))
+    return longest
 
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
