@@ -163,7 +163,7 @@ class _Words(dict[str, int]):
 
 
 def _reach(vocabulary: Iterable[str], inner: str) -> dict[str, int]:
-    """How long the longest piece is that begins with these two characters, at the start or inside of a word."""
+    """How long the longest piece is that begins with two characters, at the start or inside of a word."""
     longest: dict[str, int] = {}
     for piece in vocabulary:
         marks = len(inner) if inner and piece.startswith(inner) else 0
