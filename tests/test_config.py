@@ -129,7 +129,7 @@ BAD = {
     "unknown section": ("[serch]\nlimit = 5", "serch: unknown key, expected search?"),
     "nothing like it": (
         "[daemon]\nzzz = 5",
-        "daemon.zzz: unknown key, expected one of autostart, rescan_minutes",
+        "daemon.zzz: unknown key, expected one of autostart, tcp, rescan_minutes",
     ),
     "key of the library": ("_env_prefix = 1", "_env_prefix: unknown key, expected one of vaults, index"),
     "text for a number": (

@@ -9,18 +9,20 @@ import logging.handlers
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from vaultseek import limits, paths
 from vaultseek.config import Settings
 from vaultseek.embedding import Recipe
-from vaultseek.errors import VaultseekError
+from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.library import Library
 from vaultseek.models.catalogue import LocalModel, find_model
 from vaultseek.service import Service, Subscribers
 from vaultseek.settings_file import SettingsFile
+from vaultseek.wire.doorkeeper import Doorkeeper
 from vaultseek.wire.endpoint import Endpoint
+from vaultseek.wire.loopback import LoopbackPort, forget_address
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker
 
@@ -57,7 +59,8 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
     watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
     log.info("listening on %s", endpoint.path)
     try:
-        await service.stop.wait()
+        async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
+            await service.stop.wait()
     finally:
         for task in (opening, watching, serving):
             task.cancel()
@@ -65,6 +68,29 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
             await asyncio.wait_for(_close(server, library, worker), limits.STOP_SECONDS)
     log.info("stopped")
     return 0
+
+
+@contextlib.asynccontextmanager
+async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncIterator[None]:
+    """Let clients with the token in through a port, too; one that cannot be had is no reason not to run."""
+    try:
+        port = LoopbackPort.open(beside) if wanted else None
+    except Unavailable as error:
+        log.error("%s", error)
+        port = None
+    if port is None:
+        forget_address(beside)
+        yield
+        return
+    keeper = Doorkeeper(port.secrets, server.enter)
+    serving = asyncio.create_task(server.serve(port.socket, keeper.knock))
+    log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
+    try:
+        yield
+    finally:
+        serving.cancel()
+        await keeper.close()
+        port.close()
 
 
 async def _open(library: Library, file: SettingsFile, settings: Settings, worker: SemanticWorker) -> None:

@@ -83,6 +83,7 @@ class Client(Verbs):
 
     When the daemon was restarted between two calls, the next call connects again. ``timeout`` is what a call
     may take in seconds, None for as long as it takes. ``server`` is what the daemon said of itself.
+    ``socket_path`` is the daemon's socket, or the address file of its port.
 
     Raises Unavailable if no daemon runs, Busy if it has too many clients.
     """
@@ -197,9 +198,11 @@ class Client(Verbs):
 
     def _connect(self, until: float | None) -> _Line:
         line = self._line = _Line(self._path, until)
-        params = {"protocol_version": protocol.VERSION, "client": self._name}
+        params = {"protocol_version": protocol.VERSION, "client": self._name, **line.shown()}
         try:
-            self.server = self._exchange(line, protocol.INITIALIZE, params, until, self._keep)
+            server = self._exchange(line, protocol.INITIALIZE, params, until, self._keep)
+            line.check(server)
+            self.server = server
         except (ConnectionError, Cancelled):
             self.close()
             raise Unavailable(f"the daemon at {self._path} does not answer; its log may say why") from None
@@ -289,12 +292,21 @@ class _Line:
     ConnectionError says that the daemon closed the connection.
     """
 
-    __slots__ = ("_frames", "_socket", "broken")
+    __slots__ = ("_frames", "_secrets", "_socket", "broken")
 
     def __init__(self, path: Path, until: float | None) -> None:
         self.broken = False
         self._frames = FrameReader(ANSWER_BYTES)
-        self._socket = endpoint.connect(path, until)
+        self._socket, self._secrets = endpoint.reach(path, until)
+
+    def shown(self) -> JSON:
+        """What has to go with ``initialize``."""
+        return {"token": self._secrets.token} if self._secrets else {}
+
+    def check(self, server: JSON) -> None:
+        """Raise Unavailable if the answer to ``initialize`` is not our daemon's."""
+        if self._secrets:
+            self._secrets.check(server)
 
     def close(self) -> None:
         self._socket.close()

@@ -128,9 +128,11 @@ class AsyncClient(Verbs):
 
     async def _connect(self) -> _Line:
         line = _Line(self._path, self._told, self._lost)
-        params = {"protocol_version": protocol.VERSION, "client": self._name}
+        params = {"protocol_version": protocol.VERSION, "client": self._name, **line.shown()}
         try:
-            self.server = await self._exchange(line, protocol.INITIALIZE, params)
+            server = await self._exchange(line, protocol.INITIALIZE, params)
+            line.check(server)
+            self.server = server
         except ConnectionError:
             await line.close()
             raise Unavailable(f"the daemon at {self._path} does not answer; its log may say why") from None
@@ -149,11 +151,20 @@ class _Line:
         self._told = told
         self._lost = lost
         self._asked: dict[int, asyncio.Future[Any]] = {}
-        # Ends at once either way: Unix sockets connect or they do not.
-        self._socket = endpoint.connect(path, time.monotonic())
+        # Ends at once either way: on the same machine they connect or they do not.
+        self._socket, self._secrets = endpoint.reach(path, time.monotonic())
         self._socket.setblocking(False)
         self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, patience=None)
         self._tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
+
+    def shown(self) -> JSON:
+        """What has to go with ``initialize``."""
+        return {"token": self._secrets.token} if self._secrets else {}
+
+    def check(self, server: JSON) -> None:
+        """Raise Unavailable if the answer to ``initialize`` is not our daemon's."""
+        if self._secrets:
+            self._secrets.check(server)
 
     async def close(self) -> None:
         for task in self._tasks:

@@ -229,6 +229,11 @@ class DaemonSettings(_Section):
     """``[daemon]``: the process behind the commands."""
 
     autostart: bool = Field(default=True, description="Whether a command that needs the daemon may start it.")
+    tcp: bool = Field(
+        default=False,
+        description="Whether programs that cannot use the Unix socket may come through a port of 127.0.0.1, "
+        "with the token from daemon.tcp beside the socket; needs a restart of the daemon.",
+    )
     rescan_minutes: float = Field(
         default=limits.RESCAN_SECONDS / 60,
         ge=1.0,

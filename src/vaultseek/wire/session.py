@@ -29,7 +29,7 @@ class Session:
 
     Reading goes on while requests run, so that a cancel and the end of the client are seen; it pauses when
     too much waits for a slot or to be sent. ``about`` gives the daemon's part of the answer to
-    ``initialize``.
+    ``initialize``; ``begun`` is what was read from the connection already.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Session:
         handlers: Mapping[str, Handler],
         bounds: Limits,
         about: Callable[[], JSON],
+        begun: bytes = b"",
     ) -> None:
         self.client = client
         self.gone = False
@@ -46,6 +47,7 @@ class Session:
         self._handlers = handlers
         self._bounds = bounds
         self._about = about
+        self._begun = begun
         self._outbox = Outbox(connection, cap=bounds.unsent_bytes, patience=bounds.slow_reader_seconds)
         self._requests = Requests(bounds.in_flight, self._work, self._finished)
         self._callbacks: list[Callable[[], None]] = []
@@ -100,6 +102,7 @@ class Session:
 
     async def _receive(self) -> None:
         frames = FrameReader(self._bounds.frame_bytes)
+        frames.feed(self._begun)
         begun: float | None = None
         try:
             while True:
@@ -252,6 +255,9 @@ def _deadline(milliseconds: object) -> float | None:
 
 
 def _hung_up(connection: socket.socket) -> bool:
+    if connection.family == socket.AF_INET:
+        # TCP does not tell who has left from who has only stopped writing.
+        return True
     poll = select.poll()
     poll.register(connection, 0)
     return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
