@@ -15,9 +15,9 @@ from pathlib import Path
 from vaultseek import limits, paths
 from vaultseek.config import Settings
 from vaultseek.embedding import Recipe
-from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.errors import ConfigError, Unavailable, VaultseekError
 from vaultseek.library import Library
-from vaultseek.models.catalogue import LocalModel, find_model
+from vaultseek.models.catalogue import LocalModel, absent_model, find_model
 from vaultseek.service import Service, Subscribers
 from vaultseek.settings_file import SettingsFile
 from vaultseek.wire.doorkeeper import Doorkeeper
@@ -47,10 +47,10 @@ def serve(config_path: Path | None = None) -> int:
 
 
 async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> int:
-    model = find_model(settings.model.name)
+    model, recipe = _model(settings.model.name)
     worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
     subscribers = Subscribers()
-    library = Library(settings, worker, _recipe(model), subscribers.changed)
+    library = Library(settings, worker, recipe, subscribers.changed)
     service = Service(file, library, worker, str(endpoint.path), subscribers)
     server = Server(service.handlers())
     stop_on_signal(service.stop.set)
@@ -131,6 +131,17 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+
+
+def _model(name: str) -> tuple[LocalModel, Recipe]:
+    """The model of the settings; without it everything but search by meaning goes on, and says why."""
+    try:
+        model = find_model(name)
+        return model, _recipe(model)
+    except ConfigError as error:
+        log.error("search by meaning takes no part: %s", error)
+        absent = absent_model(name, str(error))
+        return absent, _recipe(absent)
 
 
 def _recipe(model: LocalModel) -> Recipe:
