@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from vaultseek.asking.naming import note_called
 from vaultseek.index.ledger import NoteRow
 from vaultseek.keeper import Keeper
+from vaultseek.messages.params import VaultParams
 from vaultseek.model import JSON
-from vaultseek.service.params import VaultParams
 
 Find = Callable[[VaultParams], Awaitable[Keeper]]
 """The vault that a request means. Raises UsageError, VaultMissing or ConfigError."""

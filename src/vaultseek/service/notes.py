@@ -11,9 +11,7 @@ from vaultseek.asking.related import related
 from vaultseek.completion import VaultCompleter
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.keeper import Keeper
-from vaultseek.model import JSON
-from vaultseek.service.access import Find, found_note, of_note, of_vault
-from vaultseek.service.params import (
+from vaultseek.messages.params import (
     CompleteParams,
     GetParams,
     LinksParams,
@@ -25,6 +23,8 @@ from vaultseek.service.params import (
     UnresolvedParams,
     read,
 )
+from vaultseek.model import JSON
+from vaultseek.service.access import Find, found_note, of_note, of_vault
 from vaultseek.wire.context import Handler, RequestContext
 
 

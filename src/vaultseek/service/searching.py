@@ -10,10 +10,10 @@ from vaultseek.asking.why import why
 from vaultseek.config import SearchSettings
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.keeper import Keeper
+from vaultseek.messages.params import SearchParams, WhyParams, read
 from vaultseek.model import JSON
 from vaultseek.search import Request, Searcher
 from vaultseek.service.access import Find, found_note, of_note, of_vault
-from vaultseek.service.params import SearchParams, WhyParams, read
 from vaultseek.wire.context import Handler, RequestContext
 
 

@@ -158,7 +158,13 @@ class Server:
 
     def _introduction(self, about: JSON) -> JSON:
         server = {"name": "vaultseek", "version": __version__, "pid": os.getpid()}
-        return {"server": server, **self._about(), **about}
+        can = {
+            "methods": sorted(self._handlers),
+            "request_bytes": self._bounds.frame_bytes,
+            "answer_bytes": self._bounds.answer_bytes,
+            "requests_in_flight": self._bounds.in_flight,
+        }
+        return {"server": server, "capabilities": can, **self._about(), **about}
 
 
 def _say_busy(connection: socket.socket, clients: int) -> None:

@@ -158,6 +158,25 @@ class SubscribeParams(Nothing):
     vault: str | None = None
 
 
+class Hello(BaseModel):
+    """Who the client is and what it speaks; a client may say more."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    protocol_version: int = Field(description="The newest version that the client speaks.")
+    client: str | None = Field(default=None, description="A name for the log.")
+    capabilities: dict[str, Any] = Field(default_factory=dict, description="Of the client; none matter yet.")
+    token: str | None = Field(default=None, description="On the port only: the token of the address file.")
+
+
+class Cancel(BaseModel):
+    """A request to be taken back."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    id: int | str
+
+
 def read(kind: type[P], params: JSON) -> P:
     """The parameters as ``kind``. Raises UsageError that names the first that is wrong."""
     try:
