@@ -196,9 +196,11 @@ def _largest(reply: Callable[[int], Reply], most: int, budget: int) -> Reply:
 def _remarks(head: JSON) -> list[str]:
     remarks = [f"[note: {note}]" for note in head.get("notes", ())]
     for lane in head["partial"]:
-        remarks.append(
-            f"[partial: {lane['lane']} search did not take part: {lane['reason'] or 'unknown why'}]"
-        )
+        reason = lane["reason"] or "unknown why"
+        if lane["lane"] == "vault":
+            remarks.append(f"[partial: answered from the notes that are known: {reason}]")
+        else:
+            remarks.append(f"[partial: {lane['lane']} search did not take part: {reason}]")
     if head.get("pending"):
         remarks.append(f"[indexing: {head['pending']} texts are not yet searched by meaning]")
     return remarks

@@ -37,7 +37,7 @@ class LanePart(Answer):
 
 
 class Lane(Answer):
-    """A lane that did not take part, and why."""
+    """A lane that did not take part, and why; "vault" where the answer may not know all notes."""
 
     lane: str
     reason: str | None
@@ -58,6 +58,13 @@ class Reranked(Answer):
 
     score: float
     rank_before: int
+
+
+class IndexNow(Index):
+    """How far the index is while it answers; ``state`` as in ``index/status``."""
+
+    state: str
+    reason: str | None
 
 
 class Result(Answer):
@@ -98,7 +105,7 @@ class Search(OfVault):
     results: list[FullResult | Result]
     count: int
     partial: list[Lane]
-    index: Index
+    index: IndexNow
     interpreted: dict[str, Any]
 
 

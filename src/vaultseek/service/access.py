@@ -28,3 +28,10 @@ def of_vault(keeper: Keeper, answer: JSON) -> JSON:
 def of_note(keeper: Keeper, row: NoteRow, answer: JSON) -> JSON:
     """``answer`` with the note that it is about."""
     return of_vault(keeper, {"path": row.path, "title": row.title, **answer})
+
+
+def with_gap(answer: JSON, gap: str | None) -> JSON:
+    """``answer`` that says in ``partial`` why it may not know all notes, if there is a reason."""
+    if gap is not None:
+        answer["partial"].append({"lane": "vault", "reason": gap})
+    return answer

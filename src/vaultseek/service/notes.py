@@ -24,7 +24,7 @@ from vaultseek.messages.params import (
     read,
 )
 from vaultseek.model import JSON
-from vaultseek.service.access import Find, found_note, of_note, of_vault
+from vaultseek.service.access import Find, found_note, of_note, of_vault, with_gap
 from vaultseek.wire.context import Handler, RequestContext
 
 
@@ -65,7 +65,8 @@ class Notes:
         asked = read(RelatedParams, params)
         keeper = await self._find(asked)
         row = await found_note(asked.note, keeper)
-        return of_note(keeper, row, await related(row, keeper, asked.limit))
+        gap = keeper.gap()
+        return of_note(keeper, row, with_gap(await related(row, keeper, asked.limit), gap))
 
     async def outgoing(self, params: JSON, context: RequestContext) -> JSON:
         """The links that stand in a note."""
