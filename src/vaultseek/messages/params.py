@@ -115,9 +115,9 @@ class OrphansParams(ListParams):
 class CompleteParams(VaultParams):
     """What was typed so far, and what it is to become."""
 
-    kind: Literal["note", "heading", "tag", "property", "value"] = "note"
+    kind: Literal["note", "heading", "block", "tag", "property", "value"] = "note"
     text: str = Field(default="", max_length=limits.QUERY_CHARS)
-    note: str | None = Field(default=None, description='For "heading": the note whose headings are meant.')
+    note: str | None = Field(default=None, description='For "heading" and "block": the note that is meant.')
     property: str | None = Field(
         default=None, description='For "value": the property whose values are meant.'
     )

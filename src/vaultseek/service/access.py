@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from vaultseek.asking.naming import note_called
+from vaultseek.errors import NotFound
 from vaultseek.index.ledger import NoteRow
 from vaultseek.keeper import Keeper
 from vaultseek.messages.params import VaultParams
@@ -17,7 +18,12 @@ Find = Callable[[VaultParams], Awaitable[Keeper]]
 
 async def found_note(name: str, keeper: Keeper) -> NoteRow:
     """The note that ``name`` means. Raises BadPath, NotFound or UsageError."""
-    return await asyncio.to_thread(note_called, name, keeper.ledger, keeper.place.root)
+    await keeper.first_look()
+    gap = keeper.gap()
+    try:
+        return await asyncio.to_thread(note_called, name, keeper.ledger, keeper.place.root)
+    except NotFound as error:
+        raise NotFound(f"{error}; {gap}") if gap else error from None
 
 
 def of_vault(keeper: Keeper, answer: JSON) -> JSON:

@@ -8,8 +8,9 @@ from weakref import WeakKeyDictionary
 
 from vaultseek.asking import linked, mentions, reading, vocabulary
 from vaultseek.asking.related import related
-from vaultseek.completion import VaultCompleter
+from vaultseek.completion import VaultCompleter, complete_blocks
 from vaultseek.errors import Unavailable, UsageError
+from vaultseek.index.ledger import NoteRow
 from vaultseek.keeper import Keeper
 from vaultseek.messages.params import (
     CompleteParams,
@@ -142,19 +143,24 @@ class Notes:
         """What could be meant by what was typed so far."""
         asked = read(CompleteParams, params)
         keeper = await self._find(asked)
-        note = None
-        if asked.kind == "heading":
+        row = None
+        if asked.kind in ("heading", "block"):
             if asked.note is None:
-                raise UsageError('to complete a heading, say of which "note"')
-            note = (await found_note(asked.note, keeper)).id
+                raise UsageError(f'to complete a {asked.kind}, say of which "note"')
+            row = await found_note(asked.note, keeper)
         if asked.kind == "value" and not asked.property:
             raise UsageError('to complete a value, say of which "property"')
+        items = await asyncio.to_thread(self._completions, asked, keeper, row)
+        return of_vault(keeper, {"kind": asked.kind, "items": items})
+
+    def _completions(self, asked: CompleteParams, keeper: Keeper, row: NoteRow | None) -> list[JSON]:
+        if asked.kind == "block":
+            blocks = reading.block_ids(row, keeper.place.root) if row else ()
+            return complete_blocks(blocks, asked.text, asked.limit)
         completer = self._completers.get(keeper) or VaultCompleter(keeper.ledger)
         self._completers[keeper] = completer
-        items = await asyncio.to_thread(
-            completer.complete, asked.kind, asked.text, asked.limit, note=note, name=asked.property
-        )
-        return of_vault(keeper, {"kind": asked.kind, "items": items})
+        note = row.id if row else None
+        return completer.complete(asked.kind, asked.text, asked.limit, note=note, name=asked.property)
 
 
 def _cut(name: str, found: Sequence[JSON], limit: int) -> JSON:
