@@ -109,6 +109,7 @@ async def _close(server: Server, library: Library, worker: SemanticWorker) -> No
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
     """Bind again when the socket file is lost; end when something else has its place."""
+    serving = []
     while True:
         await asyncio.sleep(limits.SOCKET_CHECK_SECONDS)
         if endpoint.is_ours():
@@ -120,10 +121,7 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
             stop()
             return
         log.warning("the socket %s was gone and is bound again", endpoint.path)
-        background.add(asyncio.create_task(server.serve(again)))
-
-
-background: set[asyncio.Task[None]] = set()
+        serving.append(asyncio.create_task(server.serve(again)))
 
 
 def stop_on_signal(stop: Callable[[], None]) -> None:
