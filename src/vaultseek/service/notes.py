@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from vaultseek.asking import linked, mentions, reading, vocabulary
 from vaultseek.asking.related import related
 from vaultseek.completion import VaultCompleter, complete_blocks
 from vaultseek.errors import Unavailable, UsageError
-from vaultseek.index.ledger import NoteRow
+from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.keeper import Keeper
 from vaultseek.messages.params import (
     CompleteParams,
@@ -71,18 +71,17 @@ class Notes:
 
     async def outgoing(self, params: JSON, context: RequestContext) -> JSON:
         """The links that stand in a note."""
-        asked = read(LinksParams, params)
-        keeper = await self._find(asked)
-        row = await found_note(asked.note, keeper)
-        links = await asyncio.to_thread(linked.outgoing, row, keeper.ledger)
-        return of_note(keeper, row, _cut("links", links, asked.limit))
+        return await self._links(params, linked.outgoing)
 
     async def backlinks(self, params: JSON, context: RequestContext) -> JSON:
         """The links of other notes to a note."""
+        return await self._links(params, linked.backlinks)
+
+    async def _links(self, params: JSON, of_note_in: Callable[[NoteRow, Ledger], list[JSON]]) -> JSON:
         asked = read(LinksParams, params)
         keeper = await self._find(asked)
         row = await found_note(asked.note, keeper)
-        links = await asyncio.to_thread(linked.backlinks, row, keeper.ledger)
+        links = await asyncio.to_thread(of_note_in, row, keeper.ledger)
         return of_note(keeper, row, _cut("links", links, asked.limit))
 
     async def unresolved(self, params: JSON, context: RequestContext) -> JSON:
