@@ -394,3 +394,21 @@ def test_a_client_survives_a_hundred_errors_without_losing_descriptors(daemon):
     while sum(1 for _ in Path("/proc/self/fd").iterdir()) > before and time.monotonic() < until:
         time.sleep(0.01)
     assert sum(1 for _ in Path("/proc/self/fd").iterdir()) <= before
+
+
+async def half_an_answer(params, context):
+    return {"name": "notes"}
+
+
+def test_a_client_that_validates_checks_both_directions(daemon):
+    daemon.start({"vault/add": half_an_answer, "echo": echo})
+    with Client(validate=True) as client:
+        with pytest.raises(UsageError, match="path"):
+            client.call("vault/add", {"name": "notes"})
+        with pytest.raises(ProtocolError, match=r"vault/add.*path"):
+            client.call("vault/add", {"path": "/notes"})
+        assert client.call("echo", {"n": 1}) == {"n": 1}, (
+            "what is not documented passes, and the line goes on"
+        )
+    with Client() as client:
+        assert client.call("vault/add", {"path": "/notes"}) == {"name": "notes"}

@@ -120,8 +120,10 @@ def test_vault_paths_are_resolved(load: Load, tmp_path: Path, monkeypatch: pytes
     assert load(vault("a", str(tmp_path / "notes"))).vaults[0].path == tmp_path / "notes"
 
 
-def test_a_model_folder_is_resolved(load: Load, tmp_path: Path) -> None:
+def test_a_model_folder_is_resolved_whether_it_is_there_or_not(load: Load, tmp_path: Path) -> None:
     assert load("[model]\nname = 'notes'").model.name == str(tmp_path / "notes")
+    assert load("[model]\nname = './nope/x'").model.name == str(tmp_path / "nope" / "x")
+    assert load("[model]\nname = 'owner/nope'").model.name == "owner/nope"
 
 
 BAD = {
@@ -129,7 +131,7 @@ BAD = {
     "unknown section": ("[serch]\nlimit = 5", "serch: unknown key, expected search?"),
     "nothing like it": (
         "[daemon]\nzzz = 5",
-        "daemon.zzz: unknown key, expected one of autostart, rescan_minutes",
+        "daemon.zzz: unknown key, expected one of autostart, tcp, rescan_minutes",
     ),
     "key of the library": ("_env_prefix = 1", "_env_prefix: unknown key, expected one of vaults, index"),
     "text for a number": (
@@ -182,8 +184,8 @@ BAD = {
         'vaults[1].name: expected a name of its own, found "A" again',
     ),
     "two of one path": (vault("a") + vault("b", "./notes/"), "vaults[1].path: expected a folder of its own"),
-    "no such model": (
-        "[model]\nname = 'nope'",
+    "no name of a model": (
+        '[model]\nname = "x\\u0000y"',
         'model.name: expected "bundled", a fetched model or the folder of a model, found no folder at',
     ),
     "control characters": ('[search]\n"a\\u001b[31m" = 1', r"search.a\x1b[31m: unknown key"),

@@ -32,6 +32,7 @@ ORDER = [
     ["library"],
     ["wire"],
     ["launch"],
+    ["messages"],
     ["client"],
     ["client_async"],
     ["service"],

@@ -63,6 +63,27 @@ def test_a_note_is_read_to_its_end_part_by_part(lines, budget, start):
     assert read == [mcp_answers.legible(line) for line in lines]
 
 
+@given(st.lists(st.text(max_size=240), max_size=40), BUDGETS)
+def test_links_are_listed_to_the_end_page_by_page(texts, budget):
+    links = [
+        {"direction": "backlinks", "path": f"{n}.md", "title": f"{n}", "target": "a", "line": n, "text": text}
+        for n, text in enumerate(texts)
+    ]
+    seen, first = [], 1
+    while first is not None:
+        page = mcp_answers.Page(links[first - 1 :], first, len(links))
+        reply = mcp_answers.links({"vault": "notes"}, page, budget)
+        shown = reply.structured
+        mcp_answers.Links.model_validate(shown)
+        assert reply.tokens() <= budget or not shown["links"]
+        assert shown["first"] - 1 + len(shown["links"]) + shown["omitted"] == len(links)
+        assert shown["truncated"] == (shown["omitted"] > 0) == ("\n[cut:" in reply.text)
+        seen += [link["path"] for link in shown["links"]]
+        first = shown["next_first"]
+    if not shown["omitted"]:
+        assert seen == [link["path"] for link in links]
+
+
 def test_a_line_that_is_longer_than_the_budget_is_cut_and_passed_over():
     shown = mcp_answers.lines(note(["é" * 10_000, "end"]), 300).structured
     assert shown["text"]
@@ -85,7 +106,7 @@ def test_no_note_can_forge_a_line_of_ours(text):
     replies = (
         mcp_answers.found(search(result(forged, forged, tags=[forged], heading_path=[forged])), 20_000),
         mcp_answers.lines(note(forged.split("\n")), 20_000),
-        mcp_answers.links({"vault": "notes"}, [link], 1, 20_000),
+        mcp_answers.links({"vault": "notes"}, mcp_answers.Page([link], 1, 1), 20_000),
     )
     for reply in replies:
         first, *rest = reply.text.splitlines()

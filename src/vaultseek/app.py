@@ -9,18 +9,20 @@ import logging.handlers
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from vaultseek import limits, paths
 from vaultseek.config import Settings
 from vaultseek.embedding import Recipe
-from vaultseek.errors import VaultseekError
+from vaultseek.errors import ConfigError, Unavailable, VaultseekError
 from vaultseek.library import Library
-from vaultseek.models.catalogue import LocalModel, find_model
+from vaultseek.models.catalogue import LocalModel, absent_model, find_model
 from vaultseek.service import Service, Subscribers
 from vaultseek.settings_file import SettingsFile
+from vaultseek.wire.doorkeeper import Doorkeeper
 from vaultseek.wire.endpoint import Endpoint
+from vaultseek.wire.loopback import LoopbackPort, forget_address
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker
 
@@ -45,10 +47,10 @@ def serve(config_path: Path | None = None) -> int:
 
 
 async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> int:
-    model = find_model(settings.model.name)
+    model, recipe = _model(settings.model.name)
     worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
     subscribers = Subscribers()
-    library = Library(settings, worker, _recipe(model), subscribers.changed)
+    library = Library(settings, worker, recipe, subscribers.changed)
     service = Service(file, library, worker, str(endpoint.path), subscribers)
     server = Server(service.handlers())
     stop_on_signal(service.stop.set)
@@ -57,7 +59,8 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
     watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
     log.info("listening on %s", endpoint.path)
     try:
-        await service.stop.wait()
+        async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
+            await service.stop.wait()
     finally:
         for task in (opening, watching, serving):
             task.cancel()
@@ -65,6 +68,29 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
             await asyncio.wait_for(_close(server, library, worker), limits.STOP_SECONDS)
     log.info("stopped")
     return 0
+
+
+@contextlib.asynccontextmanager
+async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncIterator[None]:
+    """Let clients with the token in through a port, too; one that cannot be had is no reason not to run."""
+    try:
+        port = LoopbackPort.open(beside) if wanted else None
+    except Unavailable as error:
+        log.error("%s", error)
+        port = None
+    if port is None:
+        forget_address(beside)
+        yield
+        return
+    keeper = Doorkeeper(port.secrets, server.enter)
+    serving = asyncio.create_task(server.serve(port.socket, keeper.knock))
+    log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
+    try:
+        yield
+    finally:
+        serving.cancel()
+        await keeper.close()
+        port.close()
 
 
 async def _open(library: Library, file: SettingsFile, settings: Settings, worker: SemanticWorker) -> None:
@@ -83,6 +109,7 @@ async def _close(server: Server, library: Library, worker: SemanticWorker) -> No
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
     """Bind again when the socket file is lost; end when something else has its place."""
+    serving = []
     while True:
         await asyncio.sleep(limits.SOCKET_CHECK_SECONDS)
         if endpoint.is_ours():
@@ -94,10 +121,7 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
             stop()
             return
         log.warning("the socket %s was gone and is bound again", endpoint.path)
-        background.add(asyncio.create_task(server.serve(again)))
-
-
-background: set[asyncio.Task[None]] = set()
+        serving.append(asyncio.create_task(server.serve(again)))
 
 
 def stop_on_signal(stop: Callable[[], None]) -> None:
@@ -105,6 +129,17 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+
+
+def _model(name: str) -> tuple[LocalModel, Recipe]:
+    """The model of the settings; without it everything but search by meaning goes on, and says why."""
+    try:
+        model = find_model(name)
+        return model, _recipe(model)
+    except ConfigError as error:
+        log.error("search by meaning takes no part: %s", error)
+        absent = absent_model(name, str(error))
+        return absent, _recipe(absent)
 
 
 def _recipe(model: LocalModel) -> Recipe:

@@ -83,6 +83,8 @@ class Client(Verbs):
 
     When the daemon was restarted between two calls, the next call connects again. ``timeout`` is what a call
     may take in seconds, None for as long as it takes. ``server`` is what the daemon said of itself.
+    ``socket_path`` is the daemon's socket, or the address file of its port. With ``validate`` every request
+    and answer is checked by the schema of the protocol, for which pydantic is imported.
 
     Raises Unavailable if no daemon runs, Busy if it has too many clients.
     """
@@ -93,8 +95,10 @@ class Client(Verbs):
         timeout: float | None = CALL_SECONDS,
         *,
         name: str = "vaultseek.client",
+        validate: bool = False,
     ) -> None:
         self.server: JSON = {}
+        self._validate = validate
         self._path = socket_path or endpoint.default_path()
         self._timeout = timeout
         self._name = name
@@ -129,21 +133,18 @@ class Client(Verbs):
         tells meanwhile goes to ``on_notification``, else it is kept for ``notifications``.
 
         Raises the error of ``vaultseek.errors`` that the daemon answered with, Unavailable if it went away,
-        and Cancelled if it did not answer in time.
+        and Cancelled if it did not answer in time. When validating, UsageError for a request and
+        ProtocolError for an answer that is not as documented.
         """
         until = _until(self._timeout if timeout == _DEFAULT else timeout)
-        told = on_notification or self._keep
-        old = self._line
-        try:
-            return self._exchange(self._ready(until), method, params or {}, until, told)
-        except ConnectionError:
-            # A line that broke in the middle may only be the old daemon's; once is enough to find out.
-            if old is None or method in NEVER_REPEATED:
-                raise went_away(method) from None
-        try:
-            return self._exchange(self._ready(until), method, params or {}, until, told)
-        except ConnectionError:
-            raise went_away(method) from None
+        if not self._validate:
+            return self._asked(method, params or {}, until, on_notification or self._keep)
+        from vaultseek import messages
+
+        messages.check_request(method, params or {})
+        answer = self._asked(method, params or {}, until, on_notification or self._keep)
+        messages.check_answer(method, answer)
+        return answer
 
     def notify(self, method: str, params: JSON | None = None) -> None:
         """Tell the daemon something that needs no answer."""
@@ -180,6 +181,19 @@ class Client(Verbs):
             if "method" in message:
                 self._keep(str(message["method"]), message.get("params") or {})
 
+    def _asked(self, method: str, params: JSON, until: float | None, told: OnNotification) -> Any:
+        old = self._line
+        try:
+            return self._exchange(self._ready(until), method, params, until, told)
+        except ConnectionError:
+            # A line that broke in the middle may only be the old daemon's; once is enough to find out.
+            if old is None or method in NEVER_REPEATED:
+                raise went_away(method) from None
+        try:
+            return self._exchange(self._ready(until), method, params, until, told)
+        except ConnectionError:
+            raise went_away(method) from None
+
     def _ready(self, until: float | None) -> _Line:
         return self._line or self._reconnect(until)
 
@@ -197,9 +211,11 @@ class Client(Verbs):
 
     def _connect(self, until: float | None) -> _Line:
         line = self._line = _Line(self._path, until)
-        params = {"protocol_version": protocol.VERSION, "client": self._name}
+        params = {"protocol_version": protocol.VERSION, "client": self._name, **line.shown()}
         try:
-            self.server = self._exchange(line, protocol.INITIALIZE, params, until, self._keep)
+            server = self._exchange(line, protocol.INITIALIZE, params, until, self._keep)
+            line.check(server)
+            self.server = server
         except (ConnectionError, Cancelled):
             self.close()
             raise Unavailable(f"the daemon at {self._path} does not answer; its log may say why") from None
@@ -289,12 +305,21 @@ class _Line:
     ConnectionError says that the daemon closed the connection.
     """
 
-    __slots__ = ("_frames", "_socket", "broken")
+    __slots__ = ("_frames", "_secrets", "_socket", "broken")
 
     def __init__(self, path: Path, until: float | None) -> None:
         self.broken = False
         self._frames = FrameReader(ANSWER_BYTES)
-        self._socket = endpoint.connect(path, until)
+        self._socket, self._secrets = endpoint.reach(path, until)
+
+    def shown(self) -> JSON:
+        """What has to go with ``initialize``."""
+        return {"token": self._secrets.token} if self._secrets else {}
+
+    def check(self, server: JSON) -> None:
+        """Raise Unavailable if the answer to ``initialize`` is not our daemon's."""
+        if self._secrets:
+            self._secrets.check(server)
 
     def close(self) -> None:
         self._socket.close()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from vaultseek import messages
 from vaultseek.client import NEVER_REPEATED, Verbs, read_message, went_away
 from vaultseek.errors import Cancelled, Unavailable, VaultseekError
 from vaultseek.limits import (
@@ -36,7 +37,8 @@ class AsyncClient(Verbs):
 
     A call that is cancelled is cancelled in the daemon too. Notifications go to ``on_notification`` as they
     come. Calls after a restart of the daemon connect again; subscriptions have to be made again, which
-    ``on_disconnect`` is there for.
+    ``on_disconnect`` is there for. Requests and answers are checked by the schema of the protocol, unless
+    ``validate`` is false.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class AsyncClient(Verbs):
         timeout: float | None = CALL_SECONDS,
         *,
         name: str = "vaultseek.client_async",
+        validate: bool = True,
         on_notification: Callable[[str, JSON], object] = lambda method, params: None,
         on_disconnect: Callable[[], object] = lambda: None,
     ) -> None:
@@ -52,6 +55,7 @@ class AsyncClient(Verbs):
         self._path = socket_path or endpoint.default_path()
         self._timeout = timeout
         self._name = name
+        self._validate = validate
         self._told = on_notification
         self._lost = on_disconnect
         self._last_id = 0
@@ -75,13 +79,18 @@ class AsyncClient(Verbs):
     async def call(self, method: str, params: JSON | None = None, *, timeout: float | None = _DEFAULT) -> Any:
         """The daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
         seconds = self._timeout if timeout == _DEFAULT else timeout
+        if self._validate:
+            messages.check_request(method, params or {})
         try:
             async with asyncio.timeout(seconds):
-                return await self._call(method, params or {})
+                answer = await self._call(method, params or {})
         except TimeoutError:
             raise Cancelled(
                 f"the daemon did not answer {protocol.shown(method)} in time; try again"
             ) from None
+        if self._validate:
+            messages.check_answer(method, answer)
+        return answer
 
     async def notify(self, method: str, params: JSON | None = None) -> None:
         """Tell the daemon something that needs no answer."""
@@ -128,9 +137,11 @@ class AsyncClient(Verbs):
 
     async def _connect(self) -> _Line:
         line = _Line(self._path, self._told, self._lost)
-        params = {"protocol_version": protocol.VERSION, "client": self._name}
+        params = {"protocol_version": protocol.VERSION, "client": self._name, **line.shown()}
         try:
-            self.server = await self._exchange(line, protocol.INITIALIZE, params)
+            server = await self._exchange(line, protocol.INITIALIZE, params)
+            line.check(server)
+            self.server = server
         except ConnectionError:
             await line.close()
             raise Unavailable(f"the daemon at {self._path} does not answer; its log may say why") from None
@@ -149,11 +160,20 @@ class _Line:
         self._told = told
         self._lost = lost
         self._asked: dict[int, asyncio.Future[Any]] = {}
-        # Ends at once either way: Unix sockets connect or they do not.
-        self._socket = endpoint.connect(path, time.monotonic())
+        # Ends at once either way: on the same machine they connect or they do not.
+        self._socket, self._secrets = endpoint.reach(path, time.monotonic())
         self._socket.setblocking(False)
         self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, patience=None)
         self._tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
+
+    def shown(self) -> JSON:
+        """What has to go with ``initialize``."""
+        return {"token": self._secrets.token} if self._secrets else {}
+
+    def check(self, server: JSON) -> None:
+        """Raise Unavailable if the answer to ``initialize`` is not our daemon's."""
+        if self._secrets:
+            self._secrets.check(server)
 
     async def close(self) -> None:
         for task in self._tasks:

@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from vaultseek.asking.vocabulary import properties, tags, values
 from vaultseek.index.ledger import Ledger
-from vaultseek.limits import COMPLETION_FUZZY, COMPLETION_RECENT
+from vaultseek.limits import COMPLETION_FUZZY, COMPLETION_RECENT, LINE_CHARS
 from vaultseek.model import JSON
 from vaultseek.query.compare import fold
 
 Kind = Literal["note", "heading", "tag", "property", "value"]
+"""What is completed from the ledger; blocks are completed by ``complete_blocks``."""
 Masks = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 
@@ -149,7 +150,7 @@ class VaultCompleter:
                 found = Completer(_weighed(values(self._ledger, name or ""), "value")).complete(typed, limit)
             else:
                 found = self._listed(kind).complete(typed.removeprefix("#"), limit)
-        return [{"text": entry.text, "match": _GRADES[grade], **entry.more} for grade, entry in found]
+        return [_told(match) for match in found]
 
     def _notes(self, typed: str, limit: int) -> list[Match]:
         self._refresh()
@@ -191,6 +192,20 @@ class VaultCompleter:
                 else _weighed(properties(self._ledger), "name")
             )
         return self._others[kind]
+
+
+def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
+    """Completions among the blocks of a note, each with ``id``, ``line`` and what it is the id ``of``."""
+    entries = [
+        Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})
+        for block in blocks
+    ]
+    found = Completer(entries).complete(typed.removeprefix("^"), limit)
+    return [_told(match) for match in found]
+
+
+def _told(match: Match) -> JSON:
+    return {"text": match.entry.text, "match": _GRADES[match.grade], **match.entry.more}
 
 
 _GRADES = ("prefix", "word", "inside", "fuzzy")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -242,6 +242,11 @@ class DaemonSettings(_Section):
     """``[daemon]``: the process behind the commands."""
 
     autostart: bool = Field(default=True, description="Whether a command that needs the daemon may start it.")
+    tcp: bool = Field(
+        default=False,
+        description="Whether programs that cannot use the Unix socket may come through a port of 127.0.0.1, "
+        "with the token from daemon.tcp beside the socket; needs a restart of the daemon.",
+    )
     rescan_minutes: float = Field(
         default=limits.RESCAN_SECONDS / 60,
         ge=1.0,
@@ -303,6 +308,8 @@ class Wrong:
     """The file, or ``environment variable NAME``."""
     location: Location
     what: str
+    bearable: bool = False
+    """Whether the daemon can run all the same, and says what does not work."""
 
     def __str__(self) -> str:
         key = f"{dotted(self.location)}: " if self.location else ""
@@ -312,14 +319,16 @@ class Wrong:
 def load(path: Path | None = None) -> Settings:
     """Read the settings from ``path``, or from the default file if there is one.
 
-    Vault and model paths come back absolute and resolved; relative ones start at the file's folder.
+    Vault and model paths come back absolute and resolved; relative ones start at the file's folder. A model
+    that is not there is no error: whoever looks for it is told.
 
     Raises:
         ConfigError: one line that names file or variable, key, what was expected and what was found.
     """
     settings, wrong = examine(path)
-    if wrong:
-        raise ConfigError(f"{wrong[0]}{schema.and_more(len(wrong) - 1)}")
+    grave = [one for one in wrong if not one.bearable]
+    if grave:
+        raise ConfigError(f"{grave[0]}{schema.and_more(len(grave) - 1)}")
     return settings
 
 
@@ -473,8 +482,9 @@ def _placed(
     try:
         model = model.model_copy(update={"name": _model_name(model.name, origin)})
     except _Misplaced as error:
-        wrong.append(error.wrong)
-        model = ModelSettings()
+        absent = _absent_model(model.name, origin)
+        wrong.append(replace(error.wrong, bearable=absent is not None))
+        model = ModelSettings(name=absent) if absent else ModelSettings()
     return settings.model_copy(update={"vaults": tuple(kept), "model": model}), wrong
 
 
@@ -502,6 +512,16 @@ def _model_name(name: str, origin: _Origin) -> str:
         return str(fetched)
     wanted = f'"{BUNDLED}", a fetched model or the folder of a model'
     return str(_folder(Path(name), ("model", "name"), origin, wanted))
+
+
+def _absent_model(name: str, origin: _Origin) -> str | None:
+    """A model that is not there, by the name or folder to look for; without it all but meaning works."""
+    if paths.fetched_model(name) is not None:
+        return name
+    try:
+        return os.path.realpath(origin.file.parent / Path(name).expanduser())
+    except (OSError, RuntimeError, ValueError):
+        return None
 
 
 def _folder(path: Path, key: Location, origin: _Origin, wanted: str) -> Path:

@@ -12,6 +12,7 @@
     │   ├── VaultMissing        the vault's folder is not there
     │   ├── AlreadyRunning      another daemon holds the lock
     │   ├── WorkerUnavailable   the semantic worker is down, hung or still loading
+    │   ├── Forbidden           the token for the port is missing or wrong, or could be another's
     │   └── Busy                a limit on clients or requests was reached
     ├── Cancelled               the client took the request back, or its deadline passed
     ├── ProtocolError           a frame or message that cannot be understood
@@ -99,6 +100,13 @@ class WorkerUnavailable(Unavailable):
 
     code = "worker_unavailable"
     number = -32023
+
+
+class Forbidden(Unavailable):
+    """The token for the port is missing or wrong, or others could know it."""
+
+    code = "forbidden"
+    number = -32027
 
 
 class Busy(Unavailable):

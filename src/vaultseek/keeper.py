@@ -219,9 +219,15 @@ class Keeper:
         return self._intake.graph
 
     def keyword_reason(self) -> str | None:
-        """Why the keyword lane does not know all notes, None if it does."""
-        if self.keyword.filling:
-            return "the keyword index is being filled again"
+        """Why the keyword lane does not know all notes that are known, None if it does."""
+        return "the keyword index is being filled again" if self.keyword.filling else None
+
+    def gap(self) -> str | None:
+        """Why an answer may not know all notes as they are now, None if it does. A pause is no gap."""
+        if self.state in _GAPS:
+            return self.reason
+        if not self._scans_done and not self._known_before and self.state != "paused":
+            return "the vault is being read for the first time"
         left = self._reading_total - self._reading_done
         if left > NOTES_BEHIND:
             return f"the vault is being read, {self._reading_done} of {self._reading_total} notes so far"
@@ -295,6 +301,8 @@ class Keeper:
             "embedded": counts.embedded,
             "pending": self.pending(),
             "revision": self.ledger.revision,
+            "state": self.state,
+            "reason": self.reason,
         }
 
     def counts(self) -> Counts:
@@ -544,6 +552,8 @@ class Keeper:
 
 
 OnProgress = Callable[[Keeper, list[str]], None]
+_GAPS = ("vault_missing", "disk_full", "failing")
+"""States in which what is on disk is not taken in."""
 
 
 def _disk_full(error: Exception) -> bool:

@@ -87,9 +87,14 @@ class Library:
         path = Path(vault).expanduser()
         if not path.is_absolute():
             raise VaultMissing(f"no vault is named {vault!r} and there is no such folder; {self._choices()}")
-        if not path.is_dir():
+        if not path.is_dir() and not self._knows(path):
             raise VaultMissing(f"there is no vault at {path}: no such folder")
         return self._at(path)
+
+    def _knows(self, path: Path) -> bool:
+        """Whether there is a vault at ``path`` although its folder may be gone for now."""
+        root = Path(os.path.realpath(path))
+        return root in self._keepers or any(entry.path == root for entry in self.settings.vaults)
 
     def _around(self, folder: str | None) -> VaultPlace:
         here = Path(os.path.realpath(folder)) if folder else None

@@ -84,6 +84,14 @@ DEADLINE_GRACE_SECONDS = 1.0
 ERROR_CHARS = 500
 NAME_CHARS = 80
 """Of the name that a client gives itself, and of names from a request that an error repeats."""
+KNOCKING = 8
+"""So many are heard at once at the loopback port before they have shown the token."""
+KNOCK_BYTES = 4 * KIB
+"""Their first message, which is `initialize` with the token."""
+TOKEN_LENGTH = 32
+"""Bytes of chance in a token."""
+ADDRESS_BYTES = 4 * KIB
+LOOPBACK_SECONDS = 5.0
 BACKLOG = 128
 HANG_UP_POLL_SECONDS = 0.05
 PARTING_SECONDS = 1.0

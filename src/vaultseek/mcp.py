@@ -172,13 +172,18 @@ class _Tools:
         self,
         note: Note,
         direction: Literal["both", "outgoing", "backlinks", "unresolved"] = "both",
+        first: Annotated[int, Field(ge=1, le=limits.LISTED_ITEMS_MOST)] = 1,
         vault: Vault = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[CallToolResult, mcp_answers.Links]:
-        """List where a note links to, what links to it, or its links that lead nowhere."""
+        """List where a note links to, what links to it, or its links that lead nowhere.
+
+        The list begins with link number `first` of `total`. Where it is cut, `next_first` goes on.
+        """
         with _told_as(ToolError):
             wanted = ("outgoing", "backlinks") if direction == "both" else (direction,)
-            asked = {"note": note, "limit": limits.AGENT_LINKS}
+            last = min(first - 1 + limits.AGENT_LINKS, limits.LISTED_ITEMS_MOST)
+            asked = {"note": note, "limit": last}
             answers = [await self._notes.ask(f"links/{way}", asked, vault) for way in wanted]
         items = [
             {**link, "direction": way}
@@ -186,7 +191,8 @@ class _Tools:
             for link in answer["links"]
         ]
         total = sum(int(answer["total"]) for answer in answers)
-        return _result(mcp_answers.links(answers[0], items, total, max_tokens))
+        page = mcp_answers.Page(items[first - 1 : last], first, total)
+        return _result(mcp_answers.links(answers[0], page, max_tokens))
 
     async def vault_status(
         self, vault: Vault = None, max_tokens: Budget = limits.AGENT_TOKENS

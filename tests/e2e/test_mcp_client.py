@@ -138,6 +138,28 @@ async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, v
 LONG = [f"Line {number} of a pump, ünlike others." for number in range(1, 200)]
 
 
+async def test_a_note_with_many_links_is_listed_page_by_page(daemon, vault):
+    many = {f"{n:03}.md": f"See [[Hub]] {n}." for n in range(450)}
+    hub = "".join(f"[[{n:03}]]\n" for n in range(0, 450, 9))
+    root = indexed(daemon, vault, {"Hub.md": hub, **many})
+    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+        seen, first = [], 1
+        while first:
+            asked = {"note": "Hub", "first": first, "max_tokens": 10_000}
+            answer = await client.call_tool("list_links", asked)
+            shown = answer.structured_content
+            assert shown["total"] == 500
+            assert len(shown["links"]) <= 200
+            seen += [(link["direction"], link.get("resolved") or link["path"]) for link in shown["links"]]
+            first = shown["next_first"]
+            assert (f"go on with first={first}" in answer.content[0].text) == (first is not None)
+        assert len(seen) == len(set(seen)) == 500
+        assert {path for way, path in seen if way == "backlinks"} == many.keys()
+        beyond = await client.call_tool("list_links", {"note": "Hub", "first": 501})
+        assert beyond.structured_content["links"] == []
+        assert not beyond.structured_content["truncated"]
+
+
 async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
     root = indexed(daemon, vault)
     worker = psutil.Process(daemon.json("status")["daemon"]["worker"]["pid"])

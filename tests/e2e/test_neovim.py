@@ -31,6 +31,10 @@ NOTES = {
     "A/Log.md": "one",
     "B/Log.md": "two",
     "Evil.md": "# Evil\n\nzebra <Cmd>quit!<CR> `system('touch owned')` %{execute('quit!')} | qall!\n",
+    "Boiler.md": (
+        "---\nstatus: open\ntags: [home/heat]\nkind: '[[nowhere]]'\nowners:\n  - Ana\n  - O'Neil\n---\n"
+        "# Boiler\n\nScale builds up. ^scale\n\nDrain first. ^drain-1\n"
+    ),
     "Long.md": "".join(f"## Part {n}\n\n{f'words of part {n} ' * 120}\n\n" for n in range(8))
     + "## Last\n\nThe xylophone stands here.\n",
 }
@@ -108,7 +112,8 @@ class Editor:
         """What the omnifunc offers with the cursor between the two parts of a line."""
         line = json.dumps(before + after, ensure_ascii=False)
         return self.ask(
-            f"(function() vim.api.nvim_set_current_line({line}) "
+            # As in insert mode, the cursor may stand behind the last letter.
+            f"(function() vim.o.virtualedit = 'onemore' vim.api.nvim_set_current_line({line}) "
             f"vim.api.nvim_win_set_cursor(0, {{ vim.fn.line('.'), {len(before.encode())} }}) "
             "local omni = require('vaultseek.complete').omnifunc; local start = omni(1, '') "
             "if start < 0 then return {} end "
@@ -273,7 +278,7 @@ def test_status(indexed, root):
     indexed.until("vim.bo.filetype == 'vaultseek-status'")
     shown = "\n".join(indexed.ask("vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
     assert str(root) in shown
-    assert "7 notes" in shown
+    assert "8 notes" in shown
     indexed.keys("q")
     indexed.until("#vim.api.nvim_list_wins() == 1")
 
@@ -292,6 +297,42 @@ def test_completion_of_links_headings_and_tags(indexed):
     assert indexed.complete("a#b") == indexed.complete("[[done]] x") == []
     indexed.keys("Gosee [[pum<C-x><C-o><Esc>")
     indexed.until("vim.api.nvim_get_current_line() == 'see [[Pump]]'")
+
+
+def test_completion_of_blocks(indexed):
+    indexed.keys(":edit Garden.md<CR>")
+    indexed.until("vim.bo.filetype == 'markdown'")
+    assert sorted(indexed.complete("see [[Boiler#^")) == ["drain-1]]", "scale]]"], indexed.told()
+    assert indexed.complete("see [[Boiler#^sc", "]] x") == ["scale"]
+    assert indexed.complete("see [[Pump#^") == []
+    indexed.keys("Gosee [[Boiler#^dr<C-x><C-o><Esc>")
+    indexed.until("vim.api.nvim_get_current_line() == 'see [[Boiler#^drain-1]]'")
+
+
+def test_completion_of_properties_and_their_values(indexed):
+    def typed(*lines: str, after: str = "") -> list[str]:
+        """What is offered at the end of the last line of a new note."""
+        text = json.dumps([*lines[:-1], "", "---", "# A note"])
+        indexed.ask(f"vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.json.decode([==[{text}]==]))")
+        indexed.ask(f"vim.api.nvim_win_set_cursor(0, {{ {len(lines)}, 0 }})")
+        return indexed.complete(lines[-1], after)
+
+    indexed.keys(":edit New.md<CR>")
+    indexed.until("vim.bo.filetype == 'markdown'")
+    assert typed("---", "sta") == ["status: "]
+    assert typed("---", "sta", after=": x") == ["status"]
+    assert {"status: ", "tags: ", "owners: ", "aliases: "} <= set(typed("---", ""))
+    assert typed("---", "status: o") == ["open"]
+    assert typed("---", 'status: "o') == ['open"']
+    assert typed("---", "owners: [Bea, An") == ["Ana"]
+    assert "home/heat" in typed("---", "tags: [work/pumps, ho")
+    assert typed("---", "kind: ") == ['"[[nowhere]]"']
+    assert typed("---", "owners:", "  - Bea", "  - An") == ["Ana"]
+    assert typed("---", "owners:", "  - 'O") == ["O''Neil'"]
+    assert "home/heat" in typed("---", "tags:", "  - ho")
+    assert typed("---", "status: open", "  - An") == []
+    assert typed("no fence", "sta") == []
+    assert typed("---", "status: open", "---", "sta") == []
 
 
 def test_without_a_daemon_it_says_so(editor):
@@ -330,6 +371,38 @@ def test_the_daemon_is_started_when_needed_and_again_when_it_was_killed(daemon, 
     assert daemon.pid() != first
 
 
+def test_it_goes_through_the_port_where_there_is_one_and_no_socket(daemon, editor, eventually):
+    daemon.environment["VAULTSEEK_DAEMON__TCP"] = "true"
+    daemon.run("index", "--wait", "--vault", str(editor.ask("vim.fn.getcwd()")))
+    file = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.tcp"
+    editor.setup(socket=str(file))
+    editor.keys(":VaultSearch! slugs<CR>")
+    editor.until("#vim.fn.getqflist() > 0")
+    assert editor.quickfix()[0][0].endswith("Garden.md")
+    told = json.loads(file.read_text())
+
+    editor.ask("require('vaultseek.client').close()")
+    file.write_text(json.dumps({**told, "proof": "another"}))
+    editor.keys(":cclose<CR>:VaultSearch! slugs<CR>")
+    editor.until("#told == 1")
+    assert "not the daemon" in editor.told()
+
+    file.write_text(json.dumps({**told, "token": "wrong"}))
+    editor.keys(":VaultSearch! slugs<CR>")
+    editor.until("#told == 2")
+    assert "token" in editor.told().splitlines()[1]
+
+    file.chmod(0o644)
+    editor.keys(":VaultSearch! slugs<CR>")
+    editor.until("#told == 3")
+    assert "others could know" in editor.told()
+
+    file.chmod(0o600)
+    file.write_text(json.dumps(told))
+    editor.keys(":VaultSearch! pump<CR>")
+    editor.until("vim.fn.getqflist({ title = 1 }).title == 'VaultSearch pump'")
+
+
 def test_completion_without_a_daemon_has_one_started(daemon, editor):
     editor.keys(":edit Garden.md<CR>")
     editor.until("vim.bo.filetype == 'markdown'")
@@ -345,7 +418,7 @@ def test_checkhealth_with_and_without_a_daemon(indexed):
     indexed.until("vim.bo.filetype == 'checkhealth' and vim.fn.search('the daemon answers', 'w') > 0")
     shown = "\n".join(indexed.ask("vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
     assert "the command can be run" in shown
-    assert "7 notes" in shown
+    assert "8 notes" in shown
     assert "ERROR" not in shown
     indexed.ask("require('vaultseek.client').close()")
     indexed.setup(socket="/nowhere/daemon.sock", command=["nothing-of-this-name"])

@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from vaultseek import limits
 from vaultseek.client import Client
 from vaultseek.errors import Cancelled, UsageError, VaultseekError
-from vaultseek.service.schemas import METHODS
+from vaultseek.messages import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST, SCHEMA_FILE
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "protocol.md"
+SCHEMA = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 SHOWN = "/home/ana/notes"
 EXACT = {"path", "title", "vault", "target", "resolved", "kind", "verdict", "code", "line", "direction"}
 UNORDERED = {"results", "vaults"}
@@ -59,11 +61,21 @@ def same_shape(shown: Any, actual: Any, where: str, *, exact: bool = True) -> No
         assert both_numbers or type(shown) is type(actual), f"{where}: {actual!r}"
 
 
+def matches(schema: Any, value: Any) -> None:
+    """Check by somebody else's reading of JSON Schema, as another language's client would."""
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+def without_common(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if name not in OF_EVERY_REQUEST}
+
+
 def test_every_example_of_the_documentation_runs(notes):
     told: dict[str, Any] = {}
     method, error, answer = "", None, None
     run = set()
-    with Client() as client:
+    with Client(validate=True) as client:
         for kind, block in examples():
             real = json.loads(json.dumps(block).replace(SHOWN, str(notes)))
             if kind == "request":
@@ -71,6 +83,7 @@ def test_every_example_of_the_documentation_runs(notes):
                 run.add(method)
                 try:
                     answer = client.call(method, real["params"], timeout=60)
+                    matches(SCHEMA["methods"][method]["answer"], answer)
                 except VaultseekError as raised:
                     error = raised
             elif kind == "answer":
@@ -89,27 +102,31 @@ def test_every_example_of_the_documentation_runs(notes):
                     assert time.monotonic() < deadline, real["method"]
                     told.update(dict(client.notifications(timeout=0.5)))
                 same_shape(real["params"], told[real["method"]], real["method"])
-    assert run == {*METHODS, "initialize", "$/cancelRequest"}, "every method has an example"
+                matches(SCHEMA["notifications"][real["method"]], told[real["method"]])
+    assert run == METHODS.keys(), "every method has an example"
+    assert told.keys() >= NOTIFICATIONS.keys(), "every notification has an example"
 
 
-def test_every_answer_has_the_shape_of_its_schema(notes):
-    with Client() as client:
-        assert client.call("$/schema")["methods"].keys() == METHODS.keys()
-        for kind, block in examples():
-            if kind == "request" and block["method"] in METHODS and block["method"] != "shutdown":
-                params = json.loads(json.dumps(block["params"]).replace(SHOWN, str(notes)))
-                if "vault" in params and params["vault"] == "notes":
-                    continue  # about vaults that were added; the other test has them in order
-                try:
-                    answer = client.call(block["method"], params, timeout=60)
-                except UsageError:
-                    continue
-                METHODS[block["method"]][1].model_validate(answer)
+def test_the_daemon_serves_the_schema_that_is_shipped(notes):
+    with Client(validate=True) as client:
+        assert client.call("$/schema") == SCHEMA
+
+
+def test_the_examples_themselves_are_as_the_schema_says():
+    method = ""
+    for kind, block in examples():
+        if kind == "request":
+            method = block["method"]
+            matches(SCHEMA["methods"][method]["params"], without_common(block["params"]))
+        elif kind == "answer":
+            matches(SCHEMA["methods"][method]["answer"], block)
+        elif kind == "notification":
+            matches(SCHEMA["notifications"][block["method"]], block["params"])
 
 
 def test_the_daemon_has_the_methods_of_the_schema_and_no_others(notes):
     with Client() as client:
-        for method in METHODS:
+        for method in METHODS.keys() - {"initialize", "$/cancelRequest"}:
             with pytest.raises(UsageError, match="parameter"):
                 client.call(method, {"nonsense": 1, "cwd": 5})
         with pytest.raises(UsageError, match="no method"):

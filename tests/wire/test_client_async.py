@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from vaultseek.client_async import AsyncClient
-from vaultseek.errors import BadQuery, Busy, Cancelled, Unavailable
+from vaultseek.errors import BadQuery, Busy, Cancelled, ProtocolError, Unavailable, UsageError
 
 
 async def echo(params, context):
@@ -119,3 +119,17 @@ async def test_too_many_clients_is_told(wire):
         with pytest.raises(Busy):
             await AsyncClient(wire.path).call("echo")
         assert await first.call("echo") == {}
+
+
+async def test_requests_and_answers_are_checked_unless_told_otherwise(wire):
+    async def half_an_answer(params, context):
+        return {"name": "notes"}
+
+    await wire.start({"vault/add": half_an_answer})
+    async with AsyncClient(wire.path) as client:
+        with pytest.raises(UsageError, match="path"):
+            await client.call("vault/add", {"name": "notes"})
+        with pytest.raises(ProtocolError, match=r"vault/add.*path"):
+            await client.call("vault/add", {"path": "/notes"})
+    async with AsyncClient(wire.path, validate=False) as client:
+        assert await client.call("vault/add", {}) == {"name": "notes"}

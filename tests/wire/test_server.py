@@ -457,6 +457,21 @@ async def test_a_client_that_vanishes_has_its_work_cancelled_without_a_traceback
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+@pytest.mark.parametrize("notifications", [True, False])
+async def test_a_client_that_vanishes_behind_more_than_is_read_is_noticed_all_the_same(
+    wire, until, notifications
+):
+    gate = Gate()
+    server = await wire.start({"gate": gate})
+    raw = await wire.client()
+    for number in range(1_200):
+        await (raw.tell("gate") if notifications else raw.ask(number, "gate"))
+    await until(lambda: gate.running == 8)
+    raw.close()
+    await until(lambda: not server.clients)
+    assert gate.cancelled == gate.begun == 8
+
+
 async def test_who_only_stops_writing_still_gets_the_answers(wire, until):
     gate = Gate()
     await wire.start({"gate": gate})

@@ -43,6 +43,7 @@ hello = pipe.read(incoming)
 class Named:
     name: str = "hashing"
     directory: Path | None = None
+    fault: str | None = None
 
 
 class Workers:

@@ -9,6 +9,7 @@ from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import NOTE_TEXT_CHARS
 from vaultseek.markdown.decode import decode
+from vaultseek.markdown.parse import parse
 from vaultseek.model import JSON
 from vaultseek.schema import printable
 from vaultseek.vault.read import read_note
@@ -46,6 +47,13 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
         "text": cut,
         "truncated": len(cut) < len(text),
     }
+
+
+def block_ids(row: NoteRow, root: Path) -> list[JSON]:
+    """The ``^ids`` of the note's blocks as on disk now, each with its line. Raises as ``note`` does."""
+    lines = _lines(row, root)
+    ids = parse("\n".join(lines), row.path).blocks
+    return [{"id": found.id, "line": found.line, "of": lines[found.line - 1].strip()} for found in ids]
 
 
 def about(row: NoteRow) -> JSON:

@@ -14,11 +14,11 @@ from vaultseek.cli.terminal import Terminal, clean
 @click.argument("text", default="")
 @click.option(
     "--kind",
-    type=click.Choice(["note", "heading", "tag", "property", "value"]),
+    type=click.Choice(["note", "heading", "block", "tag", "property", "value"]),
     default="note",
     help="What is being typed; a note by default.",
 )
-@click.option("--note", metavar="NOTE", help="For a heading: of which note.")
+@click.option("--note", metavar="NOTE", help="For a heading or block: of which note.")
 @click.option("--property", "name", metavar="NAME", help="For a value: of which property.")
 @click.option("-n", "--limit", type=click.IntRange(1, limits.COMPLETIONS), metavar="N", help="At most N.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
@@ -34,7 +34,7 @@ def complete(
     limit: int | None,
     json_: bool,
 ) -> int:
-    """Complete a title, alias, heading, tag, property or value, one a line.
+    """Complete a title, alias, heading, block, tag, property or value, one a line.
 
     \b
     vaultseek complete flo

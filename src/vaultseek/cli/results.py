@@ -36,6 +36,8 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
 def missing_lane(lane: JSON, mode: object) -> str:
     """In plain words, which lane did not take part and why."""
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    if name == "vault":
+        return f"answered from what is known: {reason}"
     part = name if name in _STAGES else f"{name} search"
     if any(word in reason for word in _LOADING):
         words = f"{part} is still loading"

@@ -84,8 +84,7 @@ def remove(invocation: Invocation, /, name: str, delete_index: bool, json_: bool
 @pass_invocation
 def pause(invocation: Invocation, /, name: str, json_: bool) -> int:
     """Follow a vault's changes no longer; searches answer from what is known."""
-    answer = _ask(invocation, "vault/pause", vault=_vault(name))
-    return _said(answer, f"paused {answer['path']}", json_=json_)
+    return _rest(invocation, "vault/pause", name, "paused", json_=json_)
 
 
 @vault.command(context_settings=HELP)
@@ -95,8 +94,12 @@ def pause(invocation: Invocation, /, name: str, json_: bool) -> int:
 @pass_invocation
 def resume(invocation: Invocation, /, name: str, json_: bool) -> int:
     """Follow a paused vault again, and take in what has changed meanwhile."""
-    answer = _ask(invocation, "vault/resume", vault=_vault(name))
-    return _said(answer, f"following {answer['path']}", json_=json_)
+    return _rest(invocation, "vault/resume", name, "following", json_=json_)
+
+
+def _rest(invocation: Invocation, method: str, name: str, done: str, *, json_: bool) -> int:
+    answer = _ask(invocation, method, vault=_vault(name))
+    return _said(answer, f"{done} {answer['path']}", json_=json_)
 
 
 def _ask(invocation: Invocation, method: str, **params: Any) -> JSON:

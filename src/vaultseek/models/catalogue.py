@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,13 +31,15 @@ SUGGESTED = {
 class LocalModel:
     """A model on this machine. ``directory`` is None for the stand-in that tests use.
 
-    ``window`` is how many tokens of a text it reads, its own marks not counted.
+    ``window`` is how many tokens of a text it reads, its own marks not counted. ``fault`` says why it cannot
+    be used; None for one that can.
     """
 
     name: str
     directory: Path | None
     fingerprint: str
     window: int
+    fault: str | None = None
 
     def counter(self) -> Callable[[str], int]:
         """Counts the tokens that the model makes of a text.
@@ -70,6 +73,17 @@ def find_directory(name: str) -> Path | None:
     if name.partition("-")[0] == HASHING:
         return None
     return model_directory() if name == BUNDLED else bundled.locate(name)
+
+
+def absent_model(name: str, fault: str) -> LocalModel:
+    """In place of a model that cannot be used, so that everything that needs none goes on.
+
+    It counts as the bundled model does, where that is there.
+    """
+    with suppress(ConfigError):
+        like = find_model(BUNDLED)
+        return LocalModel(name, like.directory, f"absent:{name}", like.window, fault)
+    return LocalModel(name, None, f"absent:{name}", limits.HASHING_WINDOW, fault)
 
 
 def count_words(text: str) -> int:

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from vaultseek import __version__, limits
 from vaultseek.keeper import Keeper
 from vaultseek.library import Library
+from vaultseek.messages import schemas
+from vaultseek.messages.params import Nothing, VaultParams, read
 from vaultseek.model import JSON
 from vaultseek.service.indexing import Indexing
 from vaultseek.service.notes import Notes
-from vaultseek.service.params import Nothing, VaultParams, read
 from vaultseek.service.progress import Subscribers
-from vaultseek.service.schemas import schemas
 from vaultseek.service.searching import Searching
 from vaultseek.service.vaults import Vaults
 from vaultseek.settings_file import SettingsFile

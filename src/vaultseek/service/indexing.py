@@ -8,9 +8,9 @@ from collections.abc import Callable
 from vaultseek import limits
 from vaultseek.keeper import Keeper
 from vaultseek.library import Library
+from vaultseek.messages.params import SubscribeParams, VaultParams, WaitParams, read
 from vaultseek.model import JSON
 from vaultseek.service.access import Find
-from vaultseek.service.params import SubscribeParams, VaultParams, WaitParams, read
 from vaultseek.service.progress import Subscribers
 from vaultseek.wire.context import Handler, RequestContext
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from vaultseek.asking import linked, mentions, reading, vocabulary
 from vaultseek.asking.related import related
-from vaultseek.completion import VaultCompleter
+from vaultseek.completion import VaultCompleter, complete_blocks
 from vaultseek.errors import Unavailable, UsageError
+from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.keeper import Keeper
-from vaultseek.model import JSON
-from vaultseek.service.access import Find, found_note, of_note, of_vault
-from vaultseek.service.params import (
+from vaultseek.messages.params import (
     CompleteParams,
     GetParams,
     LinksParams,
@@ -25,6 +24,8 @@ from vaultseek.service.params import (
     UnresolvedParams,
     read,
 )
+from vaultseek.model import JSON
+from vaultseek.service.access import Find, found_note, of_note, of_vault, with_gap
 from vaultseek.wire.context import Handler, RequestContext
 
 
@@ -65,22 +66,22 @@ class Notes:
         asked = read(RelatedParams, params)
         keeper = await self._find(asked)
         row = await found_note(asked.note, keeper)
-        return of_note(keeper, row, await related(row, keeper, asked.limit))
+        gap = keeper.gap()
+        return of_note(keeper, row, with_gap(await related(row, keeper, asked.limit), gap))
 
     async def outgoing(self, params: JSON, context: RequestContext) -> JSON:
         """The links that stand in a note."""
-        asked = read(LinksParams, params)
-        keeper = await self._find(asked)
-        row = await found_note(asked.note, keeper)
-        links = await asyncio.to_thread(linked.outgoing, row, keeper.ledger)
-        return of_note(keeper, row, _cut("links", links, asked.limit))
+        return await self._links(params, linked.outgoing)
 
     async def backlinks(self, params: JSON, context: RequestContext) -> JSON:
         """The links of other notes to a note."""
+        return await self._links(params, linked.backlinks)
+
+    async def _links(self, params: JSON, of_note_in: Callable[[NoteRow, Ledger], list[JSON]]) -> JSON:
         asked = read(LinksParams, params)
         keeper = await self._find(asked)
         row = await found_note(asked.note, keeper)
-        links = await asyncio.to_thread(linked.backlinks, row, keeper.ledger)
+        links = await asyncio.to_thread(of_note_in, row, keeper.ledger)
         return of_note(keeper, row, _cut("links", links, asked.limit))
 
     async def unresolved(self, params: JSON, context: RequestContext) -> JSON:
@@ -141,19 +142,24 @@ class Notes:
         """What could be meant by what was typed so far."""
         asked = read(CompleteParams, params)
         keeper = await self._find(asked)
-        note = None
-        if asked.kind == "heading":
+        row = None
+        if asked.kind in ("heading", "block"):
             if asked.note is None:
-                raise UsageError('to complete a heading, say of which "note"')
-            note = (await found_note(asked.note, keeper)).id
+                raise UsageError(f'to complete a {asked.kind}, say of which "note"')
+            row = await found_note(asked.note, keeper)
         if asked.kind == "value" and not asked.property:
             raise UsageError('to complete a value, say of which "property"')
+        items = await asyncio.to_thread(self._completions, asked, keeper, row)
+        return of_vault(keeper, {"kind": asked.kind, "items": items})
+
+    def _completions(self, asked: CompleteParams, keeper: Keeper, row: NoteRow | None) -> list[JSON]:
+        if asked.kind == "block":
+            blocks = reading.block_ids(row, keeper.place.root) if row else ()
+            return complete_blocks(blocks, asked.text, asked.limit)
         completer = self._completers.get(keeper) or VaultCompleter(keeper.ledger)
         self._completers[keeper] = completer
-        items = await asyncio.to_thread(
-            completer.complete, asked.kind, asked.text, asked.limit, note=note, name=asked.property
-        )
-        return of_vault(keeper, {"kind": asked.kind, "items": items})
+        note = row.id if row else None
+        return completer.complete(asked.kind, asked.text, asked.limit, note=note, name=asked.property)
 
 
 def _cut(name: str, found: Sequence[JSON], limit: int) -> JSON:

@@ -10,11 +10,11 @@ from vaultseek.asking.why import why
 from vaultseek.config import SearchSettings
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.keeper import Keeper
+from vaultseek.messages.params import SearchParams, WhyParams, read
 from vaultseek.model import JSON
 from vaultseek.question import Request
 from vaultseek.search import Searcher
-from vaultseek.service.access import Find, found_note, of_note, of_vault
-from vaultseek.service.params import SearchParams, WhyParams, read
+from vaultseek.service.access import Find, found_note, of_note, of_vault, with_gap
 from vaultseek.wire.context import Handler, RequestContext
 
 
@@ -39,8 +39,9 @@ class Searching:
             await keeper.seen_everything()
             await _embedded(keeper, request)
         request = replace(request, seconds=context.remaining())
-        answer = await Searcher(keeper).search(request)
-        return _with_aliases(answer, keeper)
+        gap = keeper.gap()
+        answer = with_gap(await Searcher(keeper).search(request), gap)
+        return of_vault(keeper, _with_aliases(answer))
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
         """Say why a note is where it is in the answer to a query, or where it was lost."""
@@ -64,8 +65,8 @@ class Searching:
         )
 
 
-def _with_aliases(answer: JSON, keeper: Keeper) -> JSON:
-    """Where the vault is, how many results there are, and the names that other tools have for our fields."""
+def _with_aliases(answer: JSON) -> JSON:
+    """``answer`` with the number of its results, and the names that other tools have for our fields."""
     for result in answer["results"]:
         lanes = result.get("lanes")
         if lanes is not None:
@@ -74,9 +75,7 @@ def _with_aliases(answer: JSON, keeper: Keeper) -> JSON:
             result["vectorRank"] = (lanes.get("semantic") or {}).get("rank")
             result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
             result["content_preview"] = result["preview"]
-    if keeper.state == "vault_missing":
-        answer["partial"].append({"lane": "vault", "reason": keeper.reason})
-    return of_vault(keeper, {**answer, "count": len(answer["results"])})
+    return {**answer, "count": len(answer["results"])}
 
 
 def _method(lanes: list[str]) -> str:

@@ -14,9 +14,9 @@ from vaultseek import paths
 from vaultseek.config import VaultSettings
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.library import Library
+from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON
 from vaultseek.schema import first_problem, shown
-from vaultseek.service.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.settings_file import SettingsFile
 from vaultseek.wire.context import Handler, RequestContext
 

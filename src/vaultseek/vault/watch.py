@@ -32,30 +32,20 @@ class Watcher:
 
     def start(self) -> None:
         """Begin to watch; a watch that cannot be had is a doubt, not an error."""
-        from watchdog.events import (
-            DirCreatedEvent,
-            DirDeletedEvent,
-            DirMovedEvent,
-            FileAttribEvent,
-            FileClosedEvent,
-            FileCreatedEvent,
-            FileDeletedEvent,
-            FileModifiedEvent,
-            FileMovedEvent,
-        )
+        from watchdog import events
         from watchdog.observers import Observer
 
         # Opening and reading are left out: our own indexing would feed the queue.
         wanted = [
-            DirCreatedEvent,
-            DirDeletedEvent,
-            DirMovedEvent,
-            FileAttribEvent,
-            FileClosedEvent,
-            FileCreatedEvent,
-            FileDeletedEvent,
-            FileModifiedEvent,
-            FileMovedEvent,
+            events.DirCreatedEvent,
+            events.DirDeletedEvent,
+            events.DirMovedEvent,
+            events.FileAttribEvent,
+            events.FileClosedEvent,
+            events.FileCreatedEvent,
+            events.FileDeletedEvent,
+            events.FileModifiedEvent,
+            events.FileMovedEvent,
         ]
         observer = Observer()
         self._identity = _identity(self._root)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from vaultseek.wire.loopback import Secrets
+
 NO_DAEMON = "no daemon is running; start one with `vaultseek start`"
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -122,6 +124,29 @@ def connect(path: Path, until: float | None) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | None]:
+    """A blocking socket connected to the daemon at ``path``, and what is to be shown on it, if anything.
+
+    ``path`` is the Unix socket, or the address file of the loopback port; where there is no Unix socket, the
+    address file beside it is looked for. Raises as ``connect`` does, and Forbidden.
+    """
+    file = path.with_suffix(".tcp")
+    if path != file and hasattr(socket, "AF_UNIX"):
+        try:
+            return connect(path, until), None
+        except Unavailable as error:
+            if str(error) != NO_DAEMON:
+                raise
+    from vaultseek.wire import loopback
+
+    try:
+        return loopback.connect(file, until)
+    except (FileNotFoundError, ConnectionError):
+        raise Unavailable(NO_DAEMON) from None
+    except OSError as error:
+        raise Unavailable(f"the port in {file} cannot be used: {error.strerror or error}") from None
 
 
 def make_folders(folder: Path) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 
 from vaultseek import __version__
@@ -22,6 +23,9 @@ from vaultseek.wire.session import Session
 __all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
 
 log = logging.getLogger(__name__)
+
+Knock = Callable[[socket.socket], None]
+"""Decides about a connection that was just accepted."""
 
 _TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EPROTO)
 
@@ -58,16 +62,17 @@ class Server:
         """The clients that are connected now."""
         return tuple(session.client for session in self._sessions)
 
-    async def serve(self, listening: socket.socket) -> None:
+    async def serve(self, listening: socket.socket, knock: Knock | None = None) -> None:
         """Let clients in until cancelled, which sessions survive, or until ``close`` is done.
 
-        ``listening`` must not block. It stays the caller's and stays open. May run for several sockets.
-        Raises Unavailable if the socket breaks.
+        ``listening`` must not block. It stays the caller's and stays open. May run for several sockets. With
+        ``knock``, that decides about each connection and calls ``enter`` for those that it lets in. Raises
+        Unavailable if the socket breaks.
         """
         loop = asyncio.get_running_loop()
         number = listening.fileno()
         self._doors[number] = ended = loop.create_future()
-        self._open(listening, number)
+        self._open(listening, knock or self._welcome)
         try:
             await ended
         finally:
@@ -88,56 +93,62 @@ class Server:
         await asyncio.gather(*sessions.values(), return_exceptions=True)
         self._parted.set()
 
-    def _open(self, listening: socket.socket, number: int) -> None:
+    def enter(self, connection: socket.socket, begun: bytes = b"", about: JSON | None = None) -> None:
+        """Make whoever is at the other end a client, unless there are too many.
+
+        ``begun``: what was read from the connection already; ``about`` adds to what it is told of us.
+        """
+        if len(self._sessions) >= self._bounds.clients:
+            _say_busy(connection, self._bounds.clients)
+            connection.close()
+            return
+        connection.setblocking(False)
+        client = ClientInfo(next(self._numbers))
+        told = partial(self._introduction, about or {})
+        session = Session(connection, client, self._handlers, self._bounds, told, begun)
+        task = asyncio.create_task(session.run())
+        self._sessions[session] = task
+        task.add_done_callback(lambda _: self._sessions.pop(session, None))
+
+    def _open(self, listening: socket.socket, knock: Knock) -> None:
+        number = listening.fileno()
         if number in self._doors:
-            asyncio.get_running_loop().add_reader(number, self._accept, listening, number)
+            asyncio.get_running_loop().add_reader(number, self._accept, listening, knock)
 
     def _shut(self, number: int) -> None:
         if self._doors.pop(number, None) is not None:
             asyncio.get_running_loop().remove_reader(number)
 
-    def _accept(self, listening: socket.socket, number: int) -> None:
+    def _accept(self, listening: socket.socket, knock: Knock) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 connection, _ = listening.accept()
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                self._rest(listening, number, error)
+                self._rest(listening, knock, error)
                 break
-            self._welcome(connection)
+            knock(connection)
 
-    def _rest(self, listening: socket.socket, number: int, error: OSError) -> None:
+    def _rest(self, listening: socket.socket, knock: Knock, error: OSError) -> None:
         loop = asyncio.get_running_loop()
+        number = listening.fileno()
         loop.remove_reader(number)
         if error.errno in _TRANSIENT:
             log.warning("a client could not be let in: %s", error.strerror)
-            loop.call_later(ACCEPT_RETRY_SECONDS, self._open, listening, number)
+            loop.call_later(ACCEPT_RETRY_SECONDS, self._open, listening, knock)
         else:
             broken = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
             self._doors[number].set_exception(broken)
 
     def _welcome(self, connection: socket.socket) -> None:
-        if not self._may_enter(connection):
-            connection.close()
+        if self._is_admitted(connection):
+            self.enter(connection)
             return
-        connection.setblocking(False)
-        client = ClientInfo(next(self._numbers))
-        session = Session(connection, client, self._handlers, self._bounds, self._introduction)
-        task = asyncio.create_task(session.run())
-        self._sessions[session] = task
-        task.add_done_callback(lambda _: self._sessions.pop(session, None))
-
-    def _may_enter(self, connection: socket.socket) -> bool:
-        if not self._is_admitted(connection):
-            if not self._refused_before:
-                log.warning("another user (uid %s) tried to connect", endpoint.peer_uid(connection))
-            self._refused_before = True
-            return False
-        if len(self._sessions) >= self._bounds.clients:
-            _say_busy(connection, self._bounds.clients)
-            return False
-        return True
+        if not self._refused_before:
+            log.warning("another user (uid %s) tried to connect", endpoint.peer_uid(connection))
+        self._refused_before = True
+        connection.close()
 
     def _is_admitted(self, connection: socket.socket) -> bool:
         try:
@@ -145,9 +156,15 @@ class Server:
         except OSError:
             return False
 
-    def _introduction(self) -> JSON:
+    def _introduction(self, about: JSON) -> JSON:
         server = {"name": "vaultseek", "version": __version__, "pid": os.getpid()}
-        return {"server": server, **self._about()}
+        can = {
+            "methods": sorted(self._handlers),
+            "request_bytes": self._bounds.frame_bytes,
+            "answer_bytes": self._bounds.answer_bytes,
+            "requests_in_flight": self._bounds.in_flight,
+        }
+        return {"server": server, "capabilities": can, **self._about(), **about}
 
 
 def _say_busy(connection: socket.socket, clients: int) -> None:

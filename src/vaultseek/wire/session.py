@@ -29,7 +29,7 @@ class Session:
 
     Reading goes on while requests run, so that a cancel and the end of the client are seen; it pauses when
     too much waits for a slot or to be sent. ``about`` gives the daemon's part of the answer to
-    ``initialize``.
+    ``initialize``; ``begun`` is what was read from the connection already.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Session:
         handlers: Mapping[str, Handler],
         bounds: Limits,
         about: Callable[[], JSON],
+        begun: bytes = b"",
     ) -> None:
         self.client = client
         self.gone = False
@@ -46,6 +47,7 @@ class Session:
         self._handlers = handlers
         self._bounds = bounds
         self._about = about
+        self._begun = begun
         self._outbox = Outbox(connection, cap=bounds.unsent_bytes, patience=bounds.slow_reader_seconds)
         self._requests = Requests(bounds.in_flight, self._work, self._finished)
         self._callbacks: list[Callable[[], None]] = []
@@ -100,6 +102,7 @@ class Session:
 
     async def _receive(self) -> None:
         frames = FrameReader(self._bounds.frame_bytes)
+        frames.feed(self._begun)
         begun: float | None = None
         try:
             while True:
@@ -107,7 +110,8 @@ class Session:
                 if body is not None:
                     begun = None
                     self._take(body)
-                    await self._calm()
+                    if not await self._calm():
+                        return None
                     continue
                 if begun is None and frames.partial:
                     begun = asyncio.get_running_loop().time()
@@ -132,17 +136,24 @@ class Session:
         await asyncio.sleep(0)
         return bool(data)
 
-    async def _calm(self) -> None:
+    async def _calm(self) -> bool:
+        """Wait until more may be read; False if the client hung up, which only reading would tell."""
         while self._requests.crowded(self._bounds.read_ahead_bytes):
-            await self._requests.changed()
+            if _hung_up(self._connection):
+                return False
+            await self._something_changed()
         await self._outbox.room()
+        return True
+
+    async def _something_changed(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.HANG_UP_POLL_SECONDS):
+                await self._requests.changed()
 
     async def _after_end(self) -> None:
         # Who has only stopped writing, as shell pipes do, still gets answers; who hung up does not.
         while self._requests.unanswered and not _hung_up(self._connection):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(limits.HANG_UP_POLL_SECONDS):
-                    await self._requests.changed()
+            await self._something_changed()
         if not _hung_up(self._connection):
             await self._outbox.flush(self._bounds.slow_reader_seconds)
 
@@ -252,6 +263,11 @@ def _deadline(milliseconds: object) -> float | None:
 
 
 def _hung_up(connection: socket.socket) -> bool:
+    # TCP does not tell who has left from who has only stopped writing.
+    stopped = _POLL_STOPPED if connection.family == socket.AF_INET else 0
     poll = select.poll()
-    poll.register(connection, 0)
-    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
+    poll.register(connection, stopped)
+    return any(event & (select.POLLHUP | select.POLLERR | stopped) for _, event in poll.poll(0))
+
+
+_POLL_STOPPED = getattr(select, "POLLRDHUP", 0)

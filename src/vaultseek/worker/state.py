@@ -20,6 +20,9 @@ class Model(Protocol):
     def name(self) -> str: ...
     @property
     def directory(self) -> Path | None: ...
+    @property
+    def fault(self) -> str | None:
+        """Why it cannot be loaded and no child needs to try; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,9 @@ class Supervisor:
     async def start(self) -> None:
         """Begin to start the child; do not wait until it is ready. Starting twice is once."""
         self._stopped = False
-        if self._supervising is None:
+        if self._model.fault is not None:
+            self._become("broken", self._model.fault)
+        elif self._supervising is None:
             self._become("starting", _LOADING)
             self._supervising = asyncio.create_task(self._supervise())
 

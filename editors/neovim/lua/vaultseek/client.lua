@@ -39,11 +39,11 @@ function M.call(method, params, on_done, options)
   if call.params.supersedes then
     M.forget_waiting(call.params.supersedes)
   end
-  if link then
+  if link and link.ready then
     M.send(call)
   else
     waiting[#waiting + 1] = call
-    if not connecting then
+    if not connecting and not link then
       connect()
     end
   end
@@ -155,8 +155,23 @@ local function take(from, message)
   end
 end
 
-local function established(pipe)
-  local new = { pipe = pipe, pending = {} }
+--- On the port nothing may be asked before each end has shown what it knows.
+local function introduced(new, secrets, problem, answer)
+  if problem or (answer or {}).proof ~= secrets.proof then
+    local wrong = problem and problem.message or "what answers on the port is not the daemon; nothing was asked"
+    if link == new then
+      lost(new, wrong)
+    end
+    return refuse(take_waiting(), { code = "unavailable", message = wrong })
+  end
+  new.ready = true
+  for _, call in ipairs(take_waiting()) do
+    M.send(call)
+  end
+end
+
+local function established(pipe, secrets)
+  local new = { pipe = pipe, pending = {}, ready = not secrets }
   link = new
   local read = frame.reader()
   pipe:read_start(function(problem, data)
@@ -175,12 +190,18 @@ local function established(pipe)
   M.send({
     id = last_id,
     method = "initialize",
-    params = { protocol_version = PROTOCOL, client = "neovim" },
+    params = { protocol_version = PROTOCOL, client = "neovim", token = (secrets or {}).token },
     again = true,
-    done = function() end,
+    done = function(problem, answer)
+      if secrets then
+        introduced(new, secrets, problem, answer)
+      end
+    end,
   })
-  for _, call in ipairs(take_waiting()) do
-    M.send(call)
+  if new.ready then
+    for _, call in ipairs(take_waiting()) do
+      M.send(call)
+    end
   end
 end
 
@@ -199,10 +220,10 @@ end
 
 function connect(started)
   connecting = true
-  endpoint.connect(function(problem, pipe)
+  endpoint.connect(function(problem, pipe, secrets)
     if pipe then
       connecting = false
-      return established(pipe)
+      return established(pipe, secrets)
     end
     local message = problem.message
     if problem.missing then

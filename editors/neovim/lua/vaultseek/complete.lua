@@ -1,6 +1,7 @@
---- Completion of links, headings and tags as an omnifunc: `[[`, `[[Note#` and `#`.
+--- Completion as an omnifunc: links (`[[`, `[[Note#`, `[[Note#^`), tags (`#`), and properties in the frontmatter.
 local client = require("vaultseek.client")
 local config = require("vaultseek.config")
+local frontmatter = require("vaultseek.frontmatter")
 local here = require("vaultseek.here")
 local say = require("vaultseek.say")
 
@@ -25,7 +26,8 @@ function M.omnifunc(findstart, base)
   if findstart == 1 or findstart == "1" then
     local column = vim.api.nvim_win_get_cursor(0)[2]
     local line = vim.api.nvim_get_current_line()
-    asked = M.context(line:sub(1, column), line:sub(column + 1))
+    local before, after = line:sub(1, column), line:sub(column + 1)
+    asked = M.link(before, after) or frontmatter.context(before, after) or M.tag(before)
     if asked then
       return asked.start
     end
@@ -37,17 +39,24 @@ function M.omnifunc(findstart, base)
   return { words = M.items(asked, base), refresh = "always" }
 end
 
---- What is to be completed after the text `before` of a line: kind, start (bytes before it), note; nil if nothing.
-function M.context(before, after)
+--- The link that is being typed after the text `before` of a line: kind, start (bytes before it), note; else nil.
+function M.link(before, after)
   local at, inner = before:match("()%[%[([^%[%]|]*)$")
-  if at then
-    local closing = after:sub(1, 2) == "]]" and "" or "]]"
-    local note, heading = inner:match("^(.-)#([^#]*)$")
-    if note then
-      return { kind = "heading", note = note:match("^[^#]*"), start = #before - #heading, closing = closing }
-    end
+  if not at then
+    return nil
+  end
+  local closing = after:sub(1, 2) == "]]" and "" or "]]"
+  local note, anchor = inner:match("^(.-)#([^#]*)$")
+  if not note then
     return { kind = "note", start = #before - #inner, closing = closing }
   end
+  local block = anchor:match("^%^(.*)$")
+  local kind, typed = block and "block" or "heading", block or anchor
+  return { kind = kind, note = note:match("^[^#]*"), start = #before - #typed, closing = closing }
+end
+
+--- The tag that is being typed, or nil.
+function M.tag(before)
   local tag = (" " .. before):match("[%s(]#([%w_/\128-\255-]*)$")
   return tag and { kind = "tag", start = #before - #tag } or nil
 end
@@ -56,7 +65,8 @@ function M.items(context, typed)
   local params = here.vault()
   params.kind, params.text = context.kind, typed
   params.deadline_ms = config.current.complete_ms
-  if context.kind == "heading" then
+  params.property = context.property
+  if context.note then
     params.note = here.note(context.note)
     if not params.note then
       return {}
@@ -79,10 +89,13 @@ function M.words(context, items)
       local word = { word = text, abbr = text, equal = 1, dup = 1, icase = 1 }
       if context.kind == "note" then
         M.as_link(word, item, names)
-      elseif context.kind == "tag" then
-        word.menu = item.count and say.count(item.count, "note") or nil
-      else
+      elseif context.kind == "block" then
+        word.menu = say.clean(item.of)
+      elseif context.kind == "heading" then
         word.menu = item.level and ("#"):rep(item.level) or nil
+      else
+        word.word = context.written and context.written(text) or text
+        word.menu = item.count and say.count(item.count, "note") or nil
       end
       word.word = word.word .. (context.closing or "")
       words[#words + 1] = word

@@ -6,6 +6,7 @@ local M = {}
 
 -- Longer paths do not fit into a socket address everywhere, and libuv would cut them without a word.
 local PATH_BYTES = 103
+local ADDRESS_BYTES = 4096
 local MISSING = { ENOENT = true, ECONNREFUSED = true, ENOTDIR = true }
 
 --- The path of the socket: as configured, else in the runtime directory, else in the state directory.
@@ -34,12 +35,13 @@ function M.state_directory()
   return home .. "/.local/state/vaultseek"
 end
 
---- Connect. `on_done(problem, pipe)` follows; `problem.missing` says that no daemon runs.
+--- Connect. `on_done(problem, pipe, secrets)` follows; `problem.missing` says that no daemon runs, and `secrets`
+--- is what the two ends have to show each other: nothing on the socket, `token` and `proof` on the port.
 function M.connect(on_done)
   local path = M.path()
   local owner = uv.fs_stat(path)
-  if not owner then
-    return on_done({ missing = true, message = "no daemon is running" })
+  if path:match("%.tcp$") or not owner then
+    return M.connect_port((path:gsub("%.sock$", ".tcp")), on_done)
   end
   if uv.getuid and owner.uid ~= uv.getuid() then
     return on_done({ message = ("the socket %s belongs to another user; nothing was sent"):format(path) })
@@ -67,6 +69,45 @@ function M.connect(on_done)
   if not request and problem then
     connected(problem)
   end
+end
+
+--- The same over the port of this machine that the address file names.
+function M.connect_port(file, on_done)
+  local problem, port, secrets = M.read_address(file)
+  if problem then
+    return on_done(problem)
+  end
+  local tcp = uv.new_tcp()
+  tcp:connect("127.0.0.1", port, function(refused)
+    if not refused then
+      tcp:nodelay(true)
+      return on_done(nil, tcp, secrets)
+    end
+    tcp:close()
+    on_done({ missing = true, message = "no daemon is running" })
+  end)
+end
+
+--- Nil, port and secrets; or why the address file cannot be used.
+function M.read_address(file)
+  local found = uv.fs_lstat(file)
+  if not found then
+    return { missing = true, message = "no daemon is running" }
+  end
+  local others = found.mode % 64
+  if found.type ~= "file" or (uv.getuid and found.uid ~= uv.getuid()) or others ~= 0 then
+    return { message = ("others could know the token in %s; remove it and start the daemon again"):format(file) }
+  end
+  local opened = uv.fs_open(file, "r", 0)
+  local text = opened and uv.fs_read(opened, ADDRESS_BYTES, 0)
+  if opened then
+    uv.fs_close(opened)
+  end
+  local ok, told = pcall(vim.json.decode, text or "")
+  if ok and type(told) == "table" and type(told.port) == "number" and told.token and told.proof then
+    return nil, told.port, { token = told.token, proof = told.proof }
+  end
+  return { message = ("%s cannot be read as an address; remove it and start the daemon again"):format(file) }
 end
 
 --- What to connect to in order to reach `path`, and a descriptor to close afterwards; nil where there is no way.

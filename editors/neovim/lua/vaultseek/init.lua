@@ -63,7 +63,7 @@ function M.listed(title, to_quickfix, none)
       return say.info(none or table.concat(say.notes(answer), "; "))
     end
     for _, lane in ipairs(answer.partial or {}) do
-      say.warn(("without the %s lane: %s"):format(lane.lane, lane.reason))
+      say.warn(say.missing(lane))
     end
     if to_quickfix then
       return places.quickfix(found, title)

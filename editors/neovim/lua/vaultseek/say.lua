@@ -19,6 +19,14 @@ function M.count(number, word)
   return ("%d %s%s"):format(number, word, number == 1 and "" or "s")
 end
 
+--- In words, what an entry of `partial` means.
+function M.missing(lane)
+  if lane.lane == "vault" then
+    return "Answered from what is known: " .. M.clean(lane.reason)
+  end
+  return ("Without the %s lane: %s"):format(M.clean(lane.lane), M.clean(lane.reason))
+end
+
 --- What the user has to know about an answer: nothing found, lanes that took no part, an index that is not done.
 function M.notes(answer)
   local notes = {}
@@ -29,7 +37,7 @@ function M.notes(answer)
       or "Nothing found; other or fewer words may help"
   end
   for _, lane in ipairs(answer.partial or {}) do
-    notes[#notes + 1] = ("Without the %s lane: %s"):format(M.clean(lane.lane), M.clean(lane.reason))
+    notes[#notes + 1] = M.missing(lane)
   end
   if (index.pending or 0) > 0 then
     notes[#notes + 1] = M.count(index.pending, "text") .. " still to be embedded for search by meaning"

@@ -7,7 +7,11 @@ local M = {}
 
 local PROBLEMS_SHOWN = 10
 local STATES = {
-  scanning = "looking for changes",
+  opening = "being opened",
+  indexing = "being read",
+  polling = "ready, but changes are noticed late",
+  failing = "not taken in",
+  disk_full = "not taken in",
   vault_missing = "missing, its index is kept",
 }
 

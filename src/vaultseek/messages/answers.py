@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 
 class Answer(BaseModel):
@@ -37,7 +37,7 @@ class LanePart(Answer):
 
 
 class Lane(Answer):
-    """A lane that did not take part, and why."""
+    """A lane that did not take part, and why; "vault" where the answer may not know all notes."""
 
     lane: str
     reason: str | None
@@ -58,6 +58,13 @@ class Reranked(Answer):
 
     score: float
     rank_before: int
+
+
+class IndexNow(Index):
+    """How far the index is while it answers; ``state`` as in ``index/status``."""
+
+    state: str
+    reason: str | None
 
 
 class Result(Answer):
@@ -98,7 +105,7 @@ class Search(OfVault):
     results: list[FullResult | Result]
     count: int
     partial: list[Lane]
-    index: Index
+    index: IndexNow
     interpreted: dict[str, Any]
 
 
@@ -340,26 +347,118 @@ class PausedVault(Answer):
     paused: bool
 
 
-class Status(Answer):
-    """The daemon and its vaults."""
+class WorkerStatus(Answer):
+    """The semantic worker."""
 
-    daemon: dict[str, Any]
-    vaults: list[dict[str, Any]]
+    status: Literal["down", "starting", "ready", "broken"]
+    reason: str | None
+    model: str | None
+
+
+class DaemonStatus(Answer):
+    """The daemon itself."""
+
+    pid: int
+    version: str
+    uptime_seconds: float
+    memory_bytes: int
+    config: str | None
+    socket: str
+    worker: WorkerStatus
+
+
+class LaneStatus(Answer):
+    """Whether a lane takes part, and if not, why."""
+
+    up: bool
+    reason: str | None
+
+
+class NoteProblem(Answer):
+    """What was not understood of a note."""
+
+    path: str
+    code: str
+    message: str
+    line: int | None
 
 
 class VaultStatus(Index):
-    """One vault."""
+    """One vault; ``problems`` are the first of ``problem_count``."""
 
     name: str
     path: str
     state: str
-    lanes: dict[str, dict[str, Any]]
+    reason: str | None
+    lanes: dict[str, LaneStatus]
+    problems: list[NoteProblem]
+    problem_count: int
+
+
+class Status(Answer):
+    """The daemon and its vaults."""
+
+    daemon: DaemonStatus
+    vaults: list[VaultStatus]
+
+
+class Progress(Answer):
+    """How far a vault is; ``eta_seconds`` is a guess, None where there is nothing to go by."""
+
+    vault: str
+    phase: str
+    notes: int
+    notes_done: int
+    notes_total: int
+    chunks: int
+    embedded: int
+    pending: int
+    rate: float
+    eta_seconds: float | None
+
+
+class Changed(OfVault):
+    """Notes that were added, changed or removed; with ``more``, these are not all."""
+
+    revision: int
+    paths: list[str]
+    more: bool
 
 
 class Subscribed(Answer):
     """How far each vault is now."""
 
-    vaults: list[dict[str, Any]]
+    vaults: list[Progress]
+
+
+class Server(Answer):
+    """The program that answers."""
+
+    name: str
+    version: str
+    pid: int
+
+
+class Capabilities(Answer):
+    """What the daemon can be asked, and how much at once."""
+
+    methods: list[str]
+    request_bytes: int
+    answer_bytes: int
+    requests_in_flight: int
+
+
+class Hello(Answer):
+    """What the daemon is and the protocol version that is spoken from now on."""
+
+    protocol_version: int
+    server: Server
+    capabilities: Capabilities
+    proof: str | None = Field(default=None, description="On the port only: the proof of the address file.")
+
+
+class Nothing(RootModel[None]):
+    """Always null."""
 
 
 class Done(Answer):
@@ -367,6 +466,7 @@ class Done(Answer):
 
 
 class Schemas(Answer):
-    """Parameters and answer of each method as JSON Schema."""
+    """Parameters and answer of each method, and what notifications say, as JSON Schema."""
 
     methods: dict[str, dict[str, Any]]
+    notifications: dict[str, dict[str, Any]]

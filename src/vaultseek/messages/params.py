@@ -115,9 +115,9 @@ class OrphansParams(ListParams):
 class CompleteParams(VaultParams):
     """What was typed so far, and what it is to become."""
 
-    kind: Literal["note", "heading", "tag", "property", "value"] = "note"
+    kind: Literal["note", "heading", "block", "tag", "property", "value"] = "note"
     text: str = Field(default="", max_length=limits.QUERY_CHARS)
-    note: str | None = Field(default=None, description='For "heading": the note whose headings are meant.')
+    note: str | None = Field(default=None, description='For "heading" and "block": the note that is meant.')
     property: str | None = Field(
         default=None, description='For "value": the property whose values are meant.'
     )
@@ -156,6 +156,25 @@ class SubscribeParams(Nothing):
     """``vault`` None: all of them."""
 
     vault: str | None = None
+
+
+class Hello(BaseModel):
+    """Who the client is and what it speaks; a client may say more."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    protocol_version: int = Field(description="The newest version that the client speaks.")
+    client: str | None = Field(default=None, description="A name for the log.")
+    capabilities: dict[str, Any] = Field(default_factory=dict, description="Of the client; none matter yet.")
+    token: str | None = Field(default=None, description="On the port only: the token of the address file.")
+
+
+class Cancel(BaseModel):
+    """A request to be taken back."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    id: int | str
 
 
 def read(kind: type[P], params: JSON) -> P:

@@ -1,0 +1,160 @@
+"""The second door: a port of this machine alone, for programs that cannot use the Unix socket.
+
+Anybody on the machine can knock at a port, so whoever does has to show the token first; it stands in the
+address file, which only the user can read. The file holds a second secret with which the daemon shows that it
+is the one who wrote it: after a crash somebody else may have the port.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import time
+
+from vaultseek.errors import Forbidden, Unavailable
+from vaultseek.limits import ADDRESS_BYTES, BACKLOG, LOOPBACK_SECONDS, TOKEN_LENGTH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vaultseek.model import JSON
+
+HOST = "127.0.0.1"
+SUFFIX = ".tcp"
+TOKEN = "token"
+"""The parameter of ``initialize`` in which a client shows the token."""
+PROOF = "proof"
+"""The field of the answer to it in which the daemon shows that it wrote the address file."""
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Secrets:
+    """What the two ends show each other: ``token`` the client, ``proof`` the daemon."""
+
+    __slots__ = ("proof", "token")
+
+    def __init__(self, token: str, proof: str) -> None:
+        self.token = token
+        self.proof = proof
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+    def admit(self, params: JSON) -> bool:
+        """Whether the parameters of ``initialize`` show the token."""
+        return _same(params.get(TOKEN), self.token)
+
+    def check(self, answer: object) -> None:
+        """Raise Unavailable unless the answer to ``initialize`` shows the proof."""
+        shown = answer.get(PROOF) if isinstance(answer, dict) else None
+        if not _same(shown, self.proof):
+            raise Unavailable(
+                "what answers on the port is not the daemon that wrote the address file; "
+                "nothing was asked; start the daemon again with `vaultseek start`"
+            )
+
+
+class LoopbackPort:
+    """The daemon's listening port, from ``open`` to ``close``; ``file`` tells clients where it is."""
+
+    def __init__(self, file: Path, listening: socket.socket, secrets: Secrets) -> None:
+        self.file = file
+        self.socket = listening
+        self.number: int = listening.getsockname()[1]
+        self.secrets = secrets
+
+    @classmethod
+    def open(cls, beside: Path) -> LoopbackPort:
+        """Listen on a port that the system chooses and say where in a file ``beside`` the Unix socket.
+
+        To be called by who holds the daemon's lock. Raises Unavailable if there can be no port or file.
+        """
+        import secrets
+
+        made = Secrets(secrets.token_urlsafe(TOKEN_LENGTH), secrets.token_urlsafe(TOKEN_LENGTH))
+        file = beside.with_suffix(SUFFIX)
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            listening.bind((HOST, 0))
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+            port = cls(file, listening, made)
+            _write(file, {"port": port.number, TOKEN: made.token, PROOF: made.proof})
+        except OSError as error:
+            listening.close()
+            raise Unavailable(f"no port can be listened on for {file}: {error.strerror or error}") from error
+        return port
+
+    def close(self) -> None:
+        """Stop listening and remove the file."""
+        self.file.unlink(missing_ok=True)
+        self.socket.close()
+
+
+def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
+    """A blocking socket connected to the port that ``file`` names, and what is to be shown on it.
+
+    Raises FileNotFoundError if there is no file, ConnectionError if nobody listens (the file is a dead
+    daemon's), Forbidden if others can read or could have written it, Unavailable if it is no address file.
+    """
+    port, secrets = _read(file)
+    seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()
+    connection = socket.create_connection((HOST, port), timeout=min(LOOPBACK_SECONDS, max(0.01, seconds)))
+    hurry(connection)
+    return connection, secrets
+
+
+def forget_address(beside: Path) -> None:
+    """Remove the address file that a daemon which was killed may have left ``beside`` the Unix socket."""
+    with contextlib.suppress(OSError):
+        beside.with_suffix(SUFFIX).unlink(missing_ok=True)
+
+
+def hurry(connection: socket.socket) -> None:
+    """Send what there is at once: messages are small and somebody waits for each."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _write(file: Path, told: JSON) -> None:
+    # Never seen half written, and never with another mode than its last.
+    new = file.with_suffix(f"{SUFFIX}.new")
+    new.unlink(missing_ok=True)
+    opened = os.open(new, _CREATE, 0o600)
+    try:
+        os.fchmod(opened, 0o600)
+        os.write(opened, json.dumps(told).encode() + b"\n")
+    finally:
+        os.close(opened)
+    new.replace(file)
+
+
+def _read(file: Path) -> tuple[int, Secrets]:
+    opened = os.open(file, _READ)
+    try:
+        state = os.fstat(opened)
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+            raise Forbidden(f"{file} is not an address file of ours; nothing was sent; remove it")
+        if state.st_mode & _OTHERS:
+            raise Forbidden(f"others can read the token in {file}; remove it and start the daemon again")
+        text = os.read(opened, ADDRESS_BYTES)
+    finally:
+        os.close(opened)
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        told = json.loads(text)
+        port, token, proof = told["port"], told[TOKEN], told[PROOF]
+        if type(port) is int and 0 < port < 1 << 16 and type(token) is type(proof) is str:
+            return port, Secrets(token, proof)
+    raise Unavailable(f"{file} cannot be read as an address; remove it and start the daemon again")
+
+
+def _same(shown: object, wanted: str) -> bool:
+    import hmac
+
+    return isinstance(shown, str) and hmac.compare_digest(shown.encode("utf-8", "replace"), wanted.encode())

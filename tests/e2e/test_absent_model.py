@@ -1,0 +1,51 @@
+"""A model that is not there costs search by meaning and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+NOTES = {"Pump.md": "The float switch of the sump pump.", "Soup.md": "Tomatoes, [[Pump]]."}
+
+
+@pytest.mark.parametrize("what", ["nothing", "file", "empty folder", "no tokenizer"])
+def test_everything_but_meaning_works_and_the_answer_says_why(daemon, vault, tmp_path, what):
+    root, model = vault(NOTES), tmp_path / "model"
+    if what == "file":
+        model.write_text("x")
+    elif what != "nothing":
+        model.mkdir()
+    if what == "no tokenizer":
+        (model / "tokenizer.json").write_text("[1, 2")
+    daemon.environment["VAULTSEEK_MODEL__NAME"] = str(model)
+
+    daemon.run("index", "--vault", str(root))
+    answer = daemon.json("search", "float switch", "--vault", str(root))
+    assert answer["results"][0]["path"] == "Pump.md"
+    assert [part["lane"] for part in answer["partial"]] == ["semantic"]
+    assert str(model) in answer["partial"][0]["reason"]
+    said = daemon.run("search", "float switch", "--vault", str(root))
+    assert "Pump.md" in said.stdout
+    assert str(model) in said.stdout + said.stderr
+    status = daemon.json("status")
+    assert status["daemon"]["worker"]["status"] == "broken"
+    assert status["daemon"]["worker"]["pid"] is None
+    waited = daemon.run("index", "--wait", "--vault", str(root))
+    assert waited.returncode == 3
+    assert str(model) in waited.stderr
+    assert "Traceback" not in daemon.log()
+
+
+def test_when_the_model_is_back_nothing_is_computed_anew(daemon, vault, tmp_path):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    before = daemon.json("status")["vaults"][0]
+    daemon.stop()
+    daemon.environment["VAULTSEEK_MODEL__NAME"] = str(tmp_path / "gone")
+    daemon.run("index", "--vault", str(root))
+    assert daemon.paths("switch", "--vault", str(root))[0] == "Pump.md"
+    daemon.stop()
+    daemon.environment["VAULTSEEK_MODEL__NAME"] = "hashing"
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    after = daemon.json("status")["vaults"][0]
+    assert after["embeddings_computed"] == before["embeddings_computed"]
+    assert not daemon.json("search", "switch", "--vault", str(root))["partial"]
