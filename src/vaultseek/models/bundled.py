@@ -192,7 +192,9 @@ def _files(directory: Path) -> Iterator[Path]:
         for name in names:
             count += 1
             if count > limits.MODEL_FILES:
-                raise ConfigError(f"model folder {directory} has too many files to be a model")
+                raise ConfigError(
+                    f"model folder {directory} has too many files to be a model; fetch the model again"
+                )
             yield Path(folder) / name
 
 

@@ -17,6 +17,7 @@ Find = Callable[[VaultParams], Awaitable[Keeper]]
 
 async def found_note(name: str, keeper: Keeper) -> NoteRow:
     """The note that ``name`` means. Raises BadPath, NotFound or UsageError."""
+    await keeper.first_look()
     return await asyncio.to_thread(note_called, name, keeper.ledger, keeper.place.root)
 
 

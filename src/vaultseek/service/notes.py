@@ -144,10 +144,10 @@ class Notes:
         note = None
         if asked.kind == "heading":
             if asked.note is None:
-                raise UsageError('to complete a heading, say of which "note"')
+                raise UsageError('a heading needs to be of some "note"; say which')
             note = (await found_note(asked.note, keeper)).id
         if asked.kind == "value" and not asked.property:
-            raise UsageError('to complete a value, say of which "property"')
+            raise UsageError('a value needs to be of some "property"; say which')
         completer = self._completers.get(keeper) or VaultCompleter(keeper.ledger)
         self._completers[keeper] = completer
         items = await asyncio.to_thread(
