@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from vaultseek.cli import candidates
 from vaultseek.cli.completion import Typed
+from vaultseek.query.operators import OPERATORS
 from vaultseek.wire import endpoint
 
 BREAKS = " \t\n\"'@><=;|&(:"
@@ -155,6 +157,10 @@ def test_the_words_of_a_line_as_bash_has_them() -> None:
     }.items():
         typed = Typed(line, BREAKS)
         assert (typed.words, typed.word, typed.quote) == (words, word, quote), line
+
+
+def test_the_operators_that_are_offered_are_those_of_the_query_language() -> None:
+    assert {name.removesuffix(":") for name in candidates.OPERATORS} == set(OPERATORS)
 
 
 def test_bash_replaces_only_what_stands_behind_a_break() -> None:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 Items = list["CompletionItem[str]"]
 
-_OPERATORS = (
+OPERATORS = (
     *("tag:", "path:", "file:", "heading:", "alias:", "link:", "content:", "section:", "line:", "block:"),
-    *("task:", "task-todo:", "task-done:", "ext:", "before:", "after:"),
+    *("task:", "task-todo:", "task-done:", "ext:", "before:", "after:", "created:", "modified:"),
 )
+"""Those of the query language, which is not imported for a word or two."""
 
 
 def notes(context: Context, _: Parameter, typed: str) -> Items:
@@ -88,7 +89,7 @@ def query(context: Context, parameter: Parameter, typed: str) -> Items:
         start = f"{minus}["
         found = properties(context, parameter, part[1:])
         return _items(((f"{start}{item.value}:", item.help or "") for item in found), typed)
-    return _items(((minus + name, "") for name in _OPERATORS), typed) if part else []
+    return _items(((minus + name, "") for name in OPERATORS), typed) if part else []
 
 
 def _known(context: Context, kind: str, typed: str, **more: str) -> list[JSON]:
