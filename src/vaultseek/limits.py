@@ -199,7 +199,7 @@ DAEMON_START_SECONDS = 20.0
 DAEMON_STOP_SECONDS = 30.0
 DAEMON_POLL_SECONDS = 0.02
 REFRESH_SECONDS = 5.0
-"""How long `vaultseek index` without --wait waits for the daemon to have looked at the disk."""
+"""How long `vaultseek index` without --wait, or a question about an unknown note, waits for the disk."""
 CALL_SECONDS = 30.0
 LOG_LINES = 50
 INSPECTED_ITEMS = 30

@@ -212,7 +212,9 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
         ) from None
     if sys.platform == "darwin":
         return unit_files.launchd_agent(command, places, paths.log_file())
-    writable = [paths.data_directory(), paths.state_directory(), paths.runtime_directory()]
+    writable = [paths.data_directory(), paths.state_directory()]
+    if not paths.runtime_directory().is_relative_to(paths.state_directory()):
+        writable.append(paths.runtime_directory())
     boxed = _may_make_namespaces() if sandbox is None else sandbox
     return unit_files.systemd_units(command, paths.socket_file(), places, writable, sandbox=boxed)
 
