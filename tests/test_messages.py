@@ -39,11 +39,18 @@ NEXT = re.compile(
 TOLD_ELSEWHERE = {
     # What is put in says what to do, and is tested where it is made.
     "setting {}: {}",
+    "{}{}",
     "{}: {}",
-    "{}: {}: {}",
     "--compare {}: {}",
     "parameter {}: {}",
     "which vault? {}",
+    # The reason that is put in leaves one thing to do.
+    "{}: cannot be read ({})",
+    "{}: is there already and is left as it is",
+    # What a look at an index found, for doctor, which adds what to do.
+    "ledger: {}",
+    "ledger: of version {}, this is {}",
+    "ledger: its pages contradict each other",
     # The daemon and its worker among themselves: an answer names them as the reason of a missing lane.
     "it cannot be started: {}",
     "the semantic worker did not answer in time",

@@ -43,9 +43,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
             raise ConfigError(f"{file}: no such file; --config takes the path of a TOML file") from None
         return None
     except OSError as error:
-        raise ConfigError(
-            f"{file}: cannot be read ({error.strerror or error}); expected a readable file"
-        ) from None
+        raise ConfigError(f"{file}: cannot be read ({error.strerror or error})") from None
     if len(raw) > limits.CONFIG_BYTES:
         raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes; expected a configuration")
     try:
