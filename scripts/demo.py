@@ -73,7 +73,7 @@ def show(vault: Path) -> bool:
     """The demonstration itself; whether everything was found."""
     heading("Start the daemon and index the sample vault")
     timed("start the daemon", lambda: run("start"))
-    timed("index 100 notes, load the model, embed every passage", lambda: run("index", "--wait"))
+    timed("index its notes, load the model, embed every passage", lambda: run("index", "--wait"))
     good = True
     for title, query, expected in SEARCHES:
         heading(title)

@@ -206,3 +206,10 @@ def test_chunks_fit_the_bundled_model_unless_told_otherwise(tmp_path: Path) -> N
     assert len(chunks) > 5
     assert all(count(f"T T {part['text']}") <= 254 for part in chunks)
     assert len(Inspector(root, len, 1000).inspect_file(root / "A.md")["chunks"]) > len(chunks)
+
+
+def test_tables_and_footnotes_are_found(vault):
+    text = "# a\n\n| a |\n|---|\n| 1 |\n\nx[^n]\n\n[^n]: foot\n\n```\n[^no]: code\n```\n"
+    found = Inspector(vault({})).inspect_text(text.encode(), "a.md")
+    assert found["tables"] == [{"line": 3, "end_line": 5}]
+    assert found["footnotes"] == [{"id": "n", "line": 9}]

@@ -122,8 +122,8 @@ def test_starts_from_many_processes_give_one_daemon(command, log):
 
 
 def test_who_loses_the_race_for_the_lock_uses_the_daemon_that_won(command, log, monkeypatch):
-    answers = launch._answers
-    monkeypatch.setattr(launch, "_answers", lambda *about: "already running" in read(log) and answers(*about))
+    answers = launch.answers
+    monkeypatch.setattr(launch, "answers", lambda *about: "already running" in read(log) and answers(*about))
     with subprocess.Popen(command, stdout=subprocess.PIPE) as winner:
         assert winner.stdout.readline() == b"listening\n"
         start_daemon(command, log, PATIENCE)

@@ -31,7 +31,7 @@ ORDER = [
     ["asking", "completion", "keeper"],
     ["library"],
     ["wire"],
-    ["launch"],
+    ["launch", "notify"],
     ["messages"],
     ["client"],
     ["client_async"],

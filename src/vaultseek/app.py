@@ -9,6 +9,7 @@ import logging.handlers
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -16,13 +17,16 @@ from vaultseek import limits, paths
 from vaultseek.config import Settings
 from vaultseek.embedding import Recipe
 from vaultseek.errors import ConfigError, Unavailable, VaultseekError
+from vaultseek.launch import answers
 from vaultseek.library import Library
 from vaultseek.models.catalogue import LocalModel, absent_model, find_model
+from vaultseek.notify import ServiceManager
 from vaultseek.service import Service, Subscribers
 from vaultseek.settings_file import SettingsFile
 from vaultseek.wire.doorkeeper import Doorkeeper
 from vaultseek.wire.endpoint import Endpoint
 from vaultseek.wire.loopback import LoopbackPort, forget_address
+from vaultseek.wire.protocol import one_line
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker
 
@@ -35,18 +39,19 @@ def serve(config_path: Path | None = None) -> int:
     Raises ConfigError for wrong settings and AlreadyRunning if another daemon has the socket.
     """
     os.umask(0o077)
+    manager = ServiceManager.of_environment()
     file = SettingsFile(config_path)
     settings = file.read()
     os.chdir("/")  # or the folder of whoever started it could not be unmounted
     _start_log()
     endpoint = Endpoint.open()
     try:
-        return asyncio.run(_run(file, settings, endpoint))
+        return asyncio.run(_run(file, settings, endpoint, manager))
     finally:
         endpoint.close()
 
 
-async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> int:
+async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager) -> int:
     model, recipe = _model(settings.model.name)
     worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
     subscribers = Subscribers()
@@ -57,12 +62,14 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint) -> in
     serving = asyncio.create_task(server.serve(endpoint.socket))
     opening = asyncio.create_task(_open(library, file, settings, worker))
     watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
+    telling = asyncio.create_task(_tell(manager, endpoint, library))
     log.info("listening on %s", endpoint.path)
     try:
         async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
             await service.stop.wait()
     finally:
-        for task in (opening, watching, serving):
+        manager.stopping()
+        for task in (telling, opening, watching, serving):
             task.cancel()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(_close(server, library, worker), limits.STOP_SECONDS)
@@ -122,6 +129,20 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
             return
         log.warning("the socket %s was gone and is bound again", endpoint.path)
         serving.append(asyncio.create_task(server.serve(again)))
+
+
+async def _tell(manager: ServiceManager, endpoint: Endpoint, library: Library) -> None:
+    """Tell the service manager, once the socket has answered, that it does, and then how things are."""
+    while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + limits.READY_SECONDS):
+        log.warning("the socket %s does not answer yet", endpoint.path)
+        await asyncio.sleep(limits.SOCKET_CHECK_SECONDS)
+    manager.ready(_status(library))
+    await manager.keep_told(lambda: _status(library))
+
+
+def _status(library: Library) -> str:
+    vaults = ", ".join(f"{keeper.place.name} {keeper.state}" for keeper in library.keepers)
+    return one_line(vaults) or "no vault is open"
 
 
 def stop_on_signal(stop: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from vaultseek.limits import CRASHES
 from vaultseek.model import Problem
 
 POISON = Problem(
-    "ends_daemon", "Reading this note has ended the daemon; it is found by name until it changes"
+    "ends_daemon", "reading this note has ended the daemon; it is found by name until it changes"
 )
 log = logging.getLogger(__name__)
 

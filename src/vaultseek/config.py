@@ -83,7 +83,7 @@ class IndexSettings(_Section):
     max_note_bytes: int = Field(
         default=limits.NOTE_PARSE_BYTES,
         ge=limits.KIB,
-        le=limits.NOTE_READ_BYTES,
+        le=limits.NOTE_PARSE_BYTES,
         description="A larger note is found by its name and path only, and named as a problem.",
     )
 

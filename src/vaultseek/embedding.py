@@ -132,7 +132,9 @@ class OldModels:
     async def vector(self, name: str, text: str) -> Any:
         """The text's vector by that model. Raises WorkerUnavailable."""
         if name not in self._workers:
-            raise WorkerUnavailable("the vectors are being made again for another model")
+            raise WorkerUnavailable(
+                "the vectors are being made again for another model; `vaultseek status` tells how far it is"
+            )
         return (await self._workers[name].embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]
 
     async def give_back(self, name: str) -> None:

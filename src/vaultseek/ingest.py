@@ -33,9 +33,9 @@ from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, link_key, name_keys
-from vaultseek.model import Chunk, Note, Problem
+from vaultseek.model import Chunk, Note
 from vaultseek.vault.diff import Changes
-from vaultseek.vault.read import NoteBytes, read_note
+from vaultseek.vault.read import NoteBytes, read_note, too_large
 
 Progress = Callable[[int, int], None]
 TokenCount = Callable[[str], int]
@@ -53,9 +53,8 @@ class Reading:
     def note(self, path: str, found: NoteBytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk; a note that could not be read is known by its name and its problem."""
         problem = found.problem
-        if problem is None and len(found.data) > self.max_bytes:
-            message = f"{len(found.data)} bytes; [index] max_note_bytes is {self.max_bytes}"
-            problem = Problem("too_large", message)
+        if len(found.data) > self.max_bytes or (problem is not None and problem.code == "too_large"):
+            problem = too_large(self.max_bytes)
         text, problems = decode(found.data) if problem is None else ("", (problem,))
         note = parse(text, path, problems)
         return note, chunk(note, self.count, self.window)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from vaultseek.errors import ConfigError, NotFound
@@ -12,9 +12,10 @@ from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, Resolution
+from vaultseek.markdown.skeleton import FOOTNOTE
 from vaultseek.model import JSON, Chunk, Link, Note, Problem
 from vaultseek.vault.ignore import Ignore
-from vaultseek.vault.read import read_note
+from vaultseek.vault.read import read_note, too_large
 from vaultseek.vault.scan import is_note, scan
 
 Count = Callable[[str], int]
@@ -43,15 +44,27 @@ class Inspector:
         root, relative = self._place(path)
         found = read_note(root, relative)
         if found is None:
-            raise NotFound(f"{_legible(str(path))}: no such file")
+            raise NotFound(f"{_legible(str(path))}: no such file; it may just have been deleted")
         name = relative if self._root is None or root == self._root else path.name
         return self._inspect(found.data, _legible(name), found.problem)
+
+    def find(self, name: str) -> list[Path]:
+        """The notes that ``name`` could mean: a path in the vault, ``.md`` or not, a name or an alias."""
+        if self._root is None:
+            return []
+        names = self._all_names()
+        found = names.resolve(name, "")
+        if found.path is None:
+            self._learn_aliases(names)
+            found = names.resolve(name, "")
+        paths = [found.path, *found.candidates] if found.path else []
+        return [self._root / path for path in paths if is_note(path)]
 
     def inspect_text(self, data: bytes, path: str) -> JSON:
         """Inspect ``data`` as if it were the content of the note at ``path``, relative to the vault."""
         problem = None
         if len(data) > NOTE_READ_BYTES:
-            problem = Problem("too_large", f"over {NOTE_READ_BYTES} bytes; such notes are found by name only")
+            problem = too_large()
         return self._inspect(data, _legible(path), problem)
 
     def _inspect(self, data: bytes, path: str, problem: Problem | None) -> JSON:
@@ -72,9 +85,7 @@ class Inspector:
     def _resolved(self, note: Note) -> list[Resolution]:
         if not note.links:
             return []
-        if self._names is None:
-            self._names = _file_names(self._root)
-        names = self._names
+        names = self._all_names()
         known = note.path in names
         if not known:
             names.add(note.path, note.aliases)
@@ -88,6 +99,11 @@ class Inspector:
         if not known:
             names.remove(note.path)
         return found
+
+    def _all_names(self) -> Names:
+        if self._names is None:
+            self._names = _file_names(self._root)
+        return self._names
 
     def _learn_aliases(self, names: Names) -> None:
         if self._aliases_known or self._root is None:
@@ -164,10 +180,23 @@ def _shown(note: Note, resolved: Sequence[Resolution], chunks: Sequence[Chunk]) 
         "tasks": [
             {"mark": t.mark, "done": t.mark != " ", "text": t.text, "line": t.line} for t in note.tasks
         ],
+        "tables": [
+            {"line": span.start_line, "end_line": span.end_line}
+            for span in note.spans
+            if span.kind == "table"
+        ],
+        "footnotes": list(_footnotes(note)),
         "callouts": [{"kind": c.kind, "title": c.title, "line": c.line} for c in note.callouts],
         "chunks": [_chunk(found) for found in chunks],
         "problems": [problem.as_json() for problem in note.problems],
     }
+
+
+def _footnotes(note: Note) -> Iterator[JSON]:
+    code = {line for block in note.code_blocks for line in range(block.line, block.end_line + 1)}
+    for number, line in enumerate(note.lines[note.body_line - 1 :], note.body_line):
+        if number not in code and (marker := FOOTNOTE.match(line)):
+            yield {"id": marker[0].partition("[^")[2].partition("]")[0], "line": number}
 
 
 def _link(link: Link, found: Resolution) -> JSON:

@@ -177,12 +177,18 @@ class Keeper:
 
     async def first_look(self) -> None:
         """Wait a moment for the first notes of a vault that was opened just now."""
-        if self._scans_done or self._known_before:
-            return
+        if not self._known_before:
+            await self.compared(FIRST_LOOK_SECONDS)
+
+    async def compared(self, seconds: float) -> bool:
+        """Whether the vault has been compared with the disk since it was opened; waits for that so long."""
+        if self._scans_done or self.place.paused:
+            return True
         async with self._scanned:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FIRST_LOOK_SECONDS):
+                async with asyncio.timeout(seconds):
                     await self._scanned.wait_for(lambda: self._scans_done > 0)
+        return self._scans_done > 0
 
     async def all_embedded(self) -> None:
         """Return when every vector is stored and can be searched; raises WorkerUnavailable if that fails."""

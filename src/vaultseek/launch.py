@@ -32,35 +32,12 @@ def start_daemon(
     path = socket_path or paths.socket_file()
     until = time.monotonic() + deadline
     with _turn(path, until):
-        if not _answers(path, until):
+        if not answers(path, until):
             _launch(command, log, path, until)
 
 
-@contextmanager
-def _turn(path: Path, until: float) -> Iterator[None]:
-    # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
-    try:
-        endpoint.make_folders(path.parent)
-        lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
-    except OSError as error:
-        raise Unavailable(f"{path.parent} cannot be used for the socket: {error.strerror}") from error
-    try:
-        while not _taken(lock) and time.monotonic() < until:
-            time.sleep(LAUNCH_POLL_SECONDS)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _answers(path: Path, until: float) -> bool:
+def answers(path: Path, until: float) -> bool:
+    """Whether a daemon answers at ``path``, waited for until the monotonic time ``until``."""
     hello = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
     )
@@ -77,6 +54,32 @@ def _answers(path: Path, until: float) -> bool:
         return False
 
 
+@contextmanager
+def _turn(path: Path, until: float) -> Iterator[None]:
+    # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
+    try:
+        endpoint.make_folders(path.parent)
+        lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
+    except OSError as error:
+        raise Unavailable(
+            f"{path.parent} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
+        ) from error
+    try:
+        while not _taken(lock) and time.monotonic() < until:
+            time.sleep(LAUNCH_POLL_SECONDS)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None:
     paths.private_directory(log.parent)
     output = os.open(log, _OPEN_LOG, 0o600)
@@ -86,7 +89,9 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
             list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     except OSError as error:
-        raise Unavailable(f"{command[0]} cannot be started: {error.strerror}") from error
+        raise Unavailable(
+            f"{command[0]} cannot be started: {error.strerror}; install vaultseek again"
+        ) from error
     finally:
         os.close(output)
     # Somebody has to take note of the child's end, however long it lives.
@@ -97,7 +102,7 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
 def _wait(child: subprocess.Popen[bytes], log: Path, begun: int, path: Path, until: float) -> None:
     while time.monotonic() < until:
         ended = child.poll()
-        if _answers(path, until):
+        if answers(path, until):
             return None
         if ended is not None:
             return _explain(ended, log, begun, path, until)
@@ -112,7 +117,7 @@ def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> Non
     # It may have given way to another one, which holds the lock and is about to bind.
     lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
     while ended == Unavailable.exit_code and time.monotonic() < lost:
-        if _answers(path, until):
+        if answers(path, until):
             return
         time.sleep(LAUNCH_POLL_SECONDS)
     raise Unavailable(said)

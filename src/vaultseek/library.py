@@ -88,7 +88,10 @@ class Library:
         if not path.is_absolute():
             raise VaultMissing(f"no vault is named {vault!r} and there is no such folder; {self._choices()}")
         if not path.is_dir() and not self._knows(path):
-            raise VaultMissing(f"there is no vault at {path}: no such folder")
+            found = "is a file, expected a folder of notes" if path.exists() else "no such folder"
+            raise VaultMissing(
+                f"there is no vault at {path}: {found}; `vaultseek vault list` names the vaults"
+            )
         return self._at(path)
 
     def _knows(self, path: Path) -> bool:

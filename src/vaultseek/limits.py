@@ -7,9 +7,9 @@ MIB = 1024 * KIB
 
 # Reading notes
 NOTE_READ_BYTES = 8 * MIB
-"""A larger file is not opened; its name and path stay searchable and the problem is named."""
+"""A larger file is not opened."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""A larger note is not parsed for structure; its name and path stay searchable."""
+"""Of a larger note only name and path are searchable, and the problem is named."""
 BINARY_PROBE_BYTES = 8 * KIB
 PATH_BYTES = 4096
 
@@ -101,6 +101,8 @@ ACCEPT_RETRY_SECONDS = 0.1
 """Pause after an accept that failed, for example for want of file descriptors."""
 SOCKET_PATH_BYTES = 103
 """Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
+LOCK_GLANCE_SECONDS = 0.1
+"""How long the lock itself is waited for: who only looks whether it is held takes it for a moment."""
 LOCK_SECONDS = 0.5
 """How long the lock on the folder is waited for: cleaners of temporary folders take it for a moment."""
 RECONNECT_SECONDS = 2.0
@@ -198,14 +200,24 @@ TERMINAL_COLUMNS = 80
 TERMINAL_COLUMNS_LEAST = 40
 TERMINAL_COLUMNS_MOST = 120
 """Wider than this, lines are hard to read."""
+TERMINAL_LINES = 24
 PREVIEW_LINES = 3
 PROBLEMS_SHOWN = 5
 DAEMON_START_SECONDS = 20.0
 DAEMON_STOP_SECONDS = 30.0
 DAEMON_POLL_SECONDS = 0.02
 REFRESH_SECONDS = 5.0
-"""How long `vaultseek index` without --wait waits for the daemon to have looked at the disk."""
+"""How long `vaultseek index` without --wait, or a question about an unknown note, waits for the disk."""
 CALL_SECONDS = 30.0
+LOG_LINES = 50
+INSPECTED_ITEMS = 30
+"""Of each kind, headings, links, tasks and so on, `vaultseek inspect` shows a person so many."""
+SERVICE_MANAGER_SECONDS = 60.0
+"""What systemctl or launchctl may take."""
+COMPLETION_SECONDS = 0.3
+"""What the daemon may take to answer a shell that completes a word; later than this, nothing is offered."""
+REBIND_SECONDS = 5.0
+"""How long a daemon whose socket file is gone is given to make it again."""
 PROGRESS_LINE_SECONDS = 5.0
 """How often progress is printed where there is no terminal to draw a bar on."""
 
@@ -223,6 +235,12 @@ HASHING_WINDOW = 254
 # The daemon
 STOP_SECONDS = 5.0
 SOCKET_CHECK_SECONDS = 1.0
+WATCHDOG_SHARE = 0.4
+"""After this share of what the service manager's watchdog allows it is told that the daemon lives."""
+WATCHDOG_SLOWEST_SECONDS = 10.0
+"""But no less often than this, so that the status it shows is no older."""
+READY_SECONDS = 10.0
+"""How long the daemon waits for its own socket to answer before it says why it is not ready."""
 
 # The semantic worker and its vectors
 WORKER_HEADER_BYTES = 32 * MIB

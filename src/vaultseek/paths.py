@@ -76,7 +76,9 @@ def private_directory(path: Path) -> Path:
         if error.errno in _NO_SPACE:
             raise
         reason = error.strerror or "it cannot be used"
-        raise Unavailable(f"the folder {path} is needed and cannot be made: {reason}") from None
+        raise Unavailable(
+            f"the folder {path} is needed and cannot be made: {reason}; look at the folder above it"
+        ) from None
     return path
 
 

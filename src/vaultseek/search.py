@@ -201,7 +201,7 @@ class Searcher:
 
     def _require_a_lane(self, asked: Asked) -> None:
         if asked.keyword is None and asked.semantic is None:
-            raise Unavailable("no search can answer now: " + "; ".join(asked.partial.values()))
+            raise Unavailable("no search can answer now, try again: " + "; ".join(asked.partial.values()))
 
     def _weigh(self, asked: Asked) -> None:
         population = len(asked.only.ids) if asked.only is not None else self._ledger.counts().notes

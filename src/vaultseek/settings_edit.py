@@ -32,7 +32,9 @@ def create(file: Path, text: str) -> None:
     except FileExistsError:
         raise ConfigError(f"{file}: is there already and is left as it is") from None
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be written ({error.strerror or error})") from None
+        raise ConfigError(
+            f"{file}: cannot be written ({error.strerror or error}); look at the permissions of its folder"
+        ) from None
 
 
 def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
@@ -85,4 +87,6 @@ def _replace(file: Path, text: str) -> None:
             with contextlib.suppress(FileNotFoundError):
                 Path(name).unlink()
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be written ({error.strerror or error})") from None
+        raise ConfigError(
+            f"{file}: cannot be written ({error.strerror or error}); look at the permissions of its folder"
+        ) from None

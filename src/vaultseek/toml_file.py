@@ -45,7 +45,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror or error})") from None
     if len(raw) > limits.CONFIG_BYTES:
-        raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes, which no configuration is")
+        raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes; expected a configuration")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -60,7 +60,7 @@ def parse(text: str, file: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: {_syntax_error(str(error), text)}") from None
     except RecursionError:
-        raise ConfigError(f"{file}: nested too deeply to be a configuration") from None
+        raise ConfigError(f"{file}: nested too deeply; expected a configuration") from None
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:

@@ -179,7 +179,8 @@ def test_inspect_goes_on_after_a_note_that_is_not_there(run: Run, vault: Callabl
     root = vault({"a.md": "A", "sub/b.md": "B", "binary.md": bytes(range(256)) * 50})
     ended = run("inspect", "--json", str(root / "none.md"), str(root / "a.md"))
     assert ended.returncode == 1
-    assert ended.stderr == f"vaultseek: {root / 'none.md'}: no such file\n"
+    missing = "no such file; --vault DIR also looks for it in a vault, by path or name"
+    assert ended.stderr == f"vaultseek: {root / 'none.md'}: {missing}\n"
     assert json.loads(ended.stdout)["path"] == "a.md"
     folder = run("inspect", str(root / "sub"))
     assert (folder.returncode, folder.stderr) == (
@@ -189,3 +190,73 @@ def test_inspect_goes_on_after_a_note_that_is_not_there(run: Run, vault: Callabl
     binary = run("inspect", "--json", str(root / "binary.md"))
     assert binary.returncode == 0
     assert json.loads(binary.stdout)["problems"]
+
+
+def test_inspect_finds_a_note_of_the_vault_by_path_name_and_alias(
+    run: Run, vault: Callable[..., Path]
+) -> None:
+    root = vault({"sub/Boiler.md": "---\naliases: [Heater]\n---\n", "x/Pump.md": "", "y/Pump.md": ""})
+    for name in ("sub/Boiler.md", "sub/boiler", "Boiler", "Heater"):
+        found = run("inspect", "--json", "--vault", str(root), name)
+        assert json.loads(found.stdout)["path"] == "sub/Boiler.md", found.stderr
+    several = run("inspect", "--vault", str(root), "Pump")
+    assert (several.returncode, several.stderr) == (
+        2,
+        "vaultseek: Pump could be 2 notes; say which: x/Pump.md, y/Pump.md\n",
+    )
+    none = run("inspect", "--vault", str(root), "Nothing")
+    assert (none.returncode, "no note of the vault" in none.stderr) == (1, True)
+
+
+def test_inspect_knows_vaults_that_were_added_by_command(run: Run, vault: Callable[..., Path]) -> None:
+    root = vault({"Boiler.md": "x"})
+    file = Path(os.environ["XDG_DATA_HOME"]) / "vaultseek" / "vaults.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"vaults": [{"name": "house", "path": str(root)}], "paused": []}))
+    assert run("inspect", "--vault", "House", "Boiler").stdout.startswith("Boiler  Boiler.md\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--path", "../../x", "-"], "--path ../../x leads out of the vault; give a path from its root"),
+        (["--path", "/etc/x", "-"], "--path /etc/x leads out of the vault"),
+        (["--path", "a/../..", "-"], "leads out of the vault"),
+        (["-", "-"], "standard input can be read once only; give - once"),
+        (["--vault", "VAULT", "OUTSIDE"], "is not inside the vault VAULT; leave --vault out"),
+        (["--vault", "OUTSIDE", "a.md"], "--vault OUTSIDE is a file, expected a folder of notes"),
+        (["--vault", "play", "a.md"], "--vault play: neither a folder nor the name of a vault"),
+    ],
+)
+def test_inspect_says_what_it_cannot_do(
+    run: Run, vault: Callable[..., Path], tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    places = {"VAULT": str(vault({"a.md": "x"})), "OUTSIDE": str(tmp_path / "outside.md")}
+    Path(places["OUTSIDE"]).write_text("x")
+    ended = run("inspect", *(places.get(argument, argument) for argument in arguments), input="x")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    for name, place in places.items():
+        said = said.replace(name, place)
+    assert said in ended.stderr
+
+
+def test_inspect_sums_up_a_giant_note_and_says_so(run: Run, vault: Callable[..., Path]) -> None:
+    root = vault({"a.md": "".join(f"# Heading {n}\n" for n in range(500))})
+    short = run("inspect", str(root / "a.md")).stdout
+    assert "  … and 470 more; --all shows them" in short
+    assert len(short.splitlines()) < 100
+    assert "Heading 499" in run("inspect", "--all", str(root / "a.md")).stdout
+
+
+def test_inspect_says_where_links_were_not_looked_up(run: Run, vault: Callable[..., Path]) -> None:
+    root = vault({"a.md": "[[b]]"})
+    assert run("inspect", str(root / "a.md")).stdout.endswith("--vault DIR names one\n")
+    assert "--vault DIR" not in run("inspect", "--vault", str(root), str(root / "a.md")).stdout
+
+
+def test_nothing_is_cut_in_a_pipe(run: Run, vault: Callable[..., Path]) -> None:
+    target = "very long name " * 10
+    root = vault({"a.md": f"---\nkey: {'value ' * 40}\n---\n# {target}\n[[{target}]]"})
+    lines = run("inspect", str(root / "a.md"), COLUMNS="40").stdout
+    assert "…" not in lines
+    assert f"wikilink {target.strip()} -> missing" in lines

@@ -97,6 +97,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
     def run_with(daemon: FakeDaemon | None, *arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(reach, "running", lambda: daemon if daemon and daemon.open else None)
+        monkeypatch.setattr(reach, "holder", lambda: 7 if daemon and daemon.open else None)
         code = cli.main(arguments)
         return code, *capsys.readouterr()
 

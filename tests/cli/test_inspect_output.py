@@ -68,7 +68,7 @@ def test_everything_about_a_note() -> None:
         "",
         "Links",
         "  :4 wikilink Valve#Types -> parts/Valve.md",
-        "  :4 wikilink Pump -> a/Pump.md (ambiguous, or 1 other)",
+        "  :4 wikilink Pump -> a/Pump.md (ambiguous, could be b/Pump.md)",
         "  :4 wikilink Nowhere#^b1 -> missing",
         "",
         "Tasks",
@@ -84,6 +84,37 @@ def test_everything_about_a_note() -> None:
         "",
         "Problems",
         "  :2 the properties are no YAML",
+    ]
+
+
+def test_what_else_is_in_a_note() -> None:
+    note = {
+        "path": "a.md",
+        "title": "a",
+        "frontmatter": {"list": [None, True, "x", {"a": None}], "map": {"no": None}},
+        "headings": [{"level": 2, "text": "", "line": 3}],
+        "callouts": [{"kind": "note", "title": "Hey", "line": 5}],
+        "tables": [{"line": 7, "end_line": 9}],
+        "footnotes": [{"id": "1", "line": 11}],
+    }
+    assert page(note, Terminal()).splitlines() == [
+        "a  a.md",
+        "",
+        "Properties",
+        '  list  null, true, x, {"a": null}',
+        '  map   {"no": null}',
+        "",
+        "Outline",
+        "    (empty)  :3",
+        "",
+        "Callouts",
+        "  [note] Hey  :5",
+        "",
+        "Tables",
+        "  :7-9",
+        "",
+        "Footnotes",
+        "  [^1]  :11",
     ]
 
 

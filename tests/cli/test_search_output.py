@@ -91,6 +91,20 @@ def test_no_line_is_wider_than_the_terminal(width: int, color: bool) -> None:
     assert max(width_of(ESCAPES.sub("", line)) for line in text.splitlines()) <= width
 
 
+def test_the_path_of_a_result_can_be_clicked_on() -> None:
+    text = page(answer(result(), vault_path="/home/me/my notes"), Terminal(links=True), now=NOW)
+    line = text.splitlines()[1]
+    assert "/home/me/my%20notes/house/Boiler.md\x1b\\house/Boiler.md:12\x1b]8;;\x1b\\ · #house" in line
+    assert "\x1b" not in page(answer(result()), Terminal(links=True), now=NOW)
+
+
+def test_a_program_that_reads_the_output_gets_whole_titles_and_paths() -> None:
+    long = result(title="Long title " * 20, path="folder/" * 30 + "a.md")
+    text = page(answer(long), Terminal(width=40, screen=False), now=NOW)
+    assert ("Long title " * 20).strip() in text
+    assert "folder/" * 30 + "a.md:12 · #house/heating · 3 days ago" in text
+
+
 def test_nothing_from_a_note_reaches_the_terminal_as_a_command() -> None:
     hostile = "\x1b]0;owned\x07\x9b31m\u202e"
     bad = result(
@@ -141,6 +155,11 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "no notes yet" in page(answer(index=empty), Terminal(), now=NOW)
     filtered = {"filters": ["tag is house"], "notes": []}
     assert "without the filters" in page(answer(interpreted=filtered), Terminal(), now=NOW)
+    alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
+    assert page(answer(query="", interpreted=alone), Terminal(), now=NOW) == (
+        "None of 1,003 notes is as asked for: tag is house, path has x; "
+        "`vaultseek tags` and `vaultseek properties` list what there is."
+    )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
     assert "--wait waits for it" in page(answer(index=filling), Terminal(), now=NOW)
 

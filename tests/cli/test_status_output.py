@@ -4,7 +4,7 @@ from typing import Any
 
 from vaultseek.cli import progress
 from vaultseek.cli.status import page
-from vaultseek.cli.terminal import Terminal
+from vaultseek.cli.terminal import Terminal, width_of
 
 NOW = 1_700_000_000.0
 
@@ -65,7 +65,12 @@ def test_a_vault_that_is_being_indexed() -> None:
         now=NOW,
     )
     assert "/home/me/Notes  indexing" in text
-    assert "5,000 embedded, 1,210 texts to go · 33/s · 36 s left" in text
+    assert "5,000 embedded, 1,210 texts to go · 33/s\n    36 s left" in text
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    lines = page(status(vault(embedded=5000, pending=1210, rate=33.2)), Terminal(width=40), now=NOW)
+    assert max(map(width_of, lines.splitlines())) <= 40
 
 
 def test_a_vault_whose_folder_is_gone() -> None:
@@ -100,6 +105,8 @@ def test_progress_in_one_line() -> None:
     }
     assert progress.summary(state) == "notes: 90/1,003 notes · 12/400 passages embedded"
     assert progress.summary({**state, "rate": 33.3, "eta_seconds": 70}).endswith(" · 33/s · 1 min 10 s left")
+    notes_left = {**state, "embedded": 400, "pending": 60}
+    assert progress.summary(notes_left).endswith("400/400 passages embedded · 60 texts to go")
     done = {"notes": 1003, "notes_done": 0, "notes_total": 0, "embedded": 0, "chunks": 0}
     assert progress.summary(done) == "1,003/1,003 notes"
     assert progress.summary({}) == "0 notes"

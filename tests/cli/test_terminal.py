@@ -19,6 +19,7 @@ from vaultseek.cli.terminal import (
     table,
     terminal,
     width_of,
+    without_links,
     wrap,
 )
 
@@ -38,14 +39,36 @@ def _colour_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_colour_only_where_it_is_wanted_and_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert terminal(Screen()).color
+    assert (terminal(Screen()).color, terminal(Screen()).links) == (True, True)
     assert not terminal(Screen(), color=False).color
     assert not terminal(io.StringIO()).color
     monkeypatch.setenv("NO_COLOR", "1")
     assert not terminal(Screen()).color
     monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "linux")
+    assert (terminal(Screen()).color, terminal(Screen()).links) == (True, False)
     monkeypatch.setenv("TERM", "dumb")
     assert not terminal(Screen()).color
+    monkeypatch.delenv("TERM")
+    assert not terminal(Screen()).color
+
+
+def test_a_path_can_be_clicked_on_and_a_name_cannot_break_out_of_the_link() -> None:
+    screen = Terminal(links=True)
+    shown = screen.link("shown", "/v/a \x1b]8;;http:evil\x1b\\ü%.md")
+    assert shown.count("\x1b") == 4
+    address = shown.removeprefix("\x1b]8;;file://").partition("\x1b")[0]
+    assert address.endswith("/v/a%20%1B%5D8%3B%3Bhttp%3Aevil%1B%5C%C3%BC%25.md")
+    assert without_links(shown) == "shown"
+    assert Terminal().link("shown", "/v/a.md") == screen.link("shown", "a.md") == "shown"
+
+
+def test_only_what_is_read_on_a_screen_is_cut_or_broken() -> None:
+    parts = ["one two three", "four five six", "seven"]
+    assert Terminal(width=30).listed(parts) == ["one two three · four five six", "  seven"]
+    assert Terminal(width=30, screen=False).listed(parts) == ["one two three · four five six · seven"]
+    assert Terminal().fit("four five six", 6) == "four…"
+    assert terminal(io.StringIO()).fit("four five six", 6) == "four five six"
 
 
 @pytest.mark.parametrize(

@@ -215,3 +215,8 @@ def test_the_client_s_shortcuts_speak_the_protocol(daemon, vault):
         assert [link["path"] for link in client.backlinks("b", **where)["links"]] == ["a.md"]
         assert client.related("a", **where)["results"]
         assert client.complete("note", "Al", **where)["items"]
+
+
+def test_the_first_question_about_a_new_vault_waits_for_its_notes(daemon, vault):
+    root = vault({"a.md": "[[b]]", "b.md": "x", ".obsidian/x": ""})
+    assert [link["resolved"] for link in daemon.json("links", "a.md", cwd=root)["outgoing"]] == ["b.md"]

@@ -196,9 +196,9 @@ def test_or_groups_and_precedence(text, expected):
         ("keel (mast (sail", "keel mast sail |", "parenthesis without an end"),
         ("keel) mast", "keel mast |", "without an opening"),
         ("keel [status:draft", 'keel | property status = "draft"', "bracket"),
-        ("before:someday", "before:someday |", "does not fit"),
-        ('after:"the flood"', "after: the flood |", "does not fit"),
-        ("tag:#", "tag:# |", "does not fit"),
+        ("before:someday", "before:someday |", "before:someday was taken as words; expected a date such as"),
+        ('after:"the flood"', "after: the flood |", "was taken as words"),
+        ("tag:#", "tag:# |", "was taken as words"),
         ("path:(", "path:( |", "parenthesis"),
     ],
 )

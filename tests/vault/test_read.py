@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 
-from vaultseek import limits
 from vaultseek.vault.read import read_note
 from vaultseek.vault.scan import stamp_of
 
@@ -50,7 +49,7 @@ def test_a_huge_note_is_not_read(vault):
     assert found is not None
     assert found.problem is not None
     assert (found.data, found.problem.code) == (b"", "too_large")
-    assert str(limits.NOTE_READ_BYTES) in found.problem.message
+    assert "larger than 2 MiB" in found.problem.message
 
 
 def test_a_file_whose_content_is_elsewhere_is_not_opened_for_download(vault):

@@ -342,12 +342,13 @@ ACTIVATED = """
 """
 
 
-def activate(path: Path, whose: str, tmp_path: Path) -> str:
-    """Run ACTIVATED as a supervisor would: the socket as descriptor 3."""
+def activate(path: Path, whose: str, handed: Path) -> str:
+    """Run ACTIVATED as a service manager would: the socket, bound to ``handed``, as descriptor 3."""
     starter = f"""
         import os, subprocess, socket, sys
         handed = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        handed.bind({str(tmp_path / "handed.sock")!r})
+        handed.bind({str(handed)!r})
+        os.chmod({str(handed)!r}, 0o600)
         handed.listen()
         os.dup2(handed.fileno(), 3)
         os.set_inheritable(3, True)
@@ -359,13 +360,24 @@ def activate(path: Path, whose: str, tmp_path: Path) -> str:
         return process.stdout.read().strip()
 
 
-def test_a_socket_handed_over_by_a_supervisor_is_used_and_left_in_place(path, tmp_path):
-    assert activate(path, "ours", tmp_path) == "3 True False"
-    assert (tmp_path / "handed.sock").exists()
-    assert not path.exists()
+def test_a_socket_handed_over_by_a_service_manager_is_used_and_left_in_place(path):
+    path.parent.mkdir(mode=0o700)
+    assert activate(path, "ours", path) == "3 True False"
+    assert path.exists()
 
 
 def test_a_socket_handed_over_to_somebody_else_is_not_touched(path, tmp_path):
-    number, ours, environment = activate(path, "not ours", tmp_path).split()
+    number, ours, environment = activate(path, "not ours", tmp_path / "handed.sock").split()
     assert number != "3"
     assert (ours, environment) == ("True", "True")
+    assert (tmp_path / "handed.sock").exists()
+
+
+def test_who_holds_the_lock_is_told_without_taking_it(path):
+    assert endpoint.holder(path) is None
+    one = Endpoint.open(path)
+    path.unlink()
+    assert [endpoint.holder(path), endpoint.holder(path)] == [os.getpid()] * 2
+    one.close()
+    assert endpoint.holder(path) is None
+    Endpoint.open(path).close()

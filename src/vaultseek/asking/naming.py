@@ -33,18 +33,24 @@ def note_called(name: str, ledger: Ledger, root: Path) -> NoteRow:
         more = ", …" if len(found) > CANDIDATES_NAMED else ""
         raise UsageError(f"{shown(name)} could be {len(found)} notes; say which: {names}{more}")
     if not found:
-        raise NotFound(f"there is no note {shown(name)} in this vault")
+        raise NotFound(
+            f"there is no note {shown(name)} in this vault; `vaultseek complete` lists names that begin alike"
+        )
     return (whole or found)[0]
 
 
 def vault_path(name: str, root: Path) -> str:
     """``name`` as a path inside the vault, by its text alone. Raises BadPath if it cannot be one."""
     if not name.strip() or not name.isprintable() or len(name.encode(errors="replace")) > PATH_BYTES:
-        raise BadPath(f"{shown(name)} is neither a path in the vault nor the name of a note")
+        raise BadPath(
+            f"{shown(name)} is neither a path in the vault nor the name of a note; give one of them"
+        )
     if name.startswith("/"):
         whole = posixpath.normpath(name)
         if not whole.startswith(f"{root}/"):
-            raise BadPath(f"{shown(name)} is not inside the vault {root}")
+            raise BadPath(
+                f"{shown(name)} is not inside the vault {root}; give a path from its root, or a name"
+            )
         return whole.removeprefix(f"{root}/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts or not parts:

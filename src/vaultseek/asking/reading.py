@@ -69,9 +69,11 @@ def iso(seconds: float) -> str:
 def _lines(row: NoteRow, root: Path) -> list[str]:
     found = read_note(root, row.path)
     if found is None:
-        raise NotFound(f"{printable(row.path)} is not there any more")
+        raise NotFound(f"{printable(row.path)} is not there any more; search again")
     if found.problem is not None:
-        raise Unavailable(f"{printable(row.path)} cannot be read: {found.problem.message}")
+        raise Unavailable(
+            f"{printable(row.path)} cannot be read: {found.problem.message}; its name is known all the same"
+        )
     text, _ = decode(found.data)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]

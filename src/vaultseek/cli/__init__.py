@@ -23,7 +23,7 @@ BROKEN_PIPE = 141
 USUAL_COLLECTIONS = gc.get_threshold()
 # Most commands are over before there is any garbage; looking for it is a tenth of what a search costs.
 _RARELY = 100_000
-_COMPLETE = "_VAULTSEEK_COMPLETE"
+COMPLETE = "_VAULTSEEK_COMPLETE"
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -62,8 +62,11 @@ def _command(arguments: Sequence[str] | None) -> int:
     from vaultseek.cli.commands import vaultseek
     from vaultseek.errors import VaultseekError
 
-    if _COMPLETE in os.environ:
-        vaultseek.main(prog_name="vaultseek", complete_var=_COMPLETE)
+    if COMPLETE in os.environ:
+        from vaultseek.cli.completion import answer
+
+        answer()
+        return FOUND
     try:
         # Not vaultseek.main: a closed pipe would end with 1 there, which is for nothing found.
         with vaultseek.make_context(

@@ -11,7 +11,7 @@ import click
 from vaultseek import limits
 from vaultseek.cli import FOUND, NOTHING_FOUND
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options
-from vaultseek.cli.terminal import Terminal, clean, count, cut
+from vaultseek.cli.terminal import Terminal, clean, count, width_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -60,7 +60,7 @@ def tell(
 
         print_paths(answer, key)
     else:
-        print(show(answer, invocation.out))
+        invocation.show(show(answer, invocation.out))
     return FOUND if answer.get(key) else NOTHING_FOUND
 
 
@@ -69,21 +69,21 @@ def heading(text: str, number: int, terminal: Terminal) -> str:
     return f"{terminal.paint(text, 'bold')} {terminal.paint(f'({number:,})', 'dim')}"
 
 
-def place(item: JSON, terminal: Terminal) -> str:
-    """``path:line`` of something, the line where there is one."""
+def place(item: JSON, terminal: Terminal, answer: JSON | None = None) -> str:
+    """``path:line`` of something, the line where there is one; a link where ``answer`` has the vault."""
     line = f":{item['line']}" if item.get("line") else ""
-    return terminal.paint(f"{clean(item.get('path') or '')}{line}", "cyan")
+    vault = str((answer or item).get("vault_path") or "")
+    file = f"{vault.rstrip('/')}/{item.get('path') or ''}" if vault else ""
+    return terminal.link(terminal.paint(f"{clean(item.get('path') or '')}{line}", "cyan"), file)
 
 
-def beside(item: JSON, text: object, terminal: Terminal) -> str:
+def beside(item: JSON, text: object, terminal: Terminal, answer: JSON | None = None) -> str:
     """A place and, on the same line, as much of ``text`` as there is room for."""
-    where = place(item, terminal)
-    room = terminal.width - len(f"{item.get('path')}:{item.get('line') or ''}") - 4
-    return (
-        f"  {where}  {cut(clean(text or ''), room)}"
-        if text and room > limits.TERMINAL_COLUMNS // 4
-        else f"  {where}"
-    )
+    where = place(item, terminal, answer)
+    room = terminal.width - width_of(clean(f"{item.get('path')}:{item.get('line') or ''}")) - 4
+    if not text or (terminal.screen and room <= limits.TERMINAL_COLUMNS // 4):
+        return f"  {where}"
+    return f"  {where}  {terminal.fit(clean(text), room)}"
 
 
 def more(answer: JSON) -> str:

@@ -35,6 +35,8 @@ _COMMANDS = {
     "serve": "lifecycle",
     "start": "lifecycle",
     "stop": "lifecycle",
+    "service": "service",
+    "completion": "completion",
 }
 _EXIT_CODES = (
     "Exit codes: 0 found or done, 1 nothing found, 2 wrong use or configuration, "

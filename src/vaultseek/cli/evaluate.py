@@ -118,7 +118,7 @@ def _place(invocation: Invocation, settings: Settings) -> MeasuredPlace:
 
     root = vault_of(invocation, Path.cwd())
     if root is None:
-        raise UsageError("which vault? say --vault FOLDER, or run it inside one")
+        raise UsageError("which vault is meant is not clear; say --vault FOLDER, or run it inside one")
     real = Path(os.path.realpath(root))
     entry = next((vault for vault in settings.vaults if vault.path == real), None)
     exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from vaultseek.cli import candidates
 from vaultseek.cli.terminal import Terminal, clean_json, terminal
 from vaultseek.errors import ConfigError
 
@@ -25,6 +26,8 @@ class Invocation:
         self.vault: str | None = None
         self.color = True
         self.autostart = True
+        self.pager: bool | None = None
+        """Whether long output goes through a pager; None decides by the length."""
         self.folder: str | None = None
         """Where the question is asked from, instead of the current folder."""
 
@@ -32,6 +35,17 @@ class Invocation:
     def out(self) -> Terminal:
         """Standard output."""
         return terminal(sys.stdout, color=self.color)
+
+    def show(self, text: str) -> None:
+        """Print ``text``, on a screen that is too small for it through the pager."""
+        out = self.out
+        fits = text.count("\n") + 1 < out.height or os.environ.get("TERM", "dumb") == "dumb"
+        if not out.screen or self.pager is False or (fits and not self.pager):
+            print(text)
+        else:
+            from vaultseek.cli.pager import page
+
+            page(text)
 
     def params(self, **more: Any) -> JSON:
         """A request's parameters: ``more``, and what tells the daemon which vault is meant."""
@@ -50,7 +64,7 @@ def current_folder() -> str:
 
 
 def shared_options(command: Command, *, environment: str | None = None) -> Command:
-    """``--config`` and ``--no-color``, which may stand before or after the command's name."""
+    """``--config``, ``--no-color`` and ``--pager``, which may stand before or after the command's name."""
     config = click.option(
         "--config",
         envvar=environment,
@@ -66,7 +80,14 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
         callback=_forbid("color"),
         help="Print without colour; NO_COLOR does the same.",
     )
-    return config(no_color(command))
+    pager = click.option(
+        "--pager/--no-pager",
+        default=None,
+        expose_value=False,
+        callback=_keep("pager"),
+        help="Show the output with $PAGER; by default what is longer than the screen.",
+    )
+    return config(no_color(pager(command)))
 
 
 def daemon_options(command: Command) -> Command:
@@ -86,6 +107,7 @@ def vault_option(command: Command) -> Command:
     option = click.option(
         "--vault",
         metavar="DIR|NAME",
+        shell_complete=candidates.vaults,
         expose_value=False,
         callback=_keep("vault"),
         help="The vault, by folder or by name; else the one that the current folder is in.",

@@ -56,24 +56,34 @@ def stop() -> int:
 
     Waits until it is gone. Nothing is lost: what was not indexed yet follows after the next start.
     """
-    from vaultseek.cli import reach
-
-    client = reach.running()
-    if client is None:
-        print("no daemon is running")
-        return FOUND
-    with client:
-        client.call("shutdown", {}, timeout=limits.CALL_SECONDS)
-    _wait_until_gone()
-    print("stopped")
+    print("stopped" if end_daemon() else "no daemon is running")
     return FOUND
 
 
-def _wait_until_gone() -> None:
+def end_daemon() -> bool:
+    """End the daemon and wait until it is gone; whether one ran.
+
+    Raises:
+        Unavailable: it cannot be reached, or does not end.
+    """
+    from vaultseek.cli import reach
+
+    pid = reach.holder()
+    client = reach.present()
+    if pid is None or client is None:
+        return False
+    with client:
+        client.call("shutdown", {}, timeout=limits.CALL_SECONDS)
+    _wait_until_gone(pid)
+    return True
+
+
+def _wait_until_gone(pid: int) -> None:
     from vaultseek.cli import reach
 
     deadline = time.monotonic() + limits.DAEMON_STOP_SECONDS
-    while not reach.gone():
+    # Where a service manager has started another one meanwhile, the one that was meant is gone.
+    while reach.holder() == pid:
         if time.monotonic() > deadline:
-            raise Unavailable(f"the daemon has not stopped yet; its log is {paths.log_file()}")
+            raise Unavailable(f"the daemon (pid {pid}) has not stopped yet; its log is {paths.log_file()}")
         time.sleep(limits.DAEMON_POLL_SECONDS)

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import click
 
 from vaultseek import limits
-from vaultseek.cli import FOUND, NOTHING_FOUND
+from vaultseek.cli import FOUND, NOTHING_FOUND, candidates
 from vaultseek.cli.asking import HELP, ask, ask_about, asking_options, beside, heading, more, place, tell
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation
-from vaultseek.cli.terminal import Terminal, clean, cut
+from vaultseek.cli.terminal import Terminal, clean
 
 _DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 
 
 @click.command(context_settings=HELP)
-@click.argument("note")
+@click.argument("note", shell_complete=candidates.notes)
 @asking_options
 @pass_invocation
 def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
@@ -42,12 +42,12 @@ def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int
         ends = [{"path": link["resolved"]} for link in answer["outgoing"]] + answer["backlinks"]
         print_paths({**answer, "ends": ends}, "ends")
     else:
-        print("\n".join(_links(answer, invocation.out)))
+        invocation.show("\n".join(_links(answer, invocation.out)))
     return FOUND if out["links"] or into["links"] else NOTHING_FOUND
 
 
 @click.command(context_settings=HELP)
-@click.argument("note")
+@click.argument("note", shell_complete=candidates.notes)
 @click.option(
     "--depth",
     type=click.IntRange(1, limits.NEIGHBOUR_DEPTH),
@@ -68,7 +68,7 @@ def neighbors(invocation: Invocation, /, note: str, depth: int, json_: bool, pat
 
 
 @click.command(context_settings=HELP)
-@click.argument("note")
+@click.argument("note", shell_complete=candidates.notes)
 @asking_options
 @pass_invocation
 def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
@@ -78,7 +78,7 @@ def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> 
 
 
 @click.command("broken-links", context_settings=HELP)
-@click.argument("note", required=False)
+@click.argument("note", required=False, shell_complete=candidates.notes)
 @asking_options
 @pass_invocation
 def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
@@ -107,11 +107,12 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
             goal = clean(link["resolved"]) if link["resolved"] else "missing"
             color = "green" if link["resolved"] else "red"
             room = max(20, terminal.width - len(goal) - 14)
-            yield f"  :{link['line']:<5} {cut(_written(link), room)} -> {terminal.paint(goal, color)}"
+            written = terminal.fit(_written(link), room)
+            yield f"  :{link['line']:<5} {written} -> {terminal.paint(goal, color)}"
     if answer["backlinks"]:
         yield from ("", heading("Backlinks", len(answer["backlinks"]), terminal))
     for link in answer["backlinks"]:
-        yield beside(link, link.get("text"), terminal)
+        yield beside(link, link.get("text"), terminal, answer)
 
 
 def _written(link: JSON) -> str:
@@ -127,7 +128,7 @@ def _neighbors(answer: JSON, terminal: Terminal) -> str:
         sign = _DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
         lines.append(
-            "  " * note["depth"] + f"{sign:<3} {place(note, terminal)}  {terminal.paint(via, 'dim')}"
+            "  " * note["depth"] + f"{sign:<3} {place(note, terminal, answer)}  {terminal.paint(via, 'dim')}"
         )
     left = answer["total"] - len(answer["notes"])
     return "\n".join([*lines, *([f"… and {left:,} more"] if left > 0 else [])])
@@ -137,19 +138,19 @@ def _mentions(answer: JSON, terminal: Terminal) -> str:
     names = ", ".join(clean(name) for name in answer["names"])
     if not answer["mentions"]:
         return f"No mention without a link of {names}."
-    lines = [beside(mention, mention["text"], terminal) for mention in answer["mentions"]]
+    lines = [beside(mention, mention["text"], terminal, answer) for mention in answer["mentions"]]
     return "\n".join([heading(f"Mentions of {names}", answer["total"], terminal), *lines]) + more(answer)
 
 
 def _broken(answer: JSON, terminal: Terminal) -> str:
     if not answer["links"]:
         return "No broken links."
-    lines = [beside(link, f"-> {_written(link)}", terminal) for link in answer["links"]]
+    lines = [beside(link, f"-> {_written(link)}", terminal, answer) for link in answer["links"]]
     return "\n".join([heading("Broken links", answer["total"], terminal), *lines]) + more(answer)
 
 
 def _orphans(answer: JSON, terminal: Terminal) -> str:
     if not answer["notes"]:
         return "No orphans."
-    lines = [beside(note, note["title"], terminal) for note in answer["notes"]]
+    lines = [beside(note, note["title"], terminal, answer) for note in answer["notes"]]
     return "\n".join([heading("Orphans", answer["total"], terminal), *lines]) + more(answer)

@@ -6,42 +6,53 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from vaultseek.cli.terminal import Terminal, clean, count, cut, table
+from vaultseek.cli.terminal import Terminal, clean, count, table
 
 JSON = dict[str, Any]
 
 
-def page(note: JSON, terminal: Terminal) -> str:
-    """Title, properties, outline, links with their targets, tags, tasks, passages and problems."""
+def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str | None = None) -> str:
+    """Title, properties, outline, links with their targets, tags, tasks, passages and problems.
+
+    ``most`` lines of each, None for all; problems are never left out. ``vault`` is the folder that the note's
+    path begins at.
+    """
     parts = [
-        _head(note, terminal),
-        _section("Properties", _properties(note), terminal),
-        _section("Outline", _outline(note), terminal),
-        _section("Links", _links(note, terminal), terminal),
-        _section("Tasks", _tasks(note), terminal),
-        _section("Code", _code(note), terminal),
-        _section("Passages", _passages(note), terminal),
+        _head(note, terminal, vault),
+        _section("Properties", _properties(note), terminal, most),
+        _section("Outline", _outline(note), terminal, most),
+        _section("Links", _links(note, terminal), terminal, most),
+        _section("Tasks", _tasks(note), terminal, most),
+        _section("Callouts", _callouts(note), terminal, most),
+        _section("Tables", _tables(note), terminal, most),
+        _section("Footnotes", _footnotes(note), terminal, most),
+        _section("Code", _code(note), terminal, most),
+        _section("Passages", _passages(note), terminal, most),
         _section("Problems", _problems(note, terminal), terminal),
     ]
     return "\n".join(line for part in parts for line in part)
 
 
-def _head(note: JSON, terminal: Terminal) -> Iterator[str]:
+def _head(note: JSON, terminal: Terminal, vault: str | None) -> Iterator[str]:
     title, path = clean(note.get("title") or ""), clean(note.get("path") or "")
-    yield f"{terminal.paint(title, 'bold')}  {terminal.paint(path, 'cyan')}"
+    shown = terminal.paint(path, "cyan")
+    file = f"{vault}/{note.get('path')}" if vault else ""
+    yield f"{terminal.paint(title, 'bold')}  {terminal.link(shown, file)}"
     if note.get("tags"):
         yield "tags: " + " ".join(f"#{clean(tag).removeprefix('#')}" for tag in note["tags"])
     if note.get("aliases"):
         yield "also called: " + ", ".join(clean(alias) for alias in note["aliases"])
 
 
-def _section(name: str, lines: Iterator[str], terminal: Terminal) -> Iterator[str]:
+def _section(name: str, lines: Iterator[str], terminal: Terminal, most: int | None = None) -> Iterator[str]:
     # Lines that hold colour are cut where they are made.
-    made = [f"  {line if chr(27) in line else cut(line, terminal.width - 2)}" for line in lines]
+    made = [f"  {line if chr(27) in line else terminal.fit(line, terminal.width - 2)}" for line in lines]
     if made:
         yield ""
         yield terminal.paint(name, "bold")
-        yield from made
+        yield from made[:most]
+    if most is not None and len(made) > most:
+        yield terminal.paint(f"  … and {len(made) - most:,} more; --all shows them", "dim")
 
 
 def _properties(note: JSON) -> Iterator[str]:
@@ -51,7 +62,7 @@ def _properties(note: JSON) -> Iterator[str]:
 
 def _value(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(clean(item) for item in value)
+        return ", ".join("null" if item is None else _value(item) for item in value)
     if isinstance(value, dict | bool):
         return clean(json.dumps(value, ensure_ascii=False, default=str))
     return clean("" if value is None else value)
@@ -59,14 +70,14 @@ def _value(value: Any) -> str:
 
 def _outline(note: JSON) -> Iterator[str]:
     for heading in note.get("headings") or ():
-        yield f"{'  ' * (int(heading['level']) - 1)}{clean(heading['text'])}  :{heading['line']}"
+        yield f"{'  ' * (int(heading['level']) - 1)}{clean(heading['text']) or '(empty)'}  :{heading['line']}"
 
 
 def _links(note: JSON, terminal: Terminal) -> Iterator[str]:
     for link in note.get("links") or ():
         goal, color = _goal(link)
         room = max(20, terminal.width - len(goal) - 4)
-        text = cut(f":{link.get('line')} {clean(link.get('kind'))} {_written(link)}", room)
+        text = terminal.fit(f":{link.get('line')} {clean(link.get('kind'))} {_written(link)}", room)
         yield f"{text} {terminal.paint(goal, color)}"
 
 
@@ -82,14 +93,30 @@ def _goal(link: JSON) -> tuple[str, str]:
     if not resolved:
         return "-> missing", "red"
     if others:
-        many = f", or {count(len(others), 'other')}" if isinstance(others, list) else ""
-        return f"-> {clean(resolved)} (ambiguous{many})", "yellow"
+        more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+        return f"-> {clean(resolved)} (ambiguous, could be {clean(others[0])}{more})", "yellow"
     return f"-> {clean(resolved)}", "green"
 
 
 def _tasks(note: JSON) -> Iterator[str]:
     for task in note.get("tasks") or ():
         yield f"[{clean(task.get('mark', ' '))}] {clean(task.get('text') or '')}  :{task.get('line')}"
+
+
+def _callouts(note: JSON) -> Iterator[str]:
+    for callout in note.get("callouts") or ():
+        title = clean(callout.get("title") or "")
+        yield f"[{clean(callout.get('kind') or '')}] {title}  :{callout.get('line')}"
+
+
+def _tables(note: JSON) -> Iterator[str]:
+    for found in note.get("tables") or ():
+        yield f":{found['line']}-{found['end_line']}"
+
+
+def _footnotes(note: JSON) -> Iterator[str]:
+    for footnote in note.get("footnotes") or ():
+        yield f"[^{clean(footnote['id'])}]  :{footnote['line']}"
 
 
 def _code(note: JSON) -> Iterator[str]:
@@ -109,5 +136,5 @@ def _passages(note: JSON) -> Iterator[str]:
 def _problems(note: JSON, terminal: Terminal) -> Iterator[str]:
     for problem in note.get("problems") or ():
         line = f":{problem['line']} " if problem.get("line") else ""
-        text = cut(f"{line}{clean(problem.get('message') or problem.get('code'))}", terminal.width - 2)
-        yield terminal.paint(text, "yellow")
+        text = f"{line}{clean(problem.get('message') or problem.get('code'))}"
+        yield terminal.paint(terminal.fit(text, terminal.width - 2), "yellow")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from vaultseek import limits
-from vaultseek.cli.terminal import clean, duration
+from vaultseek.cli.terminal import clean, count, duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -32,7 +32,7 @@ def progress(*, color: bool = True, quiet: bool = False) -> Iterator[Show]:
 
 def summary(state: JSON) -> str:
     """One line for a moment of indexing: notes, passages, rate, time left."""
-    parts = [f"{_counts(*_notes(state))} notes", _passages(state)]
+    parts = [f"{_counts(*_notes(state))} notes", _passages(state), _waiting(state)]
     if state.get("rate"):
         parts.append(f"{state['rate']:,.0f}/s")
     if state.get("eta_seconds"):
@@ -70,8 +70,12 @@ class _Bars:
         notes, total = _notes(state)
         self._bars.update(self._notes, completed=notes, total=total or None, rest=_counts(notes, total))
         embedded, chunks = int(state.get("embedded") or 0), state.get("chunks")
-        rest = " · ".join(part for part in (_counts(embedded, chunks), *_pace(state)) if part)
-        self._bars.update(self._passages, completed=embedded, total=chunks or None, rest=rest)
+        rest = " · ".join(
+            part for part in (_counts(embedded, chunks), _waiting(state), *_pace(state)) if part
+        )
+        # Notes have a vector of their own beside their passages': until those are there, too, it is not done.
+        texts = embedded + int(state.get("pending") or 0)
+        self._bars.update(self._passages, completed=embedded, total=texts if chunks else None, rest=rest)
 
 
 def _bars(*, color: bool) -> Progress:
@@ -104,6 +108,10 @@ def _notes(state: JSON) -> tuple[int, int]:
     if total:
         return int(state.get("notes_done") or 0), total
     return int(state.get("notes") or 0), int(state.get("notes") or 0)
+
+
+def _waiting(state: JSON) -> str:
+    return f"{count(int(state['pending']), 'text')} to go" if state.get("pending") else ""
 
 
 def _passages(state: JSON) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ def connect(invocation: Invocation) -> Client:
         Unavailable: there is no daemon, and it was not to be started or did not start; or the one that runs
             has another configuration than the one asked for.
     """
-    client = running()
+    client = running() or present()
     if client is None:
         return start(invocation)
     if invocation.config is not None:
@@ -44,15 +45,31 @@ def running() -> Client | None:
         return None
 
 
-def gone() -> bool:
-    """Whether no daemon runs any more; one that is just ending still counts as running."""
-    try:
-        client = running()
-    except Unavailable:
-        return False
-    if client is not None:
-        client.close()
-    return client is None
+def holder() -> int | None:
+    """The process id of the daemon that runs, None where none does. Starts and connects to nothing."""
+    from vaultseek.wire import endpoint
+
+    return endpoint.holder()
+
+
+def present() -> Client | None:
+    """A client of the daemon that runs, or None where none does; nothing is started.
+
+    The lock is asked, not the socket: its file may be gone for a moment, or a service manager may keep it and
+    would start a daemon for whoever connects.
+
+    Raises:
+        Unavailable: a daemon runs and does not listen.
+    """
+    deadline = time.monotonic() + limits.REBIND_SECONDS
+    while (pid := holder()) is not None:
+        if (client := running()) is not None:
+            return client
+        if time.monotonic() > deadline:
+            where = f"a daemon runs (pid {pid or '?'}) and does not listen at {paths.socket_file()}"
+            raise Unavailable(f"{where}; end it with `kill {pid or 'PID'}`")
+        time.sleep(limits.DAEMON_POLL_SECONDS)
+    return None
 
 
 def start(invocation: Invocation, *, asked: bool = False) -> Client:
@@ -73,8 +90,9 @@ def start(invocation: Invocation, *, asked: bool = False) -> Client:
 
 def serve_command(invocation: Invocation) -> list[str]:
     """The command line of a daemon with this invocation's configuration."""
+    # -P: a file in the current folder, which may be somebody's vault, must not be imported as a module.
     config = ["--config", str(invocation.config)] if invocation.config else []
-    return [sys.executable, "-m", "vaultseek", *config, "serve"]
+    return [sys.executable, "-P", "-m", "vaultseek", *config, "serve"]
 
 
 def _same_configuration(client: Client, wanted: Path) -> None:

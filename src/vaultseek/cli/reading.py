@@ -6,7 +6,7 @@ import re
 
 import click
 
-from vaultseek.cli import FOUND
+from vaultseek.cli import FOUND, candidates
 from vaultseek.cli.asking import HELP, ask_about
 from vaultseek.cli.invocation import Invocation, as_json, daemon_options, pass_invocation
 from vaultseek.cli.terminal import clean
@@ -16,7 +16,7 @@ _LINES = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 
 
 @click.command(context_settings=HELP)
-@click.argument("note")
+@click.argument("note", shell_complete=candidates.notes)
 @click.option("--lines", metavar="A-B", help="Only the lines from A to B.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object with all that is known of it.")
 @daemon_options
@@ -32,7 +32,7 @@ def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -
     if json_:
         as_json(answer)
     else:
-        print("\n".join(clean(line) for line in answer["text"].split("\n")))
+        invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
     return FOUND
 
 

@@ -7,13 +7,14 @@ import time
 import click
 
 from vaultseek import limits
+from vaultseek.cli import candidates
 from vaultseek.cli.asking import HELP, ask_about, asking_options, tell
 from vaultseek.cli.invocation import JSON, Invocation, pass_invocation
 from vaultseek.cli.terminal import Terminal
 
 
 @click.command(context_settings=HELP)
-@click.argument("note")
+@click.argument("note", shell_complete=candidates.notes)
 @click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help="At most N notes.")
 @asking_options
 @pass_invocation

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vaultseek import limits
-from vaultseek.cli.terminal import Terminal, age, clean, count, cut, table, width_of, wrap
+from vaultseek.cli.terminal import Terminal, age, clean, count, table, width_of, wrap
 
 JSON = dict[str, Any]
 Spans = Sequence[Sequence[int]]
@@ -23,7 +23,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
     """The results, each with its heading, place and passage, and what is to be said of the whole search."""
     lines: list[str] = []
     for result in answer.get("results") or ():
-        lines += _result(result, terminal, now)
+        lines += _result(result, str(answer.get("vault_path") or ""), terminal, now)
         if explain:
             lines += _lanes(result, terminal)
         lines.append("")
@@ -49,15 +49,15 @@ def missing_lane(lane: JSON, mode: object) -> str:
 # One result
 
 
-def _result(result: JSON, terminal: Terminal, now: float) -> Iterator[str]:
+def _result(result: JSON, vault: str, terminal: Terminal, now: float) -> Iterator[str]:
     room = terminal.width - _INDENT - _SCORE_COLUMNS
     score = float(result.get("score") or 0.0)
-    title = cut(_title(result), room)
-    gap = " " * (room - width_of(title) + 1)
+    title = terminal.fit(_title(result), room)
+    gap = " " * max(1, room - width_of(title) + 1)
     rank = terminal.paint(f"{result.get('rank', ''):>2}", "dim")
     yield f"{rank}  {terminal.paint(title, 'bold')}{gap}{terminal.bar(score)} {score:.2f}"
     margin = " " * _INDENT
-    yield margin + _place(result, terminal, now)
+    yield margin + _place(result, vault, terminal, now)
     for line in _passage(result, terminal):
         yield margin + line
 
@@ -70,15 +70,21 @@ def _title(result: JSON) -> str:
     return " › ".join([title, *headings])
 
 
-def _place(result: JSON, terminal: Terminal, now: float) -> str:
+def _place(result: JSON, vault: str, terminal: Terminal, now: float) -> str:
     room = terminal.width - _INDENT
     path = f"{clean(result.get('path') or '')}:{result.get('start_line', 1)}"
+    shown = terminal.link(terminal.paint(path, "cyan"), _file(vault, result))
     tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
     details = " · ".join(part for part in (tags, age(result.get("modified"), now)) if part)
     rest = room - width_of(path) - 3
-    if details and rest > _SCORE_COLUMNS:
-        return terminal.paint(path, "cyan") + terminal.paint(f" · {cut(details, rest)}", "dim")
-    return terminal.paint(path, "cyan")
+    if details and (rest > _SCORE_COLUMNS or not terminal.screen):
+        return shown + terminal.paint(f" · {terminal.fit(details, rest)}", "dim")
+    return shown
+
+
+def _file(vault: str, item: JSON) -> str:
+    """Where a note lies, empty where the answer does not say."""
+    return f"{vault.rstrip('/')}/{item.get('path') or ''}" if vault else ""
 
 
 def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
@@ -134,7 +140,14 @@ def _nothing_found(answer: JSON, terminal: Terminal) -> str:
     if notes == 0:
         return "Nothing found: the vault has no notes yet; `vaultseek status` says what it is doing."
     where = f" in {count(notes, 'note')}" if notes else ""
-    query = cut(clean(answer.get("query") or ""), terminal.width)
+    interpreted = answer.get("interpreted") or {}
+    filters = ", ".join(clean(condition) for condition in interpreted.get("filters") or ())
+    if filters and not interpreted.get("rank_text", answer.get("query")):
+        of = f" of {count(notes, 'note')}" if notes else ""
+        asked = terminal.paint(terminal.fit(filters, terminal.width), "bold")
+        listed = "`vaultseek tags` and `vaultseek properties` list what there is"
+        return f"None{of} is as asked for: {asked}; {listed}."
+    query = terminal.fit(clean(answer.get("query") or ""), terminal.width)
     return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {_advice(answer)}."
 
 
@@ -170,7 +183,7 @@ def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
     if result.get("confidence") is not None:
         rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
     for line in table(rows, right=(1, 2, 3, 4)):
-        yield " " * _INDENT + terminal.paint(cut(line, terminal.width - _INDENT), "dim")
+        yield " " * _INDENT + terminal.paint(terminal.fit(line, terminal.width - _INDENT), "dim")
 
 
 def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from vaultseek import limits
-from vaultseek.cli import FOUND, NOTHING_FOUND
+from vaultseek.cli import FOUND, NOTHING_FOUND, candidates
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
 from vaultseek.errors import UsageError
 
@@ -48,15 +48,25 @@ _FILTERS = (
     ("--exclude", "TEXT", "Only notes without this word or phrase."),
 )
 
+_OFFERED = {
+    "TAG": candidates.tags,
+    "NOTE": candidates.notes,
+    "NAME": candidates.properties,
+    "NAME=VALUE": candidates.property_values,
+}
+
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, metavar, words in reversed(_FILTERS):
-        command = click.option(name, metavar=metavar, multiple=True, help=words)(command)
+        offered = _OFFERED.get(metavar)
+        command = click.option(name, metavar=metavar, multiple=True, help=words, shell_complete=offered)(
+            command
+        )
     return command
 
 
 @click.command(cls=_QueryCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("query", nargs=-1)
+@click.argument("query", nargs=-1, shell_complete=candidates.query)
 @click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help="At most N results.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @click.option("--paths", is_flag=True, help="Print only the notes' paths, one a line.")
@@ -169,4 +179,4 @@ def _print(answer: JSON, invocation: Invocation, *, json_: bool, explain: bool) 
         return
     from vaultseek.cli.results import page
 
-    print(page(answer, invocation.out, now=time.time(), explain=explain))
+    invocation.show(page(answer, invocation.out, now=time.time(), explain=explain))

@@ -10,7 +10,7 @@ import click
 from vaultseek import limits
 from vaultseek.cli import FOUND, UNAVAILABLE
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options, vault_option
-from vaultseek.cli.terminal import Terminal, age, clean, count, cut, duration, size
+from vaultseek.cli.terminal import Terminal, age, clean, count, duration, size
 
 _STATES = {
     "ready": ("green", "ready"),
@@ -34,7 +34,7 @@ def status(invocation: Invocation, json_: bool) -> int:
     """
     from vaultseek.cli import reach
 
-    client = reach.running()
+    client = reach.present()
     if client is None:
         if json_:
             as_json({"daemon": None, "vaults": []})
@@ -47,7 +47,7 @@ def status(invocation: Invocation, json_: bool) -> int:
     if json_:
         as_json(answer)
     else:
-        print(page(answer, invocation.out, now=time.time()))
+        invocation.show(page(answer, invocation.out, now=time.time()))
     return FOUND
 
 
@@ -69,6 +69,10 @@ def progress_of(vault: JSON) -> str:
 
     What is left to embed is counted in texts: a note has one of its own beside its passages.
     """
+    return " · ".join(_progress(vault))
+
+
+def _progress(vault: JSON) -> list[str]:
     chunks, pending = int(vault.get("chunks") or 0), int(vault.get("pending") or 0)
     parts = [count(int(vault.get("notes") or 0), "note"), count(chunks, "passage")]
     if pending:
@@ -79,7 +83,7 @@ def progress_of(vault: JSON) -> str:
             parts.append(f"{duration(vault['eta_seconds'])} left")
     elif chunks:
         parts.append("all embedded")
-    return " · ".join(parts)
+    return parts
 
 
 def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
@@ -89,22 +93,23 @@ def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
     if daemon.get("memory_bytes"):
         parts.append(size(daemon["memory_bytes"]))
     name = f"vaultseek {clean(daemon.get('version', ''))}".rstrip()
-    yield f"{terminal.paint(name, 'bold')} · {' · '.join(parts)}"
+    yield from terminal.listed([terminal.paint(name, "bold"), *parts])
     worker = daemon.get("worker") or {}
     if worker:
-        yield "model: " + _worker(worker)
+        model, *rest = _worker(worker)
+        yield from terminal.listed([f"model: {model}", *rest])
     for key in ("config", "socket"):
         if daemon.get(key):
             yield terminal.paint(f"{key}: {clean(daemon[key])}", "dim")
 
 
-def _worker(worker: JSON) -> str:
+def _worker(worker: JSON) -> list[str]:
     parts = [clean(worker.get(key)) for key in ("model", "status") if worker.get(key)]
     if worker.get("reason"):
         parts.append(clean(worker["reason"]))
     if worker.get("memory_bytes"):
         parts.append(size(worker["memory_bytes"]))
-    return " · ".join(parts)
+    return parts or ["?"]
 
 
 def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
@@ -113,8 +118,9 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     if vault.get("reason"):
         words += f" ({clean(vault['reason'])})"
     name = terminal.paint(clean(vault.get("name") or ""), "bold")
-    yield f"{name}  {clean(vault.get('path') or '')}  {terminal.paint(words, color)}"
-    yield f"  {progress_of(vault)}"
+    where = clean(vault.get("path") or "")
+    yield from terminal.listed([name, where, terminal.paint(words, color)], between="  ")
+    yield from terminal.listed(_progress(vault), margin="  ")
     if changed := age(vault.get("last_change"), now):
         yield f"  last change seen {changed}"
     yield from _lanes(vault.get("lanes") or {}, terminal)
@@ -131,7 +137,7 @@ def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
             f"{clean(name)} {terminal.paint('up' if up else 'down', 'green' if up else 'red')}{reason}"
         )
     if words:
-        yield f"  lanes: {', '.join(words)}"
+        yield from terminal.listed([f"lanes: {words[0]}", *words[1:]], margin="  ", between=", ")
 
 
 def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator[str]:
@@ -140,7 +146,8 @@ def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator
     yield "  " + terminal.paint(count(number, "problem"), "yellow")
     for problem in problems[: limits.PROBLEMS_SHOWN]:
         what = problem.get("message") or problem.get("code") or ""
-        yield "    " + cut(f"{clean(problem.get('path') or '')}: {clean(what)}", terminal.width - 4)
+        line = f"{clean(problem.get('path') or '')}: {clean(what)}"
+        yield "    " + terminal.fit(line, terminal.width - 4)
     more = number - len(problems[: limits.PROBLEMS_SHOWN])
     if more > 0:
         yield f"    and {more:,} more; `vaultseek status --json` names them"

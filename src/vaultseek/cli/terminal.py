@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TextIO
 
 from vaultseek import limits
@@ -13,23 +15,64 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
 _BREAKS = {ord(c): " " for c in "\t\r\n"}
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
+_LINKS = re.compile(r"\x1b\]8;;[^\x1b]*\x1b\\")
+_WITHOUT_LINKS = ("dumb", "linux", "cons25", "vt100", "vt220", "emacs", "eterm-color")
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 class Terminal:
-    """Where text goes: whether in colour, and how many columns wide."""
+    """Where text goes: whether in colour and with links, and how many columns and lines there are to see it.
 
-    __slots__ = ("color", "width")
+    What is no ``screen`` gets everything at full length: it is read by a program, or later.
+    """
 
-    def __init__(self, *, color: bool = False, width: int = limits.TERMINAL_COLUMNS) -> None:
+    __slots__ = ("color", "height", "links", "screen", "width")
+
+    def __init__(
+        self,
+        *,
+        color: bool = False,
+        width: int = limits.TERMINAL_COLUMNS,
+        height: int = limits.TERMINAL_LINES,
+        links: bool = False,
+        screen: bool = True,
+    ) -> None:
         self.color = color
         self.width = width
+        self.height = height
+        self.links = links
+        self.screen = screen
 
     def paint(self, text: str, *styles: str) -> str:
         """``text`` in the styles named, if this terminal has colour."""
         if not self.color or not text:
             return text
         return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
+
+    def link(self, text: str, file: str) -> str:
+        """``text`` that leads to ``file``, an absolute path, when clicked on, where that is possible."""
+        if not self.links or not text or not file.startswith("/"):
+            return text
+        from urllib.parse import quote
+
+        address = f"file://{quote(_host(), safe='')}{quote(os.fsencode(file), safe='/')}"
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+    def fit(self, text: str, columns: int) -> str:
+        """``text`` cut to ``columns`` columns, if this is a screen."""
+        return cut(text, columns) if self.screen else text
+
+    def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
+        """Parts in a row, on a screen in as many lines as they take; a part by itself is never broken."""
+        lines: list[str] = []
+        for part in parts:
+            longer = f"{lines[-1]}{between}{part}" if lines else margin + part
+            if lines and self.screen and width_of(_ESCAPES.sub("", longer)) > self.width:
+                lines.append(f"{margin}  {part}")
+            else:
+                lines[-1:] = [longer]
+        return lines
 
     def bar(self, share: float, cells: int = 8) -> str:
         """A bar of ``cells`` columns, filled by ``share`` (0 to 1) to an eighth of a column."""
@@ -40,9 +83,17 @@ class Terminal:
 
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
-    """The terminal behind ``stream``; colour only where wanted, possible and not forbidden by NO_COLOR."""
-    possible = stream.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
-    return Terminal(color=color and possible, width=_columns(stream))
+    """The terminal behind ``stream``; colour and links only where wanted, possible and not forbidden."""
+    screen, kind = stream.isatty(), os.environ.get("TERM", "dumb")
+    escapes = color and screen and kind != "dumb" and not os.environ.get("NO_COLOR")
+    width, height = _size(stream)
+    links = escapes and kind not in _WITHOUT_LINKS
+    return Terminal(color=escapes, width=width, height=height, links=links, screen=screen)
+
+
+def without_links(text: str) -> str:
+    """``text`` without the marks of ``Terminal.link``."""
+    return _LINKS.sub("", text)
 
 
 def clean(text: object) -> str:
@@ -152,16 +203,24 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
-def _columns(stream: TextIO) -> int:
-    named = os.environ.get("COLUMNS", "")
-    if named.isdecimal() and int(named) > 0:
-        columns = int(named)
-    else:
-        try:
-            columns = os.get_terminal_size(stream.fileno()).columns or limits.TERMINAL_COLUMNS
-        except (OSError, ValueError, AttributeError):
-            columns = limits.TERMINAL_COLUMNS
-    return max(limits.TERMINAL_COLUMNS_LEAST, min(columns, limits.TERMINAL_COLUMNS_MOST))
+def _size(stream: TextIO) -> tuple[int, int]:
+    try:
+        columns, lines = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError, AttributeError):
+        columns, lines = 0, 0
+    columns, lines = (
+        int(named) if (named := os.environ.get(name, "")).isdecimal() and int(named) > 0 else there
+        for name, there in (("COLUMNS", columns), ("LINES", lines))
+    )
+    columns = columns or limits.TERMINAL_COLUMNS
+    width = max(limits.TERMINAL_COLUMNS_LEAST, min(columns, limits.TERMINAL_COLUMNS_MOST))
+    return width, lines or limits.TERMINAL_LINES
+
+
+@cache
+def _host() -> str:
+    # Over ssh a terminal must not take the path for one of its own machine.
+    return os.uname().nodename
 
 
 def _cells(character: str) -> int:

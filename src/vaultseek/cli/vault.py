@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vaultseek import limits
-from vaultseek.cli import FOUND
+from vaultseek.cli import FOUND, candidates
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options
 from vaultseek.cli.terminal import clean, count, table
@@ -42,7 +42,7 @@ def list_(invocation: Invocation, /, json_: bool) -> int:
 
 
 @vault.command(context_settings=HELP)
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", shell_complete=candidates.folders)
 @click.option("--name", metavar="NAME", help="What to call it; by default the folder's name.")
 @click.option("--language", metavar="CODE", help="Language of the notes, for word stems: en, de, fr, …")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Notes or folders that are left out.")
@@ -65,7 +65,7 @@ def add(
 
 
 @vault.command(context_settings=HELP)
-@click.argument("name", metavar="NAME|DIR")
+@click.argument("name", metavar="NAME|DIR", shell_complete=candidates.vaults)
 @click.option("--delete-index", is_flag=True, help="Delete its index, too. Notes are never touched.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @shared_options
@@ -78,7 +78,7 @@ def remove(invocation: Invocation, /, name: str, delete_index: bool, json_: bool
 
 
 @vault.command(context_settings=HELP)
-@click.argument("name", metavar="NAME|DIR")
+@click.argument("name", metavar="NAME|DIR", shell_complete=candidates.vaults)
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @shared_options
 @pass_invocation
@@ -88,7 +88,7 @@ def pause(invocation: Invocation, /, name: str, json_: bool) -> int:
 
 
 @vault.command(context_settings=HELP)
-@click.argument("name", metavar="NAME|DIR")
+@click.argument("name", metavar="NAME|DIR", shell_complete=candidates.vaults)
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @shared_options
 @pass_invocation

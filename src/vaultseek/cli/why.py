@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from vaultseek import limits
-from vaultseek.cli import FOUND, NOTHING_FOUND
+from vaultseek.cli import FOUND, NOTHING_FOUND, candidates
 from vaultseek.cli.asking import HELP, ask_about, place
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
 from vaultseek.cli.search import blaming_the_shell, settings_of_shell
@@ -23,8 +23,8 @@ _VERDICTS = {
 
 
 @click.command(context_settings=HELP)
-@click.argument("query")
-@click.argument("note")
+@click.argument("query", shell_complete=candidates.query)
+@click.argument("note", shell_complete=candidates.notes)
 @click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help="As in the search.")
 @click.option("--mode", type=click.Choice(["hybrid", "keyword", "semantic"]), help="As in the search.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
@@ -47,7 +47,7 @@ def why(
     if json_:
         as_json(answer)
     else:
-        print("\n".join(_page(answer, invocation.out)))
+        invocation.show("\n".join(_page(answer, invocation.out)))
     return FOUND if answer["verdict"] == "found" else NOTHING_FOUND
 
 

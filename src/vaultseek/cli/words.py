@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from vaultseek.cli import candidates
 from vaultseek.cli.asking import HELP, ask, more, tell
 from vaultseek.cli.invocation import JSON, Invocation, daemon_options, pass_invocation
-from vaultseek.cli.terminal import Terminal, clean, count, cut, table
+from vaultseek.cli.terminal import Terminal, clean, count, table
 
 
 @click.command(context_settings=HELP)
@@ -19,7 +20,7 @@ def tags(invocation: Invocation, /, json_: bool) -> int:
 
 
 @click.command(context_settings=HELP)
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=candidates.properties)
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 @daemon_options
 @pass_invocation
@@ -49,7 +50,7 @@ def _properties(answer: JSON, terminal: Terminal) -> str:
         kinds = ", ".join(found["types"])
         head = f"{terminal.paint(clean(found['name']), 'bold')}  {count(found['count'], 'note')} · {kinds}"
         values = ", ".join(f"{clean(value['value'])} ({value['count']})" for value in found["values"])
-        lines += [head, *([f"  {cut(values, terminal.width - 2)}"] if values else [])]
+        lines += [head, *([f"  {terminal.fit(values, terminal.width - 2)}"] if values else [])]
     return "\n".join(lines) + more(answer)
 
 

@@ -38,12 +38,16 @@ def read_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
     for number, line in _lines(queries):
         query = _query(queries, number, line, grades)
         if query.id in found:
-            raise UsageError(f"{queries}:{number}: the query {query.id!r} is there twice")
+            raise UsageError(
+                f"{queries}:{number}: the query {query.id!r} is there twice; each needs an id of its own"
+            )
         found[query.id] = query
     if not found:
-        raise UsageError(f"{queries}: no queries in it")
+        raise UsageError(f"{queries}: no queries in it; expected one a line")
     if unknown := set(grades) - set(found):
-        raise UsageError(f"{qrels}: judges {sorted(unknown)[0]!r}, which is no query of {queries}")
+        raise UsageError(
+            f"{qrels}: judges {sorted(unknown)[0]!r}, which is no query of {queries}; add it there"
+        )
     return list(found.values())
 
 
@@ -78,10 +82,10 @@ def categories(queries: Sequence[JudgedQuery]) -> list[str]:
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
     try:
         if file.stat().st_size > limits.JUDGEMENTS_BYTES:
-            raise UsageError(f"{file}: larger than {limits.JUDGEMENTS_BYTES // limits.MIB} MiB")
+            raise UsageError(f"{file}: larger than {limits.JUDGEMENTS_BYTES // limits.MIB} MiB; split it")
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: cannot be read ({error})") from None
+        raise UsageError(f"{file}: cannot be read ({error}); expected a text file") from None
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line.rstrip("\r")

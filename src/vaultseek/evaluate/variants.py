@@ -55,7 +55,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
     for text in compared:
         variant = _parsed(text, settings)
         if variant.name in {other.name for other in found}:
-            raise UsageError(f"--compare {text}: the name {variant.name!r} is taken")
+            raise UsageError(f"--compare {text}: the name {variant.name!r} is taken; choose another")
         found.append(variant)
     return found
 

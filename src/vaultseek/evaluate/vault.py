@@ -125,7 +125,7 @@ class MeasuredVault:
         Raises VaultMissing, or WorkerUnavailable if the model cannot be used.
         """
         if not self._place.root.is_dir():
-            raise VaultMissing(f"there is no vault at {self._place.root}: no such folder")
+            raise VaultMissing(f"there is no vault at {self._place.root}: no such folder; say --vault FOLDER")
         await self._in_writer(self._read_notes, tell)
         told = 0.0
         while await self._step():

@@ -30,31 +30,33 @@ def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     """
     mark, encoding = _encoding(data)
     if encoding == "utf-8" and _is_binary(data):
-        return "", (Problem("binary", "The file is not text; its content is not searched."),)
+        return "", (Problem("binary", "not text; only its name is searched, so rename it if it is no note"),)
     body = data[len(mark) :]
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
         line = 1 + body.count(b"\n", 0, error.start) if encoding == "utf-8" else None
         problem = Problem(
-            "bad_encoding", f"Not valid {encoding.upper()}: unreadable bytes were replaced.", line
+            "bad_encoding",
+            f"not valid {encoding.upper()}, unreadable bytes were replaced; save the note as UTF-8",
+            line,
         )
         return body.decode(encoding, errors="replace"), (problem,)
     if encoding == "utf-8":
         return text, _harmless(mark, text)
-    return text, (Problem("bad_encoding", f"Read as {encoding.upper()}: save the note as UTF-8."),)
+    return text, (Problem("bad_encoding", f"read as {encoding.upper()}; save the note as UTF-8"),)
 
 
 def _harmless(mark: bytes, text: str) -> tuple[Problem, ...]:
     problems: list[Problem] = []
     if mark:
         problems.append(
-            Problem("byte_order_mark", "A byte order mark was left out: save the note without one.", 1)
+            Problem("byte_order_mark", "a byte order mark was left out; save the note without one", 1)
         )
     zero = text.find("\0")
     if zero >= 0:
         line = text.count("\n", 0, zero) + 1
-        problems.append(Problem("bad_character", "Zero characters were replaced: remove them.", line))
+        problems.append(Problem("bad_character", "zero characters were replaced; remove them", line))
     return tuple(problems)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vaultseek.limits import FRONTMATTER_BYTES
+from vaultseek.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.markdown.links import property_link
 from vaultseek.markdown.simpleyaml import read_simple
 from vaultseek.markdown.yamlcore import Loaded, Refused, Scalar, load
@@ -39,17 +39,24 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
     if not any(block):
         return Frontmatter(body_line=body_line)
     if sum(map(len, block)) + len(block) > FRONTMATTER_BYTES:
-        return _refused("frontmatter_too_large", "The frontmatter is too large to be read.", 1, body_line)
+        return _refused(
+            "frontmatter_too_large",
+            f"the frontmatter is larger than {FRONTMATTER_BYTES // KIB} KiB and was not read; shorten it",
+            1,
+            body_line,
+        )
     try:
         loaded = read_simple(block) or load("\n".join(block) + "\n")
     except Refused as refused:
         line = 2 + refused.row if refused.row is not None else 1
-        message = f"The frontmatter was not read: {refused}."
+        message = f"the frontmatter was not read: {refused}"
         return _refused("bad_frontmatter", message, min(line, close + 1), body_line)
     if loaded.value is None:
         return Frontmatter(body_line=body_line)
     if not isinstance(loaded.value, dict):
-        return _refused("bad_frontmatter", "The frontmatter holds no properties (name: value).", 1, body_line)
+        return _refused(
+            "bad_frontmatter", "the frontmatter holds no properties; write them as name: value", 1, body_line
+        )
     return _understood(loaded, body_line)
 
 
@@ -59,7 +66,11 @@ _PROPERTY = re.compile(r"[^\W\d][\w -]{0,60}:(?: |$)")
 
 def _unclosed(lines: Sequence[str]) -> tuple[Problem, ...]:
     if len(lines) > 1 and _PROPERTY.match(lines[1]):
-        return (Problem("bad_frontmatter", "The frontmatter is not closed by a line of three hyphens.", 1),)
+        return (
+            Problem(
+                "bad_frontmatter", "the frontmatter is not closed; end it with a line of three hyphens", 1
+            ),
+        )
     return ()
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeVar
 
 from vaultseek.limits import (
+    MIB,
     NOTE_HEADINGS,
     NOTE_LINES,
     NOTE_LINKS,
@@ -32,7 +33,9 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
     """The note that ``text``, the decoded content of ``path``, is; ``problems`` of reading it come first."""
     name = PurePosixPath(path).stem or path
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
-        problem = Problem("too_large", "The note is too large to be read; only its name is searched.")
+        problem = Problem(
+            "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
+        )
         return Note(path, name, problems=(*problems, problem)[:NOTE_PROBLEMS])
     lines = _lines(text)
     front = read_frontmatter(lines)
@@ -63,9 +66,9 @@ def _note(
     headings = _bounded(body.headings, NOTE_HEADINGS, "headings", found)
     if len(body.lines) > NOTE_LINES:
         line = body.offset + NOTE_LINES
-        found.append(Problem("too_long", f"Headings, links and tags are read up to here; {_AS_TEXT}", line))
+        found.append(Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line))
     if not body.found.marks:
-        found.append(Problem("too_many_marks", f"Too many brackets and other marks; {_AS_TEXT}"))
+        found.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
     title, source = _title(front, headings, name)
     return Note(
         path=path,
@@ -87,12 +90,12 @@ def _note(
     )
 
 
-_AS_TEXT = "what follows is searched as plain text."
+_AS_TEXT = "what follows is searched as plain text, so split the note"
 
 
 def _bounded(items: Sequence[T], bound: int, what: str, problems: list[Problem]) -> tuple[T, ...]:
     if len(items) > bound:
-        message = f"The note has more than {bound} {what}; the first {bound} are kept."
+        message = f"more than {bound:,} {what}; the first {bound:,} are kept, so split it"
         problems.append(Problem(f"too_many_{what}", message))
     return tuple(items[:bound])
 

@@ -79,7 +79,9 @@ def locate(name: str) -> Path:
     directory = Path(name).expanduser()
     if directory.is_absolute():
         if not (directory / "config.json").is_file():
-            raise ConfigError(f"{directory} is no folder of a model: it has no config.json")
+            raise ConfigError(
+                f"{directory} is no folder of a model: it has no config.json; fetch the model again"
+            )
         return directory
     directory = fetched_directory(name)
     if not (directory / "config.json").is_file():
@@ -124,7 +126,7 @@ def refuse_code_in(path: Path) -> None:
     if path.name == "modules.json":
         for module in value if isinstance(value, list) else [{}]:
             if not str(module.get("type", "") if isinstance(module, dict) else "").startswith(_OWN_MODULES):
-                raise ConfigError(f"model file {path} names a module that is not sentence-transformers' own")
+                raise ConfigError(f"model file {path} names a module of its own; choose another model")
     elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
         raise ConfigError(f"model file {path} asks to run code of its own; such models are not loaded")
 
@@ -192,7 +194,9 @@ def _files(directory: Path) -> Iterator[Path]:
         for name in names:
             count += 1
             if count > limits.MODEL_FILES:
-                raise ConfigError(f"model folder {directory} has too many files to be a model")
+                raise ConfigError(
+                    f"model folder {directory} has too many files to be a model; fetch the model again"
+                )
             yield Path(folder) / name
 
 

@@ -129,7 +129,7 @@ def _refuse_listing(name: str, files: list[_Listed], folder: Path) -> None:
     if not any(file.name == "tokenizer.json" for file in files):
         raise ConfigError(f"{name} has no tokenizer.json, which is needed to count tokens; choose another")
     if len(files) > limits.MODEL_FILES:
-        raise ConfigError(f"{name} has {len(files)} files, too many to be a model")
+        raise ConfigError(f"{name} has {len(files)} files, too many to be a model; choose another")
     wanted, free = sum(file.size for file in files), shutil.disk_usage(folder).free
     if wanted + limits.VECTOR_FREE_BYTES > free:
         need, there = wanted // limits.MIB, free // limits.MIB
@@ -198,7 +198,9 @@ def _checked(
     _drop_what_is_not_listed(part, files)
     usable(part)
     if name in pinned and bundled.sha256(part / bundled.WEIGHTS).hex() != pinned[name]:
-        raise ConfigError(f"what the hub has as {name} is not the model that vaultseek knows by that name")
+        raise ConfigError(
+            f"what the hub has as {name} is not the model that vaultseek knows by that name; nothing was kept"
+        )
     digest = bundled.digest(part)
     before = remembered().get(name)
     if before not in (None, digest) and not accept_change:

@@ -55,7 +55,9 @@ def described(name: str, directory: Path) -> InstalledModel:
             bundled.digest(directory),
         )
     except OSError as error:
-        raise ConfigError(f"model folder {directory} cannot be read ({error.strerror or error})") from None
+        raise ConfigError(
+            f"model folder {directory} cannot be read ({error.strerror or error}); look at its permissions"
+        ) from None
 
 
 def usable(directory: Path) -> Kind:
@@ -64,10 +66,14 @@ def usable(directory: Path) -> Kind:
     Raises `ConfigError`, one line, for what is no model, could run code or lacks something.
     """
     if not (directory / "config.json").is_file():
-        raise ConfigError(f"{directory} is no folder of a sentence-transformers model: it has no config.json")
+        raise ConfigError(
+            f"{directory} is no folder of a sentence-transformers model: it has no config.json; fetch it"
+        )
     bundled.refuse_code(directory)
     if not (directory / "tokenizer.json").is_file():
-        raise ConfigError(f"model folder {directory} has no tokenizer.json, which is needed to count tokens")
+        raise ConfigError(
+            f"model folder {directory} has no tokenizer.json, which is needed to count tokens; fetch it again"
+        )
     return kind_of(directory)
 
 

@@ -63,12 +63,12 @@ def _texts(field: str, given: object) -> list[str]:
 
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise BadQuery(f"filter {field} takes a text or a list of texts")
+        raise BadQuery(f"filter {field} is something else; expected a text or a list of texts")
     clean = printable(value).strip()
     if not clean:
         raise BadQuery(f"filter {field} has an empty value; leave it out or give it one")
     if len(clean) > limits.QUERY_CHARS:
-        raise BadQuery(f"filter {field} is longer than {limits.QUERY_CHARS} characters")
+        raise BadQuery(f"filter {field} is longer than {limits.QUERY_CHARS} characters; shorten it")
     return clean
 
 

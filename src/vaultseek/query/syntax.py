@@ -100,7 +100,9 @@ class _Reader:
 
     def _group(self) -> Node:
         if self.depth == limits.QUERY_DEPTH:
-            raise BadQuery(f"character {self.at}: parentheses nest deeper than {limits.QUERY_DEPTH}")
+            raise BadQuery(
+                f"character {self.at}: parentheses nest deeper than {limits.QUERY_DEPTH}; leave some out"
+            )
         self.at += 1
         self.depth += 1
         inside = self.alternatives()
@@ -146,7 +148,10 @@ class _Reader:
         start, self.at = self.at, found.end()
         condition = operator(self._value(), self.now)
         if condition is None:
-            self.notes.append(f"{found[1]}: has a value that does not fit, so it was taken as words")
+            shown = self.text[start : self.at][: limits.SHOWN_CHARS]
+            self.notes.append(
+                f"{shown} was taken as words; expected {_EXPECTED.get(found[1].lower(), _A_VALUE)}"
+            )
             words = self.text[start : self.at].replace('"', " ").split()
             return All(tuple(map(Word, filter(_is_searchable, words))))
         return condition
@@ -173,6 +178,12 @@ class _Reader:
                 break
             self.at += 1
         return _word(self.text[start : self.at])
+
+
+_A_VALUE = "something to look for after the colon"
+_EXPECTED = dict.fromkeys(
+    ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"
+)
 
 
 def _word(text: str) -> Node:

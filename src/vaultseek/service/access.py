@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from vaultseek import limits
 from vaultseek.asking.naming import note_called
-from vaultseek.errors import NotFound
+from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import NoteRow
 from vaultseek.keeper import Keeper
 from vaultseek.messages.params import VaultParams
@@ -17,8 +18,17 @@ Find = Callable[[VaultParams], Awaitable[Keeper]]
 
 
 async def found_note(name: str, keeper: Keeper) -> NoteRow:
-    """The note that ``name`` means. Raises BadPath, NotFound or UsageError."""
+    """The note that ``name`` means.
+
+    Raises BadPath, NotFound, UsageError, or Unavailable while a vault has not been read.
+    """
     await keeper.first_look()
+    try:
+        return await asyncio.to_thread(note_called, name, keeper.ledger, keeper.place.root)
+    except NotFound:
+        # Right after the start, or in a new vault, it may only not have been read yet.
+        if not await keeper.compared(limits.REFRESH_SECONDS):
+            raise Unavailable(f"{keeper.place.name} is still being read; try again in a moment") from None
     gap = keeper.gap()
     try:
         return await asyncio.to_thread(note_called, name, keeper.ledger, keeper.place.root)

@@ -145,10 +145,10 @@ class Notes:
         row = None
         if asked.kind in ("heading", "block"):
             if asked.note is None:
-                raise UsageError(f'to complete a {asked.kind}, say of which "note"')
+                raise UsageError(f'a {asked.kind} needs to be of some "note"; say which')
             row = await found_note(asked.note, keeper)
         if asked.kind == "value" and not asked.property:
-            raise UsageError('to complete a value, say of which "property"')
+            raise UsageError('a value needs to be of some "property"; say which')
         items = await asyncio.to_thread(self._completions, asked, keeper, row)
         return of_vault(keeper, {"kind": asked.kind, "items": items})
 

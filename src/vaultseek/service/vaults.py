@@ -122,7 +122,9 @@ class Vaults:
         try:
             await asyncio.to_thread(write)
         except OSError as error:
-            raise Unavailable(f"the list of vaults cannot be written: {error.strerror or error}") from None
+            raise Unavailable(
+                f"the list of vaults cannot be written: {error.strerror or error}; nothing was changed"
+            ) from None
         await self._follow()
 
     def _unopened(self, root: Path) -> str:
@@ -149,13 +151,15 @@ class Vaults:
     def _new(self, asked: AddVaultParams) -> VaultSettings:
         given = Path(asked.path).expanduser() if asked.path.isprintable() else Path("/")
         if not given.is_absolute() or not given.is_dir():
+            if given.is_file():
+                raise UsageError(f"{shown(asked.path)} is a file, expected a folder of notes")
             raise VaultMissing(f"there is no folder {shown(asked.path)}; give the absolute path of one")
         root = Path(os.path.realpath(given))
         if Path(os.path.realpath(Path.home())).is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
         known = {vault.path: vault.name for vault in self._library.settings.vaults}
         if root in known:
-            raise UsageError(f"{root} is a vault already, called {shown(known[root])}")
+            raise UsageError(f"{root} is a vault already, called {shown(known[root])}; use that")
         name = asked.name or self._library.free_name(root.name)
         if name.casefold() in {other.casefold() for other in known.values()}:
             raise UsageError(f"another vault is called {shown(name)}; give it another name")

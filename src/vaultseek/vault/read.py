@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaultseek.limits import NOTE_READ_BYTES, RACY_NANOSECONDS, READ_ATTEMPTS
+from vaultseek.limits import MIB, NOTE_PARSE_BYTES, NOTE_READ_BYTES, RACY_NANOSECONDS, READ_ATTEMPTS
 from vaultseek.model import Problem
-from vaultseek.vault.scan import Stamp, regular_stamp
+from vaultseek.vault.scan import NOT_A_FILE, Stamp, regular_stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,13 @@ def read_note(root: Path, path: str) -> NoteBytes | None:
 _CHANGED = NoteBytes(b"", Stamp(0, 0, 0, 0), True)
 
 
+def too_large(bound: int = NOTE_PARSE_BYTES) -> Problem:
+    """What is wrong with a note of more than ``bound`` bytes."""
+    most = f"{bound / MIB:g} MiB" if bound % MIB == 0 else f"{bound:,} bytes"
+    setting = " ([index] max_note_bytes)" if bound < NOTE_PARSE_BYTES else ""
+    return Problem("too_large", f"larger than {most}{setting}; only its name is searched, so split it")
+
+
 def _read_once(file: Path, last: bool) -> NoteBytes | None:
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -51,7 +58,7 @@ def _read_once(file: Path, last: bool) -> NoteBytes | None:
     try:
         return _read_open(descriptor, last)
     except OSError as error:
-        return _unreadable(Stamp(0, 0, 0, 0), error.strerror or "unreadable")
+        return _unreadable(Stamp(0, 0, 0, 0), _reason(error))
     finally:
         os.close(descriptor)
 
@@ -60,10 +67,9 @@ def _read_open(descriptor: int, last: bool) -> NoteBytes:
     status = os.fstat(descriptor)
     before = regular_stamp(status)
     if before is None:
-        return _unreadable(Stamp(0, 0, 0, 0), "a link or special file; links are not followed", "not_a_file")
+        return _unreadable(Stamp(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
     if before.size > NOTE_READ_BYTES:
-        message = f"{before.size} bytes; notes over {NOTE_READ_BYTES} bytes are found by name only"
-        return NoteBytes(b"", before, False, Problem("too_large", message))
+        return NoteBytes(b"", before, False, too_large())
     if before.size and not status.st_blocks:
         return _not_local(descriptor, before)
     data = _read_all(descriptor)
@@ -83,7 +89,15 @@ def _not_local(descriptor: int, stamp: Stamp) -> NoteBytes:
     os.lseek(descriptor, 0, os.SEEK_SET)
     if not hole:
         return NoteBytes(_read_all(descriptor), stamp, False)
-    return NoteBytes(b"", stamp, False, Problem("not_local", "the content is not on this machine"))
+    return NoteBytes(
+        b"",
+        stamp,
+        False,
+        Problem(
+            "not_local",
+            "the content is not on this machine; open it once, or make its folder available offline",
+        ),
+    )
 
 
 def _read_all(descriptor: int) -> bytes:
@@ -111,8 +125,12 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
     except (OSError, ValueError):
         found = None
     if found is None:
-        return _unreadable(stamp, "a link or special file; links are not followed", "not_a_file")
-    return _unreadable(found, getattr(error, "strerror", None) or "unreadable")
+        return _unreadable(stamp, NOT_A_FILE, "not_a_file")
+    return _unreadable(found, _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    return f"{getattr(error, 'strerror', None) or 'cannot be read'}; look at the file's permissions"
 
 
 def _unreadable(stamp: Stamp, reason: str, code: str = "unreadable") -> NoteBytes:

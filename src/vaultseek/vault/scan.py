@@ -25,6 +25,9 @@ class Stamp(NamedTuple):
     inode: int
 
 
+NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
+
+
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A file of the vault. ``path`` is relative, with ``/``; ``stamp`` is None for attachments."""
@@ -58,8 +61,9 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[FoundFile]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            reason = error.strerror or "unreadable"
-            yield FoundFile(folder or ".", None, Problem("unreadable_folder", reason))
+            reason = error.strerror or "cannot be read"
+            message = f"{reason}; its notes are not searched, so look at the folder's permissions"
+            yield FoundFile(folder or ".", None, Problem("unreadable_folder", message))
 
 
 def stamp_of(root: Path, path: str) -> Stamp | None:
@@ -89,7 +93,9 @@ def _found(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> FoundFile | 
     if ignore.file(path):
         return None
     if len(path.encode()) > PATH_BYTES:
-        return FoundFile(path, None, Problem("path_too_long", f"the path is longer than {PATH_BYTES} bytes"))
+        return FoundFile(
+            path, None, Problem("path_too_long", f"the path is longer than {PATH_BYTES} bytes; shorten it")
+        )
     if not is_note(path):
         return FoundFile(path, None) if entry.is_file(follow_symlinks=False) else None
     try:
@@ -97,5 +103,5 @@ def _found(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> FoundFile | 
     except FileNotFoundError:
         return None
     if stamp is None:
-        return FoundFile(path, None, Problem("not_a_file", "a link or special file; links are not followed"))
+        return FoundFile(path, None, Problem("not_a_file", NOT_A_FILE))
     return FoundFile(path, stamp)

@@ -20,6 +20,7 @@ import time
 from vaultseek.errors import AlreadyRunning, Busy, Unavailable
 from vaultseek.limits import (
     BACKLOG,
+    LOCK_GLANCE_SECONDS,
     LOCK_SECONDS,
     PARTING_SECONDS,
     RECONNECT_FIRST_SECONDS,
@@ -66,7 +67,7 @@ class Endpoint:
         path = path or default_path()
         locks = _lock(path)
         try:
-            handed = _handed_over()
+            handed = _handed_over(path)
             listening = handed or _bind(path)
             listening.setblocking(False)
             return cls(path, locks, listening, activated=handed is not None)
@@ -103,6 +104,29 @@ def default_path() -> Path:
     return paths.socket_file()
 
 
+def holder(path: Path | None = None) -> int | None:
+    """The process id of the daemon that holds the lock beside ``path``, 0 if unknown; None for no daemon.
+
+    Nothing is connected to: a socket that a service manager keeps would start a daemon.
+    """
+    path = path or default_path()
+    try:
+        lock = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        # Shared, so that two who look at the same time do not take each other for the daemon.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _HELD:
+            return None
+        said = os.pread(lock, 20, 0).strip()
+        return int(said) if said.isdigit() else 0
+    finally:
+        os.close(lock)
+    return None
+
+
 def connect(path: Path, until: float | None) -> socket.socket:
     """A blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
 
@@ -119,7 +143,9 @@ def connect(path: Path, until: float | None) -> socket.socket:
         raise Unavailable(NO_DAEMON) from None
     except OSError as error:
         connection.close()
-        raise Unavailable(f"the socket {path} cannot be used: {error.strerror or error}") from None
+        raise Unavailable(
+            f"the socket {path} cannot be used: {error.strerror or error}; look at its permissions"
+        ) from None
     except BaseException:
         connection.close()
         raise
@@ -184,7 +210,9 @@ def address(path: Path) -> Iterator[str]:
         yield name
         return
     if not os.access("/proc/self/fd", os.X_OK):
-        raise Unavailable(f"the path of the socket is too long for this system, choose a shorter one: {name}")
+        raise Unavailable(
+            f"the path of the socket is too long for this system; choose a shorter one than {name}"
+        )
     folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)  # noqa: PTH120 - pathlib is not loaded here
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"
@@ -210,7 +238,7 @@ def _lock(path: Path) -> list[int]:
     try:
         lock = _open_lock(path.with_suffix(".lock"))
         locks.append(lock)
-        _hold(lock, lock, seconds=0.0)
+        _hold(lock, lock, seconds=LOCK_GLANCE_SECONDS)
         # The file could be deleted and made anew under a daemon that holds it; the folder could not.
         _hold(folder, lock, seconds=LOCK_SECONDS)
         os.ftruncate(lock, 0)
@@ -228,7 +256,9 @@ def _private_folder(folder: Path) -> int:
         make_folders(folder)
         opened = os.open(folder, _OPEN_DIRECTORY)
     except OSError as error:
-        raise Unavailable(f"{folder} cannot be used for the socket: {error.strerror}") from error
+        raise Unavailable(
+            f"{folder} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
+        ) from error
     try:
         state = os.fstat(opened)
         if state.st_uid != os.geteuid():
@@ -272,7 +302,9 @@ def _hold(descriptor: int, lock: int, *, seconds: float) -> None:
 def _without_lock(descriptor: int, error: OSError) -> None:
     # Some network file systems lock files but not folders; the lock on the file is the one that counts.
     if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-        raise Unavailable(f"the lock cannot be taken: {error.strerror}") from error
+        raise Unavailable(
+            f"the lock cannot be taken: {error.strerror}; set XDG_RUNTIME_DIR to a folder on this machine"
+        ) from error
 
 
 def _already_running(lock: int) -> str:
@@ -295,7 +327,9 @@ def _bind(path: Path) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise Unavailable(f"the socket {path} cannot be made: {error.strerror or error}") from error
+        raise Unavailable(
+            f"the socket {path} cannot be made: {error.strerror or error}; look at its folder"
+        ) from error
     except BaseException:
         listening.close()
         raise
@@ -350,19 +384,43 @@ def _inode(path: Path) -> tuple[int, int] | None:
     return state.st_dev, state.st_ino
 
 
-def _handed_over() -> socket.socket | None:
+def _handed_over(path: Path) -> socket.socket | None:
     for_us = os.environ.get("LISTEN_PID") == str(os.getpid())
     count = os.environ.get("LISTEN_FDS", "")
     if not for_us or not count.isdigit() or int(count) < 1:
         return None
     for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
         os.environ.pop(name, None)
+    if int(count) > 1:
+        raise Unavailable(f"the service manager handed over {count} sockets; one ListenStream= is expected")
     try:
         handed = socket.socket(fileno=_ACTIVATED)
     except OSError as error:
-        raise Unavailable(f"the supervisor handed over no socket: {error.strerror}") from error
-    if handed.family != socket.AF_UNIX or handed.type != socket.SOCK_STREAM:
+        raise Unavailable(
+            f"the service manager handed over no socket: {error.strerror}; install the service again"
+        ) from error
+    if wrong := _unfit(handed, path):
         handed.close()
-        raise Unavailable("the supervisor must hand over a stream socket of the Unix family")
+        raise Unavailable(f"the service manager handed over {wrong}; install the service again")
     handed.set_inheritable(False)
     return handed
+
+
+def _unfit(handed: socket.socket, path: Path) -> str | None:
+    if handed.family != socket.AF_UNIX or handed.type != socket.SOCK_STREAM:
+        return "what is no stream socket of the Unix family"
+    if not handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        return "a socket that does not listen"
+    place = handed.getsockname()
+    if not isinstance(place, str) or _inode(path) is None or not _same_place(place, path):
+        return f"the socket {place!r}, but clients look for {path}"
+    if os.lstat(path).st_mode & _OTHERS:
+        return f"the socket {path}, which others may use (SocketMode=0600 is expected)"
+    return None
+
+
+def _same_place(one: str, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 - pathlib is not loaded here
+    except OSError:
+        return False

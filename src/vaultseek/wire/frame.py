@@ -116,7 +116,7 @@ class FrameReader:
     def _take_header(self, line: bytes) -> None:
         name, colon, value = line.partition(b":")
         if not colon or name.lower() not in _HEADERS:
-            raise FrameLost("a header can hold Content-Length and Content-Type only")
+            raise FrameLost("a header must hold Content-Length and Content-Type only")
         if name.lower() == b"content-length":
             if self._length is not None:
                 raise FrameLost("a header must name Content-Length once")

@@ -128,7 +128,7 @@ class Session:
             async with asyncio.timeout_at(until):
                 data = await loop.sock_recv(self._connection, limits.RECEIVE_BYTES)
         except TimeoutError:
-            raise FrameLost("the rest of a message did not come in time") from None
+            raise FrameLost("the rest of a message did not come in time; connect again") from None
         except OSError:
             return False
         frames.feed(data)

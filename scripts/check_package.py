@@ -1,0 +1,114 @@
+"""Whether what was built is whole and runs: every file is in it, and the installed command answers.
+
+Run by ``scripts/package`` with the folder that holds one wheel and one source distribution.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterable
+from email.parser import Parser
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/cli/__init__.py"}
+SHOWN = {"--version": "vaultseek ", "--help": "Usage: vaultseek"}
+
+
+def main(folder: Path) -> int:
+    """Check both; returns the exit code and prints what is wrong."""
+    (wheel,) = folder.glob("*.whl")
+    (source,) = folder.glob("*.tar.gz")
+    wrong = [*of_wheel(wheel), *of_source(source), *of_rebuilt(source, wheel), *of_installed(wheel)]
+    for line in wrong:
+        print(f"package: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def of_wheel(wheel: Path) -> Iterable[str]:
+    """What the wheel lacks: files of the package, its command, its licence, its version."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        about = next(name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(about).decode())
+        commands = archive.read(about.replace("METADATA", "entry_points.txt")).decode()
+    expected = {f"vaultseek/{path}" for path in files_in(PROJECT / "src" / "vaultseek")} | NEEDED
+    shared = about.replace(".dist-info/METADATA", ".data/data")
+    for part, place in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].items():
+        expected |= {f"{shared}/{place}/{path}" for path in files_in(PROJECT / part)}
+    yield from (f"{name} is not in the wheel" for name in sorted(expected - names))
+    others = {name for name in names - expected if ".dist-info/" not in name}
+    yield from (f"{name} does not belong into the wheel" for name in sorted(others))
+    if "vaultseek = vaultseek.__main__:main" not in commands:
+        yield "the wheel does not install the command"
+    if metadata["Version"] != SETTINGS["project"]["version"]:
+        yield f"the wheel says version {metadata['Version']}"
+    if not metadata.get_all("License-File"):
+        yield "the wheel has no licence"
+
+
+def of_source(source: Path) -> Iterable[str]:
+    """What the source distribution lacks of what it is said to include."""
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for part in (*SETTINGS["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "pyproject.toml"):
+        place = PROJECT / part
+        expected = {f"{part}/{path}" for path in files_in(place)} if place.is_dir() else {part}
+        yield from (f"{name} is not in the source distribution" for name in sorted(expected - names))
+
+
+def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
+    """What differs in a wheel that is built from the source distribution."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(source) as archive:
+            archive.extractall(folder, filter="data")
+        (tree,) = Path(folder).iterdir()
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tree / "dist")]
+        built = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+        if built.returncode:
+            yield f"the source distribution cannot be built: {built.stderr.strip()}"
+            return
+        (again,) = (tree / "dist").glob("*.whl")
+        with zipfile.ZipFile(again) as one, zipfile.ZipFile(wheel) as other:
+            if set(one.namelist()) != set(other.namelist()):
+                yield "the source distribution builds another wheel"
+
+
+def of_installed(wheel: Path) -> Iterable[str]:
+    """What goes wrong when the wheel is installed into an empty folder and run from there."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index"]
+        subprocess.run([*pip, "--no-deps", "--target", folder, str(wheel)], check=True)
+        environment = os.environ | {"PYTHONPATH": folder, "HOME": folder}
+        where = run(["-c", "import vaultseek; print(vaultseek.__file__)"], environment, folder)
+        if not where.startswith(os.path.realpath(folder)):
+            yield f"another vaultseek was run: {where.strip()}"
+        for option, begin in SHOWN.items():
+            if not (said := run(["-m", "vaultseek", option], environment, folder)).startswith(begin):
+                yield f"installed, vaultseek {option} says {said[:200]!r}"
+
+
+def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
+    """What Python prints for these arguments, complaints included."""
+    command = [sys.executable, "-P", *arguments]
+    done = subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def files_in(folder: Path) -> set[str]:
+    """The files below a folder that are not made by running it."""
+    places = (place for place in folder.rglob("*") if place.is_file() and "__pycache__" not in place.parts)
+    return {place.relative_to(folder).as_posix() for place in places}
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,230 @@
+"""``vaultseek service`` with a service manager that only takes notes: what is written, run and said."""
+
+import os
+import plistlib
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultseek.cli.unit_files import is_ours, launchd_agent, systemd_units
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >> "$NOTES"
+case "$*" in
+  *"$FAILS"*) echo "Failed to do so: no reason" >&2; exit 1 ;;
+  *ActiveState*) printf 'ActiveState=active\\nSubState=running\\n' ;;
+esac
+"""
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "notes"
+
+
+@pytest.fixture
+def run(tmp_path: Path, notes: Path) -> Run:
+    """``run("install")`` in an empty home, with a systemctl that writes down what it is told."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, text in (("systemctl", SYSTEMCTL), ("journalctl", '#!/bin/sh\necho "journal: $@"\n')):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+
+    def service(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
+        environment = ours | {"HOME": str(tmp_path), "NOTES": str(notes), "FAILS": "nothing at all"}
+        environment["PATH"] = f"{tools}:{environment['PATH']}"
+        return subprocess.run(
+            [sys.executable, "-m", "vaultseek", "service", *arguments],
+            env=environment | more,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return service
+
+
+def folder() -> Path:
+    return Path(os.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+
+
+def tree(root: Path) -> dict[str, str]:
+    places = (place for place in root.rglob("*") if place.is_file())
+    return {str(place.relative_to(root)): place.read_text() for place in places}
+
+
+def test_install_says_what_it_did_and_how_to_undo_it(run: Run, notes: Path) -> None:
+    done = run("install", "--no-sandbox")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"wrote {folder()}/vaultseek.service",
+        f"wrote {folder()}/vaultseek.socket",
+        "the daemon is a service now: it starts when you log in, and again if it fails",
+        "to undo this: vaultseek service remove",
+    ]
+    assert notes.read_text().splitlines()[1:] == [
+        "--user daemon-reload",
+        "--user enable vaultseek.socket vaultseek.service",
+        "--user restart vaultseek.socket vaultseek.service",
+    ]
+
+
+def test_a_second_time_changes_nothing(run: Run) -> None:
+    run("install", "--no-sandbox")
+    before = tree(folder())
+    done = run("install", "--no-sandbox")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"up to date: {folder()}/vaultseek.service\nup to date: ")
+    assert tree(folder()) == before
+
+
+def test_remove_takes_away_what_was_installed_and_nothing_else(run: Run, notes: Path) -> None:
+    folder().mkdir(parents=True)
+    (folder() / "other.service").write_text("[Service]\n")
+    run("install")
+    notes.unlink()
+    done = run("remove")
+    assert done.returncode == 0
+    assert f"deleted {folder()}/vaultseek.service" in done.stdout
+    assert "`vaultseek service install` makes it a service again" in done.stdout
+    assert list(tree(folder())) == ["other.service"]
+    assert notes.read_text().splitlines() == [
+        "--user disable --now vaultseek.socket vaultseek.service",
+        "--user daemon-reload",
+    ]
+    again = run("remove")
+    assert (again.returncode, again.stdout.startswith("no service is installed")) == (0, True)
+
+
+def test_what_would_be_done_is_only_shown(run: Run, notes: Path, tmp_path: Path) -> None:
+    for option in ("--print", "--dry-run"):
+        done = run("install", option)
+        assert done.returncode == 0
+        assert f"# {folder()}/vaultseek.service\n" in done.stdout
+        assert "Type=notify\n" in done.stdout
+        assert "$ systemctl --user enable vaultseek.socket vaultseek.service" in done.stdout
+    assert not folder().exists()
+    assert not notes.exists()
+
+
+def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:
+    folder().mkdir(parents=True)
+    own = folder() / "vaultseek.socket"
+    own.write_text("[Socket]\nListenStream=1234\n")
+    done = run("install")
+    assert done.returncode == 3
+    assert done.stderr == f"vaultseek: {own} is there and not vaultseek's; move it away, then install again\n"
+    assert run("remove").returncode == 0
+    assert own.read_text().endswith("1234\n")
+
+
+def test_a_link_is_not_written_through(run: Run, tmp_path: Path) -> None:
+    folder().mkdir(parents=True)
+    goal = tmp_path / "goal"
+    goal.write_text("precious")
+    (folder() / "vaultseek.service").symlink_to(goal)
+    assert run("install").returncode == 3
+    assert goal.read_text() == "precious"
+
+
+def test_where_no_manager_answers_nothing_is_written(run: Run) -> None:
+    done = run("install", FAILS="--property=Version")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        "vaultseek: no systemd answers for this user here, so nothing was written; `vaultseek start` starts "
+        "the daemon, `vaultseek service install --print` shows the files\n"
+    )
+    assert not folder().exists()
+
+
+def test_a_manager_that_refuses_is_quoted(run: Run) -> None:
+    done = run("install", FAILS="restart")
+    assert done.returncode == 3
+    assert "restart vaultseek.socket vaultseek.service` failed: Failed to do so: no reason; " in done.stderr
+    assert "`vaultseek service remove` undoes the rest" in done.stderr
+
+
+def test_variables_of_the_shell_that_the_service_will_not_see_are_named(run: Run) -> None:
+    done = run("install", VAULTSEEK_SEARCH__LIMIT="3")
+    assert "not part of the service: VAULTSEEK_SEARCH__LIMIT of this shell" in done.stdout
+
+
+def test_status_of_the_service(run: Run) -> None:
+    none = run("status")
+    assert (none.returncode, none.stdout.splitlines()) == (
+        3,
+        ["not installed; `vaultseek service install` makes the daemon a service", "no daemon is running"],
+    )
+    run("install")
+    said = run("status")
+    assert "systemd: ActiveState=active · SubState=running" in said.stdout
+    assert said.returncode == 3
+
+
+def test_the_end_of_the_log_is_shown(run: Run) -> None:
+    none = run("logs")
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "the daemon writes it when it runs" in none.stderr
+    log = Path(os.environ["XDG_STATE_HOME"]) / "vaultseek" / "daemon.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"line {n} \x1b[31m\n" for n in range(100)))
+    assert run("logs", "-n", "2").stdout == "line 98 \\x1b[31m\nline 99 \\x1b[31m\n"
+    assert len(run("logs").stdout.splitlines()) == 50
+    journal = run("logs", "--journal", "-n", "7").stdout
+    assert journal == (
+        "journal: --user --no-pager --lines 7 --unit=vaultseek.socket --unit=vaultseek.service\n"
+    )
+
+
+def test_the_folders_of_the_shell_are_the_services_own(run: Run) -> None:
+    run("install", "--sandbox")
+    unit = (folder() / "vaultseek.service").read_text()
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        assert f"{name}={os.environ[name]}" in unit
+    data = Path(os.environ["XDG_DATA_HOME"]) / "vaultseek"
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert f"ReadWritePaths={data} " in unit
+
+
+def unit(command: list[str], *, sandbox: bool = True) -> str:
+    made = systemd_units(command, Path("/run/s"), {}, [Path("/a b"), Path("/c%d")], sandbox=sandbox)
+    return made["vaultseek.service"]
+
+
+def test_words_that_systemd_would_take_for_something_else_are_escaped() -> None:
+    text = unit(["/opt/my python", "-m", 'a"b\\c', "100%", "$HOME", "new\nline"])
+    assert 'ExecStart="/opt/my python" -m "a\\x22b\\x5cc" 100%% $$HOME "new\\x0aline"\n' in text
+    assert 'ReadWritePaths="/a b" /c%%d\n' in text
+    assert is_ours(text)
+
+
+def test_the_unit_is_shut_off_where_the_system_allows_it() -> None:
+    for line in ("PrivateNetwork=yes", "ProtectSystem=strict", "PrivateTmp=yes"):
+        assert line in unit(["x"]).splitlines()
+        assert line not in unit(["x"], sandbox=False).splitlines()
+    for line in ("NoNewPrivileges=yes", "UMask=0077", "WatchdogSec=60", "Restart=on-failure"):
+        assert line in unit(["x"], sandbox=False).splitlines()
+
+
+def test_the_agent_for_launchd() -> None:
+    ((name, text),) = launchd_agent(["/py", "-m", "vaultseek", "serve"], {"A": "<&>"}, Path("/log")).items()
+    assert is_ours(text)
+    agent = plistlib.loads(text.encode())
+    assert name == f"{agent['Label']}.plist"
+    assert agent["ProgramArguments"] == ["/py", "-m", "vaultseek", "serve"]
+    assert agent["EnvironmentVariables"] == {"A": "<&>"}
+    assert (agent["RunAtLoad"], agent["KeepAlive"], agent["Umask"]) == (
+        True,
+        {"SuccessfulExit": False},
+        0o077,
+    )
