@@ -80,7 +80,9 @@ class Home:
         command.chmod(0o755)
         runtime = folder / "run"
         runtime.mkdir(mode=0o700)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("VAULTSEEK_", "XDG_"))}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("VAULTSEEK_", "XDG_"))
+        }
         self.environment = kept | {
             "HOME": str(folder),
             "XDG_RUNTIME_DIR": str(runtime),

@@ -17,8 +17,9 @@ PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
 PAGES = [README, *DOCS, *sorted((PROJECT / "editors").rglob("README.md"))]
-COMING = frozenset({"doctor", "service", "completion", "config", "models"})
-"""Commands that the pages speak of already and that are not here yet."""
+COMING_PAGES = frozenset({"configuration.md", "models.md", "service.md"})
+COMING = frozenset({"doctor", "service", "completion", "config", "models", "forbidden"})
+"""What the pages speak of already and is not here yet: checked as soon as it is."""
 EXCLUSION = re.compile(r"-(?!-|h$|n$).+")
 SHELLS = ("sh", "bash", "console", "fish")
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -44,6 +45,8 @@ def test_every_link_leads_to_something(page):
             continue
         path, _, anchor = unquote(target).partition("#")
         there = (page.parent / path).resolve() if path else page
+        if there.name in COMING_PAGES and not there.exists():
+            continue
         if not there.exists() or (anchor and anchor not in anchors(there)):
             lost.append(target)
     assert lost == []
@@ -61,7 +64,9 @@ def test_every_command_shown_is_one_that_can_be_given(page):
 
 
 def test_commands_are_found_where_they_are_shown():
-    shown = 'Say `vaultseek status`.\n```sh\ncd x && vaultseek index --wait  # see\nvaultseek tags | head\n```\n'
+    shown = (
+        "Say `vaultseek status`.\n```sh\ncd x && vaultseek index --wait  # see\nvaultseek tags | head\n```\n"
+    )
     assert list(commands(shown)) == [
         "vaultseek index --wait  # see",
         "vaultseek tags",
@@ -116,3 +121,31 @@ def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
     return made | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+def test_every_test_that_the_faults_name_exists():
+    text = (PROJECT / "docs" / "faults.md").read_text(encoding="utf-8")
+    sources = [file.read_text(encoding="utf-8") for file in (PROJECT / "tests").rglob("test_*.py")]
+    there = set(re.findall(r"def (test_\w+)", "\n".join(sources)))
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 80
+    assert named - there == set()
+    assert [path for path in re.findall(r"`(tests/\S+)`", text) if not (PROJECT / path).exists()] == []
+
+
+def test_figures_of_the_readme_are_those_of_the_pages():
+    pages = "".join((PROJECT / "docs" / name).read_text("utf-8") for name in ("ranking.md", "performance.md"))
+    figures = README.read_text(encoding="utf-8").split("## How good")[1].split("## What else there is")[0]
+    rows = [line for line in figures.splitlines() if line.startswith("|")]
+    assert len(rows) > 12
+    assert [row for row in rows if row not in pages] == []
+
+
+def test_words_that_the_troubleshooting_quotes_are_those_of_the_program():
+    text = (PROJECT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    sources = "".join(file.read_text("utf-8") for file in (PROJECT / "src").rglob("*.py"))
+    symptoms = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    quoted = {words for symptom in symptoms for words in re.findall(r"`([^`]+)`", symptom)}
+    missing = {words for words in quoted if not words.startswith("vaultseek") and words not in sources}
+    assert len(quoted) > 15
+    assert missing - COMING == set()

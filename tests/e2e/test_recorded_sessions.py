@@ -20,7 +20,9 @@ def home(tmp_path) -> Iterator[Home]:
 @pytest.mark.model
 @pytest.mark.timeout(400)
 def test_the_pages_show_what_the_commands_print(home):
-    shown = [exchange for page in PAGES for session in sessions(page.read_text("utf-8")) for exchange in session]
+    shown = [
+        exchange for page in PAGES for session in sessions(page.read_text("utf-8")) for exchange in session
+    ]
     assert len(shown) > 15
     different = {}
     for exchange in shown:
@@ -35,4 +37,8 @@ def test_what_differs_each_time_is_left_out():
     place = "    Areas/Garden/Slimy Visitors.md:1 · #garden/pests · "
     assert stable(line) == stable(line.replace("1.00", "0.98"))
     assert stable(place + "3 weeks ago") == stable(place + "just now") != stable("    Other.md:1 · just now")
-    assert stable("1 note · 24 ms · hybrid") == stable("1 note · 3.1 ms · hybrid") != stable("2 notes · 3 ms · hybrid")
+    assert (
+        stable("1 note · 24 ms · hybrid")
+        == stable("1 note · 3.1 ms · hybrid")
+        != stable("2 notes · 3 ms · hybrid")
+    )
