@@ -40,7 +40,7 @@ _UNSTABLE = [
     (re.compile(r"^vaultseek \d\S+"), "vaultseek <version>"),
     # Two processors round a product differently; the order is what counts.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} \d\.\d\d$"), " <score>"),
-    (re.compile(r"^ *(lane|keyword|semantic|graph|recency|confidence|milliseconds)\b.*"), r"\1 <figures>"),
+    (re.compile(r"^ *(lane|keyword|semantic|graph|recency|confidence)\b.*"), r"\1 <figures>"),
     # Behind the place stands an age, which may or may not leave room for the tags.
     (re.compile(r"^(    .*\.md:\d+) · .*"), r"\1"),
 ]
@@ -61,7 +61,8 @@ def sessions(text: str) -> list[list[Exchange]]:
 
 def stable(output: str) -> list[str]:
     """The lines without what is different each time: times, ages, sizes, numbers of processes, scores."""
-    return [_stable(line) for line in output.splitlines()]
+    kept = output.partition("\nmilliseconds: ")[0]
+    return [_stable(line) for line in kept.splitlines()]
 
 
 class Home:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import click
 import pytest
 
+from test_layout import group_of
 from vaultseek.cli.commands import vaultseek
 
 PROJECT = Path(__file__).parents[1]
@@ -149,3 +151,13 @@ def test_words_that_the_troubleshooting_quotes_are_those_of_the_program():
     missing = {words for words in quoted if not words.startswith("vaultseek") and words not in sources}
     assert len(quoted) > 15
     assert missing - COMING == set()
+
+
+def test_the_architecture_names_every_module_in_the_order_of_imports():
+    table = (PROJECT / "docs" / "architecture.md").read_text("utf-8").split("## Layout")[1].split("##")[0]
+    firsts = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| `")]
+    named = [re.findall(r"`([a-z_]+)/?`", first) for first in firsts]
+    modules = {path.stem for path in (PROJECT / "src" / "vaultseek").iterdir() if path.suffix in ("", ".py")}
+    assert {name for name in modules if not name.startswith("__")} == {name for row in named for name in row}
+    groups = [[group_of(name) for name in row] for row in named]
+    assert all(max(upper) <= min(lower) for upper, lower in pairwise(groups))
