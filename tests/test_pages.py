@@ -19,8 +19,8 @@ PROJECT = Path(__file__).parents[1]
 README = PROJECT / "README.md"
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
 PAGES = [README, *DOCS, *sorted((PROJECT / "editors").rglob("README.md"))]
-COMING_PAGES = frozenset({"configuration.md", "models.md", "service.md"})
-COMING = frozenset({"doctor", "service", "completion", "config", "models", "forbidden"})
+COMING_PAGES = frozenset({"service.md"})
+COMING = frozenset({"service", "completion", "forbidden"})
 """What the pages speak of already and is not here yet: checked as soon as it is."""
 EXCLUSION = re.compile(r"-(?!-|h$|n$).+")
 SHELLS = ("sh", "bash", "console", "fish")
