@@ -159,5 +159,9 @@ def test_the_architecture_names_every_module_in_the_order_of_imports():
     named = [re.findall(r"`([a-z_]+)/?`", first) for first in firsts]
     modules = {path.stem for path in (PROJECT / "src" / "vaultseek").iterdir() if path.suffix in ("", ".py")}
     assert {name for name in modules if not name.startswith("__")} == {name for row in named for name in row}
-    groups = [[group_of(name) for name in row] for row in named]
-    assert all(max(upper) <= min(lower) for upper, lower in pairwise(groups))
+    wrong = [
+        (upper, lower)
+        for upper, lower in pairwise(named)
+        if max(map(group_of, upper)) > min(map(group_of, lower))
+    ]
+    assert wrong == [], "rows whose modules stand in another order in tests/test_layout.py"
