@@ -1,0 +1,45 @@
+"""The terminal sessions in the pages are what the commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sessions import PAGES, Home, sessions, stable
+
+
+@pytest.fixture
+def home(tmp_path) -> Iterator[Home]:
+    """A home directory whose vault is read and embedded by the bundled model."""
+    opened = Home(tmp_path)
+    opened.run("vaultseek index --wait")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.model
+@pytest.mark.timeout(400)
+def test_the_pages_show_what_the_commands_print(home):
+    shown = [
+        exchange for page in PAGES for session in sessions(page.read_text("utf-8")) for exchange in session
+    ]
+    assert len(shown) > 15
+    different = {}
+    for exchange in shown:
+        printed = stable(home.run(exchange.command).rstrip())
+        if printed != stable(exchange.output):
+            different[exchange.command] = "\n".join(printed)
+    assert different == {}, "if this is meant so, `scripts/record` writes the pages anew"
+
+
+def test_what_differs_each_time_is_left_out():
+    line = " 1  Slimy Visitors                                                 ████████ 1.00"
+    place = "    Areas/Garden/Slimy Visitors.md:1 · #garden/pests · "
+    assert stable(line) == stable(line.replace("1.00", "0.98"))
+    assert stable(place + "3 weeks ago") == stable(place + "just now") != stable("    Other.md:1 · just now")
+    assert (
+        stable("1 note · 24 ms · hybrid")
+        == stable("1 note · 3.1 ms · hybrid")
+        != stable("2 notes · 3 ms · hybrid")
+    )
