@@ -28,6 +28,8 @@ KEYWORD_PASSAGE_SHARE = 0.35
 TRUSTED_HITS = 3
 TRUSTED_COVERAGE = 0.6
 """With this share of the query's words, by idf, in one of the best notes, words are fully trusted."""
+DOUBT = 1.5
+"""Words that are half believed count for less than half: what they find by chance, they find with confidence."""
 
 MEANING_CURVE = (-4.5, 5.7)
 WORDS_CURVE = (-5.0, 6.8)
@@ -103,7 +105,7 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
         return 1.0
     covered = max(hit.coverage for hit in answer.hits[:TRUSTED_HITS]) / TRUSTED_COVERAGE
     surprise = answer.hits[0].score / math.log(max(population, 2))
-    return min(1.0, max(covered, surprise))
+    return float(min(1.0, max(covered, surprise)) ** DOUBT)
 
 
 def alike(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
