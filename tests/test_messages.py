@@ -136,6 +136,13 @@ def damaged_index(root: Path) -> None:
     KeywordIndex.open(root / "index")
 
 
+def address_that_others_can_read(root: Path) -> None:
+    file = root / "daemon.tcp"
+    file.write_text("{}")
+    file.chmod(0o644)
+    Client(file)
+
+
 def wrong_configuration(root: Path) -> None:
     file = root / "config.toml"
     file.write_text("[search]\nlimit = 'many'\n")
@@ -152,6 +159,7 @@ PROVOKED: dict[str, Provoke] = {
     "vault_missing": lambda root: everything(root / "gone", Ignore(root), ledger=None),
     "already_running": lambda root: two_daemons(),
     "worker_unavailable": worker_without_program,
+    "forbidden": address_that_others_can_read,
     "busy": lambda root: ask_a_daemon(Limits(clients=0)),
     "cancelled": lambda root: ask_a_daemon(),
     "invalid": lambda root: decode(b"{"),

@@ -271,7 +271,7 @@ class Keeper:
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Terms of the vault near to the text, whose vector it is. Raises Unavailable."""
         if self.embedding.answering_model != self._recipe.fingerprint:
-            raise Unavailable("the vectors are being made again for another model")
+            raise Unavailable("the vectors are being made again for another model; wait until they are there")
         try:
             return await self.concepts.near(text, vector, count, floor)
         except Unavailable:

@@ -172,7 +172,8 @@ def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | Non
     except (FileNotFoundError, ConnectionError):
         raise Unavailable(NO_DAEMON) from None
     except OSError as error:
-        raise Unavailable(f"the port in {file} cannot be used: {error.strerror or error}") from None
+        wrong = f"the port in {file} cannot be used: {error.strerror or error}"
+        raise Unavailable(f"{wrong}; remove the file and start the daemon again") from None
 
 
 def make_folders(folder: Path) -> None:
