@@ -29,7 +29,7 @@ TRUSTED_HITS = 3
 TRUSTED_COVERAGE = 0.6
 """With this share of the query's words, by idf, in one of the best notes, words are fully trusted."""
 DOUBT = 1.5
-"""Words that are half believed count for less than half: what they find by chance, they find with confidence."""
+"""Words that are half believed count for less than half: what chance finds has high scores, too."""
 
 MEANING_CURVE = (-4.5, 5.7)
 WORDS_CURVE = (-5.0, 6.8)
