@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import Any
@@ -210,3 +211,19 @@ def test_any_text_is_refused_or_json(text: str) -> None:
     assert again == value
     assert not any(isinstance(number, float) and math.isinf(number) for number in [value])
     json.dumps(value, ensure_ascii=False).encode()
+
+
+def test_a_pause_of_the_process_does_not_cost_a_note_its_properties(monkeypatch):
+    """A collection of garbage may fall into the reading of a few lines and take longer than they may."""
+    clock = itertools.chain([0.0, 0.0, 1.0], itertools.repeat(1.0))
+    monkeypatch.setattr("vaultseek.markdown.yamlcore.time.thread_time", lambda: next(clock))
+    note = parse("---\naliases: ['Reef', 'Sea: of']\n---\n", "a.md")
+    assert (note.aliases, note.problems) == (("Reef", "Sea: of"), ())
+
+
+def test_what_takes_long_again_and_again_is_refused(monkeypatch):
+    clock = itertools.count()
+    monkeypatch.setattr("vaultseek.markdown.yamlcore.time.thread_time", lambda: float(next(clock)))
+    note = parse("---\naliases: ['Reef', 'Sea: of']\n---\nbody\n", "a.md")
+    assert note.aliases == ()
+    assert "too long" in note.problems[0].message

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from tiny_models import save_cross_encoder
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.models import rerank
+from vaultseek.models.catalogue import find_model
 from vaultseek.worker import SemanticWorker, WorkerSettings
 
 pytestmark = pytest.mark.model
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def worker() -> AsyncIterator[SemanticWorker]:
-    model = SimpleNamespace(name="hashing", directory=None)
+    model = find_model("hashing")
     made = SemanticWorker(model, settings=WorkerSettings(stores="memory"))
     await made.ready()
     yield made

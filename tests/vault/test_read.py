@@ -82,3 +82,22 @@ def test_a_note_that_changes_while_it_is_read_is_taken_whole_or_marked_racy(vaul
     finally:
         stop.set()
         thread.join()
+
+
+def test_a_note_that_was_written_a_moment_ago_is_on_this_machine(tmp_path, monkeypatch):
+    """While a file system finds a place for what was just written, it may look like a hole (ext4 does)."""
+    file = tmp_path / "a.md"
+    with file.open("wb") as stream:
+        stream.truncate(5)  # a hole, until it is written for good
+    placed = []
+
+    def fsync(descriptor: int) -> None:
+        file.write_bytes(b"text\n")
+        os_fsync(descriptor)
+        placed.append(descriptor)
+
+    os_fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", fsync)
+    found = read_note(tmp_path, "a.md")
+    assert placed
+    assert (found.data, found.problem) == (b"text\n", None)

@@ -60,6 +60,13 @@ class Loaded:
 def load(text: str) -> Loaded:
     """The value of ``text``; Refused when it is not YAML or goes beyond a bound."""
     try:
+        return _load(text)
+    except _TooSlow:
+        return _load(text)  # a collection of garbage in a large process takes as long, but not twice
+
+
+def _load(text: str) -> Loaded:
+    try:
         return _Builder(_as_yaml_1_1(text)).document()
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -141,6 +148,10 @@ def _as_yaml_1_1(text: str) -> str:
     return _TAB_INSIDE.sub("\ue009", _TAB_SEPARATES.sub(" ", text))
 
 
+class _TooSlow(Refused):
+    """Frontmatter that was not read in FRONTMATTER_SECONDS of this thread's time."""
+
+
 class _Events(Reader, Scanner, Parser):
     """The pure scanner and parser, with a bound on time and on flow nesting.
 
@@ -157,7 +168,7 @@ class _Events(Reader, Scanner, Parser):
         if self.flow_level > FRONTMATTER_DEPTH:
             raise Refused("nested too deeply", self.line)
         if time.thread_time() > self.deadline:
-            raise Refused("takes too long to read", self.line)
+            raise _TooSlow("takes too long to read", self.line)
         super().fetch_more_tokens()
 
 

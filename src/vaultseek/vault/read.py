@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,14 +82,13 @@ def _read_open(descriptor: int, last: bool) -> NoteBytes:
 
 
 def _not_local(descriptor: int, stamp: Stamp) -> NoteBytes:
-    # Small files may live in the inode on some file systems; only a hole proves that nothing is stored here.
-    try:
-        hole = os.lseek(descriptor, 0, os.SEEK_HOLE) == 0
-    except (OSError, AttributeError):
-        hole = True
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    if not hole:
-        return NoteBytes(_read_all(descriptor), stamp, False)
+    # Small files may live in the inode on some file systems; only a hole proves that nothing is stored here,
+    # and one that is still there when the file system has found a place for all that was written.
+    if _is_hole(descriptor):
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    if not _is_hole(descriptor):
+        return NoteBytes(_read_all(descriptor), stamp, True)
     return NoteBytes(
         b"",
         stamp,
@@ -98,6 +98,15 @@ def _not_local(descriptor: int, stamp: Stamp) -> NoteBytes:
             "the content is not on this machine; open it once, or make its folder available offline",
         ),
     )
+
+
+def _is_hole(descriptor: int) -> bool:
+    try:
+        hole = os.lseek(descriptor, 0, os.SEEK_HOLE) == 0
+    except (OSError, AttributeError):
+        hole = True
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return hole
 
 
 def _read_all(descriptor: int) -> bytes:
