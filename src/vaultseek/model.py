@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 JSON = dict[str, Any]
 LinkKind = Literal["wikilink", "embed", "markdown"]
+STAGES = frozenset({"rerank", "expansion"})
+"""What an answer may lack that is no lane of search."""
 SpanKind = Literal[
     "heading", "paragraph", "list", "list_item", "code", "table", "quote", "html", "math", "break", "other"
 ]

@@ -38,7 +38,7 @@ async def why(row: NoteRow, request: Request, vault: SearchedVault) -> JSON:
     told: JSON = {"query": request.query, "interpreted": answer["interpreted"], "partial": answer["partial"]}
     told["explain"] = answer.get("explain")
     if found is not None:
-        words = f"found at rank {found['rank']} of {len(answer['results'])}"
+        words = f"at rank {found['rank']} of {len(answer['results'])}"
         return {**told, "verdict": "found", "reason": words, "result": found}
     conditions = await asyncio.to_thread(_conditions, row, request, vault.ledger)
     told["filters"] = conditions

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from vaultseek import limits
 from vaultseek.cli.terminal import Terminal, age, clean, count, table, width_of, wrap
+from vaultseek.model import JSON, STAGES
 
-JSON = dict[str, Any]
 Spans = Sequence[Sequence[int]]
 
 _INDENT = 4
 _SCORE_COLUMNS = 14
 _LANE_FIGURES = ("rank", "score", "weight", "contribution")
 _LOADING = ("loading", "starting")
-_STAGES = ("rerank", "expansion")
-"""What may be missing although no search is."""
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
@@ -38,7 +35,7 @@ def missing_lane(lane: JSON, mode: object) -> str:
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
     if name == "vault":
         return f"answered from what is known: {reason}"
-    part = name if name in _STAGES else f"{name} search"
+    part = name if name in STAGES else f"{name} search"
     if any(word in reason for word in _LOADING):
         words = f"{part} is still loading"
     else:
