@@ -13,9 +13,11 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
@@ -118,19 +120,24 @@ class Home:
         self.run("vaultseek stop")
 
 
-def record() -> None:
-    """Run every session of every page and write down what was printed."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="vaultseek-") as folder:
+@contextmanager
+def opened_home() -> Iterator[Home]:
+    """A home directory at a path of always the same length: lines that hold it are wrapped by their width."""
+    with tempfile.TemporaryDirectory(prefix="vaultseek-", dir="/tmp") as folder:
         home = Home(Path(folder))
         try:
-            home.run("vaultseek index --wait")
-            for page in PAGES:
-                text = page.read_text(encoding="utf-8")
-                page.write_text(_BLOCK.sub(lambda found: _recorded(found[1], home), text), encoding="utf-8")
+            yield home
         finally:
             home.close()
+
+
+def record() -> None:
+    """Run every session of every page and write down what was printed."""
+    with opened_home() as home:
+        home.run("vaultseek index --wait")
+        for page in PAGES:
+            text = page.read_text(encoding="utf-8")
+            page.write_text(_BLOCK.sub(lambda found: _recorded(found[1], home), text), encoding="utf-8")
 
 
 def _recorded(block: str, home: Home) -> str:

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from sessions import PAGES, Home, sessions, stable
+from sessions import PAGES, Home, opened_home, sessions, stable
 
 
 @pytest.fixture
-def home(tmp_path) -> Iterator[Home]:
+def home() -> Iterator[Home]:
     """A home directory whose vault is read and embedded by the bundled model."""
-    opened = Home(tmp_path)
-    opened.run("vaultseek index --wait")
-    yield opened
-    opened.close()
+    with opened_home() as opened:
+        opened.run("vaultseek index --wait")
+        yield opened
 
 
 @pytest.mark.model
