@@ -258,3 +258,8 @@ def test_no_name_and_no_text_breaks_a_question(tmp_path_factory, files: Mapping[
         outgoing(row, here.ledger)
     tags(here.ledger)
     properties(here.ledger)
+
+
+def test_a_file_name_goes_before_a_title_that_is_only_a_heading(world):
+    made = world({"Movies.md": "## Favorites", "Templates/Actor.md": "## Movies", "Director.md": "# Movies"})
+    assert made.note("movies").path == "Movies.md"

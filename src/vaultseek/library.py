@@ -121,7 +121,7 @@ class Library:
             return self._keepers[root].place
         if Path.home().resolve().is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
-        return self._place(self.free_name(root.name), root)
+        return self._place(self.free_name(root.name, root), root)
 
     def _configured(self, entry: VaultSettings) -> VaultPlace:
         return self._place(entry.name, entry.path, entry.exclude, entry.language)
@@ -141,10 +141,11 @@ class Library:
             expansion=self.settings.search.expansion.enabled,
         )
 
-    def free_name(self, name: str) -> str:
-        """``name``, or with a number where another vault is called so."""
+    def free_name(self, name: str, root: Path) -> str:
+        """``name`` for the vault at ``root``, or with a number where another vault is called so."""
         taken = {entry.name.casefold() for entry in self.settings.vaults}
-        taken |= {keeper.place.name.casefold() for keeper in self._keepers.values()}
+        others = (keeper.place for keeper in self._keepers.values() if keeper.place.root != root)
+        taken |= {place.name.casefold() for place in others}
         candidates = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 3))]
         return next(candidate for candidate in candidates if candidate.casefold() not in taken)
 
@@ -152,7 +153,7 @@ class Library:
         names = [entry.name for entry in self.settings.vaults]
         if names:
             return f"say --vault with one of {_listed(names)}, or a folder"
-        return "say --vault FOLDER, run it inside a vault, or name one in config.toml under [[vaults]]"
+        return "say --vault FOLDER, run it inside a vault, or add one with `vaultseek vault add FOLDER`"
 
     # -- open and close --------------------------------------------------------------------------------
 

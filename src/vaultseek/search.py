@@ -27,7 +27,7 @@ from vaultseek.index.graph import Graph
 from vaultseek.index.keyword import KeywordAnswer, KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON, Chunk
-from vaultseek.query.compare import fold
+from vaultseek.query.compare import fold, is_file_name
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
@@ -232,6 +232,7 @@ class Searcher:
             keyword.lane("keyword", asked.weights[0], asked.k, notes),
             semantic.lane("semantic", asked.weights[1], asked.k, notes),
         ]
+        exact = _by_file_name(exact, asked.query.rank_text, notes)
         signals = self._signals(asked, notes, exact)
         fusion = _fusion(asked.request.settings)
         ranked = fuse(lanes, fusion=fusion, signals=signals)
@@ -352,6 +353,11 @@ def _words_only(text: str) -> Query:
 
 def _with_filter(query: Query, condition: Any) -> Query:
     return replace(query, filter=condition)
+
+
+def _by_file_name(exact: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
+    """Of the notes that are called so, the files of that name; all of them if there is none."""
+    return {number for number in exact if number in notes and is_file_name(notes[number].path, name)} or exact
 
 
 def _from_one(ranked: list[Fused]) -> list[Fused]:

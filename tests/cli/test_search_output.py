@@ -210,3 +210,10 @@ def test_explain_also_tells_of_the_query_as_a_whole() -> None:
 def test_an_answer_with_the_least_that_can_be_in_it() -> None:
     assert page({"results": [{"path": "a.md"}]}, Terminal(width=40), now=NOW).splitlines()[1] == "    a.md:1"
     assert page({}, Terminal(), now=NOW).startswith("Nothing found")
+
+
+def test_results_that_only_happen_to_be_nearest_are_said_to_be_weak() -> None:
+    far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, confidence=0.04)
+    assert "no note has these words" in page(answer(far), Terminal(width=200), now=NOW)
+    for told in (result(confidence=0.04), far | {"confidence": 0.4}, far | {"confidence": 1.0}):
+        assert "no note has these words" not in page(answer(told), Terminal(width=200), now=NOW)

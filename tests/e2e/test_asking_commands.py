@@ -220,3 +220,24 @@ def test_the_client_s_shortcuts_speak_the_protocol(daemon, vault):
 def test_the_first_question_about_a_new_vault_waits_for_its_notes(daemon, vault):
     root = vault({"a.md": "[[b]]", "b.md": "x", ".obsidian/x": ""})
     assert [link["resolved"] for link in daemon.json("links", "a.md", cwd=root)["outgoing"]] == ["b.md"]
+
+
+def test_a_vault_keeps_the_name_that_it_was_opened_by_when_it_is_added(daemon, vault):
+    root = vault({".obsidian/app.json": "{}", "a.md": "hello\n"})
+    daemon.run("search", "hello", "--vault", str(root))
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    assert [known["name"] for known in daemon.json("vault", "list")["vaults"]] == [root.name]
+
+
+def test_why_takes_a_query_that_begins_with_an_exclusion(daemon, vault):
+    root = vault({"a.md": "hello\n"})
+    done = daemon.run("why", "-path:Notes/ hello", "a", "--vault", str(root))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_negative_limit_is_named_as_it_was_written(daemon):
+    done = daemon.run("search", "x", "-n", "-3")
+    assert done.returncode == 2
+    assert "-3" in done.stderr
+    assert "\0" not in done.stderr
+    assert "x00" not in done.stderr

@@ -157,6 +157,12 @@ def test_the_report_names_nothing_of_the_users(daemon, file, vault, tmp_path):
     assert f" {getpass.getuser()}" not in done.stdout
 
 
+def test_a_vault_that_is_called_like_a_word_of_ours_leaves_the_report_legible(daemon, file, vault):
+    file.write_text(f'[[vaults]]\nname = "notes"\npath = "{vault(NOTES)}"\n')
+    done = daemon.run("doctor", "--report", "--no-worker")
+    assert "- ok: vault <vault 1>: 2 notes can be read" in done.stdout
+
+
 def test_the_page_says_what_to_do_and_forms_exclude_each_other(daemon, file):
     file.write_text("[search]\nlimit = 0\n")
     done = daemon.run("doctor", "--no-worker")

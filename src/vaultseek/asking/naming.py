@@ -9,7 +9,7 @@ from vaultseek.errors import BadPath, NotFound, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.superset import superset
 from vaultseek.limits import CANDIDATES_NAMED, PATH_BYTES
-from vaultseek.query.compare import fold, is_named
+from vaultseek.query.compare import fold, is_file_name, is_named
 from vaultseek.schema import printable, shown
 
 NOTE_SUFFIXES = ("", ".md")
@@ -28,6 +28,7 @@ def note_called(name: str, ledger: Ledger, root: Path) -> NoteRow:
             return exact
     found = sorted(_meant(path, ledger), key=lambda row: (row.path.count("/"), row.path))
     whole = [row for row in found if fold(row.path) in (fold(path), fold(path + ".md"))]
+    whole = whole or [row for row in found if is_file_name(row.path, name)]
     if len(found) > 1 and len(whole) != 1:
         names = ", ".join(printable(row.path) for row in found[:CANDIDATES_NAMED])
         more = ", …" if len(found) > CANDIDATES_NAMED else ""

@@ -13,6 +13,7 @@ Spans = Sequence[Sequence[int]]
 _INDENT = 4
 _SCORE_COLUMNS = 14
 _LANE_FIGURES = ("rank", "score", "weight", "contribution")
+WEAK_CONFIDENCE = 0.1
 _LOADING = ("loading", "starting")
 
 
@@ -24,6 +25,9 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
         if explain:
             lines += _lanes(result, terminal)
         lines.append("")
+    weak = _weak(answer)
+    if weak:
+        lines += [terminal.paint(line, "yellow") for line in wrap(weak, terminal.width, 3)]
     lines += _footer(answer, terminal)
     if explain:
         lines += _explanation(answer, terminal)
@@ -41,6 +45,18 @@ def missing_lane(lane: JSON, mode: object) -> str:
     else:
         words = f"{part} did not take part" + (f" ({reason})" if reason else "")
     return words + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
+
+
+def _weak(answer: JSON) -> str | None:
+    """What is to be said of results none of which has the words or comes near."""
+    results = answer.get("results") or ()
+    if not results or any("confidence" not in result for result in results):
+        return None
+    words = any((result.get("lanes") or {}).get("keyword") for result in results)
+    best = max(float(result["confidence"]) for result in results)
+    if words or best >= WEAK_CONFIDENCE:
+        return None
+    return f"no note has these words; these are only the nearest in meaning, not near (confidence {best:.2f})"
 
 
 # One result

@@ -20,14 +20,19 @@ from vaultseek.errors import UsageError
 _SETTINGS = "VAULTSEEK_SEARCH__"
 # -draft, -tag:old, -"a phrase": an excluded word, and not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
+_NUMBERED = ("-n", "--limit")
 _ESCAPE = "\0"  # no argument of a process can hold one
 
 
-class _QueryCommand(click.Command):
+class QueryCommand(click.Command):
     """Takes ``-word`` for a part of the query instead of an unknown option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        escaped = [_ESCAPE + arg if _EXCLUSION.fullmatch(arg) else arg for arg in args]
+        before = ("", *args)  # what stands behind an option that wants a number is no word of the query
+        escaped = [
+            _ESCAPE + arg if _EXCLUSION.fullmatch(arg) and option not in _NUMBERED else arg
+            for option, arg in zip(before, args, strict=False)
+        ]
         return super().parse_args(ctx, escaped)
 
 
@@ -65,7 +70,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(cls=_QueryCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=QueryCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("query", nargs=-1, shell_complete=candidates.query)
 @click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help="At most N results.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
@@ -108,7 +113,7 @@ def search(
     """
     from vaultseek.cli.reach import connect
 
-    fields = {name: [_unescaped(value) for value in values] for name, values in filters.items() if values}
+    fields = {name: [unescaped(value) for value in values] for name, values in filters.items() if values}
     if not query and not fields:
         raise UsageError("search needs a word, a phrase or a filter; `vaultseek search -h` lists them")
     shell = settings_of_shell()
@@ -161,10 +166,10 @@ def blaming_the_shell(settings: dict[str, str]) -> Iterator[None]:
 
 
 def _text(query: tuple[str, ...]) -> str:
-    return " ".join(map(_unescaped, query))
+    return " ".join(map(unescaped, query))
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     return text.removeprefix(_ESCAPE)
 
 

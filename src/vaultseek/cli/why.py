@@ -10,7 +10,7 @@ from vaultseek import limits
 from vaultseek.cli import FOUND, NOTHING_FOUND, candidates
 from vaultseek.cli.asking import HELP, ask_about, place
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
-from vaultseek.cli.search import blaming_the_shell, settings_of_shell
+from vaultseek.cli.search import QueryCommand, blaming_the_shell, settings_of_shell, unescaped
 from vaultseek.cli.terminal import Terminal, clean, table
 
 _VERDICTS = {
@@ -22,7 +22,7 @@ _VERDICTS = {
 }
 
 
-@click.command(context_settings=HELP)
+@click.command(cls=QueryCommand, context_settings=HELP)
 @click.argument("query", shell_complete=candidates.query)
 @click.argument("note", shell_complete=candidates.notes)
 @click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help="As in the search.")
@@ -41,6 +41,7 @@ def why(
     vaultseek why "float switch" Garden
     """
     shell = settings_of_shell()
+    query, note = unescaped(query), unescaped(note)
     more = {"query": query, "limit": limit, "mode": mode, "settings": shell}
     with blaming_the_shell(shell):
         answer = ask_about(invocation, "search/why", note, **more)

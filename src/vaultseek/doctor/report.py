@@ -43,10 +43,22 @@ class _Hiding:
 
     def __call__(self, text: str) -> str:
         for word, mark in self._words:
-            text = text.replace(word, mark) if "/" in word else _whole(word, mark, text)
+            text = text.replace(word, mark) if "/" in word else _named(word, mark, text)
         for name, mark in self._names.items():
             text = _whole(name, mark, text)
         return _PATH.sub(lambda found: found[0] if found[0].startswith(_SYSTEM) else "<path>", text)
+
+
+def _named(word: str, mark: str, text: str) -> str:
+    """A vault's name hidden; one that is a word of ours only where it is the name of a vault."""
+    if word.casefold() not in _OUR_WORDS:
+        return _whole(word, mark, text)
+    return re.sub(rf"((?:vault|index of) ){re.escape(word)}(?!\w)", rf"\1{mark}", text)
+
+
+_OUR_WORDS = frozenset(
+    {"notes", "note", "vault", "vaults", "index", "passages", "documents", "model", "memory"}
+)
 
 
 def _whole(word: str, mark: str, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import PurePosixPath
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
@@ -81,6 +82,11 @@ def number_of(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 2**1000 else None
+
+
+def is_file_name(path: str, name: str) -> bool:
+    """Whether the note at ``path`` is a file of this name, whatever its case and its title."""
+    return fold(PurePosixPath(path).stem) == fold(name.strip())
 
 
 def is_named(path: str, name: str) -> bool:

@@ -160,7 +160,7 @@ class Vaults:
         known = {vault.path: vault.name for vault in self._library.settings.vaults}
         if root in known:
             raise UsageError(f"{root} is a vault already, called {shown(known[root])}; use that")
-        name = asked.name or self._library.free_name(root.name)
+        name = asked.name or self._library.free_name(root.name, root)
         if name.casefold() in {other.casefold() for other in known.values()}:
             raise UsageError(f"another vault is called {shown(name)}; give it another name")
         values = {"name": name, "path": root, "language": asked.language, "exclude": asked.exclude}
