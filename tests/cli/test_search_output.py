@@ -215,5 +215,7 @@ def test_an_answer_with_the_least_that_can_be_in_it() -> None:
 def test_results_that_only_happen_to_be_nearest_are_said_to_be_weak() -> None:
     far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, confidence=0.04)
     assert "no note has these words" in page(answer(far), Terminal(width=200), now=NOW)
+    filtered = answer(far, interpreted={"filters": ["tag pumps"]})
+    assert "no note has these words" not in page(filtered, Terminal(width=200), now=NOW)
     for told in (result(confidence=0.04), far | {"confidence": 0.4}, far | {"confidence": 1.0}):
         assert "no note has these words" not in page(answer(told), Terminal(width=200), now=NOW)

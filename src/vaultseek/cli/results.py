@@ -50,7 +50,8 @@ def missing_lane(lane: JSON, mode: object) -> str:
 def _weak(answer: JSON) -> str | None:
     """What is to be said of results none of which has the words or comes near."""
     results = answer.get("results") or ()
-    if not results or any("confidence" not in result for result in results):
+    filtered = (answer.get("interpreted") or {}).get("filters")  # then it is they that say what is meant
+    if filtered or not results or any("confidence" not in result for result in results):
         return None
     words = any((result.get("lanes") or {}).get("keyword") for result in results)
     best = max(float(result["confidence"]) for result in results)
