@@ -135,6 +135,7 @@ class FrameTooLarge(ProtocolError):
 
     code = "too_large"
     number = -32025
+    exit_code = 2
 
 
 class FrameLost(ProtocolError):

@@ -241,3 +241,10 @@ def test_a_negative_limit_is_named_as_it_was_written(daemon):
     assert "-3" in done.stderr
     assert "\0" not in done.stderr
     assert "x00" not in done.stderr
+
+
+def test_a_query_beyond_any_message_is_wrong_use(daemon, vault):
+    root = vault({"a.md": "hello\n"})
+    done = daemon.run("search", *["word" * 500] * 200, "--vault", str(root))
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
