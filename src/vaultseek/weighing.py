@@ -25,6 +25,8 @@ PASSAGE_SHARE = 0.65
 """Share of the best passage in a note's semantic score; the note's own vector gives the rest."""
 KEYWORD_PASSAGE_SHARE = 0.35
 """Share of the best passage in a note's score by words: a long note may have the answer in one section."""
+PROXIMITY_WEIGHT = 0.2
+"""What two words near each other add, beside what each of them counts for itself."""
 TRUSTED_HITS = 3
 TRUSTED_COVERAGE = 0.6
 """With this share of the query's words, by idf, in one of the best notes, words are fully trusted."""
@@ -154,7 +156,8 @@ def _chance(curve: tuple[float, float], value: float | None) -> float:
 
 def _of_words(hit: KeywordHit) -> float:
     passage = hit.chunks[0].score if hit.chunks else 0.0
-    return (1 - KEYWORD_PASSAGE_SHARE) * hit.score + KEYWORD_PASSAGE_SHARE * passage
+    whole = (1 - KEYWORD_PASSAGE_SHARE) * hit.score + KEYWORD_PASSAGE_SHARE * passage
+    return whole + PROXIMITY_WEIGHT * hit.proximity
 
 
 def _scale(scores: Mapping[int, float]) -> Scale:

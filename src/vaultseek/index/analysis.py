@@ -81,6 +81,11 @@ class Entry:
     identifier: bool = False
 
 
+def puts_no_spaces(word: str) -> bool:
+    """Whether the word is of a script without spaces, whose terms are pairs of characters."""
+    return _HAS_UNSPACED.match(word) is not None
+
+
 class Analysis:
     """The rules for one language; ``language=None`` leaves words unstemmed.
 

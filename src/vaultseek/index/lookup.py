@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from vaultseek.index.analysis import Analysis
+from vaultseek.index.analysis import Analysis, puts_no_spaces
 from vaultseek.index.bm25f import Collection, Floats, Scheme, TermScores, best, idf, score_chunks, score_terms
 from vaultseek.index.nearby import with_one_typo, with_prefix
 from vaultseek.index.postings import Bools, Ints, Strings
+from vaultseek.index.proximity import Pair, proximity
 from vaultseek.index.wording import Kind, Wanted, wanted_terms
 from vaultseek.limits import NEAR_TERMS, NEAR_WORDS, PASSAGES, PREFIX_TERMS
 
@@ -17,6 +19,8 @@ PREFIX_WEIGHT = 0.8
 NEAR_WEIGHT = 0.5
 """A word that the vault does not contain, by words that begin with it or are one typo away."""
 NEAR_CHARS = 4
+PAIR_SURFACES = 3
+"""Words further apart in the query are no pair, even with nothing but stop words in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class KeywordHit:
 
     ``matched``: the query's words that it contains. ``coverage``: their share of all the query's words, by
     idf, between 0 and 1. ``chunks``: its best passages, best first; none if only title, tags or path matched.
+    ``proximity``: what it has of the query's words near each other, on the scale of the score but not in it.
     """
 
     note: int
@@ -57,6 +62,7 @@ class KeywordHit:
     matched: tuple[str, ...]
     coverage: float
     chunks: tuple[ChunkHit, ...]
+    proximity: float = 0.0
 
 
 class Lookup:
@@ -71,6 +77,7 @@ class Lookup:
         weighed = [asked.weighed(asked.item.surface in known) for asked in exact]
         missing = [asked.item for asked in weighed if self._is_missing(asked)][:NEAR_WORDS]
         self._asked = [self._stand_in(asked) if asked.item in missing else asked for asked in weighed]
+        self._pairs = self._neighbours(analysis.stop_words)
 
     @property
     def terms(self) -> tuple[QueryTerm, ...]:
@@ -90,7 +97,8 @@ class Lookup:
         matched, coverage = self._matched(chosen)
         notes = self._collection.notes[chosen].tolist()
         scores = totals[chosen].tolist()
-        lines = zip(notes, scores, matched, coverage, self._passages(chosen), strict=True)
+        near = proximity(self._collection, self._pairs, self._scheme, chosen).tolist()
+        lines = zip(notes, scores, matched, coverage, self._passages(chosen), near, strict=True)
         return tuple(KeywordHit(*line) for line in lines), int(np.count_nonzero(candidates))
 
     def _exact(self, item: Wanted) -> _Asked:
@@ -128,6 +136,24 @@ class Lookup:
                 words[at].append(asked.item.word)
         coverage = np.minimum(found / total, 1.0) if total else found
         return [tuple(dict.fromkeys(line)) for line in words], coverage.tolist()
+
+    def _neighbours(self, stop_words: frozenset[str]) -> list[Pair]:
+        """The query's words two by two, without those that say little and those that are pairs themselves."""
+        words = [
+            asked
+            for asked in self._asked
+            if asked.item.kind in ("word", "part")
+            and asked.scores.df
+            and asked.item.word not in stop_words
+            and not puts_no_spaces(asked.item.word)
+        ]
+        pairs: list[Pair] = []
+        for one, other in pairwise(words):
+            both = len(np.intersect1d(one.scores.notes, other.scores.notes, assume_unique=True))
+            apart = other.item.surface - one.item.surface
+            if both and apart <= PAIR_SURFACES and one.terms != other.terms:
+                pairs.append(Pair(one.terms, other.terms, idf(self._collection.count, both)))
+        return pairs
 
     def _passages(self, notes: Ints) -> list[tuple[ChunkHit, ...]]:
         weighted = [

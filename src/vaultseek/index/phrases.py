@@ -9,7 +9,7 @@ import numpy as np
 from vaultseek.index.bm25f import Collection, View
 from vaultseek.index.postings import FIELD_BITS, Bools, Ints, Segment
 
-_POSITION_BITS = 32
+POSITION_BITS = 32
 
 
 def notes_with_phrase(collection: Collection, words: Sequence[tuple[int, str]]) -> Bools:
@@ -33,19 +33,19 @@ def _matching(view: View, words: Sequence[tuple[int, str]]) -> Ints:
     firsts = view.segment.tables.first_positions
     numbered.sort(key=lambda word: int(firsts[word[0] + 1]) - int(firsts[word[0]]))
     possible = np.ones(len(view.segment), np.bool_)
-    places: Ints | None = None
+    found: Ints | None = None
     for number, distance in numbered:
-        here = _places(view.segment, number, possible) - distance
-        places = here if places is None else np.intersect1d(places, here, assume_unique=True)
+        here = places(view.segment, number, possible) - distance
+        found = here if found is None else np.intersect1d(found, here, assume_unique=True)
         possible = np.zeros(len(view.segment), np.bool_)
-        possible[places >> (_POSITION_BITS + FIELD_BITS)] = True
+        possible[found >> (POSITION_BITS + FIELD_BITS)] = True
     return np.flatnonzero(possible)
 
 
-def _places(segment: Segment, term: int, possible: Bools) -> Ints:
+def places(segment: Segment, term: int, possible: Bools) -> Ints:
     """Every occurrence in the notes in question as one number: note, field and position."""
     keys, counts = segment.rows(term)
     wanted = possible[keys >> FIELD_BITS]
     positions = segment.positions(term)[np.repeat(wanted, counts)].astype(np.int64)
-    places: Ints = np.repeat(keys[wanted].astype(np.int64), counts[wanted]) << _POSITION_BITS | positions
+    places: Ints = np.repeat(keys[wanted].astype(np.int64), counts[wanted]) << POSITION_BITS | positions
     return places
