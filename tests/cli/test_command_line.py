@@ -62,9 +62,12 @@ def test_every_command_says_what_it_does(run: Run, command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["serch", "x"], "No such command 'serch'"),
+        (["serach", "x"], "No such command 'serach'. Did you mean 'search'"),
+        (["link", "x"], "Did you mean 'links' or 'unlinked'?"),
+        (["xyzzy"], "No such command 'xyzzy'."),
+        (["vault", "lst"], "No such command 'lst'. Did you mean 'list'?"),
         (["search"], "search needs a word, a phrase or a filter"),
-        (["search", "--jsn", "x"], "No such option '--jsn'"),
+        (["search", "--jsn", "x"], "No such option '--jsn'. Did you mean '--json'?"),
         (["search", "-n", "ten", "x"], "'ten' is not a valid integer"),
         (["search", "-n", "0", "x"], "0 is not in the range"),
         (["search", "--mode", "fast", "x"], "'fast' is not one of"),
