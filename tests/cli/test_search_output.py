@@ -56,6 +56,21 @@ def test_a_result_in_three_lines_and_a_footer() -> None:
     ]
 
 
+def test_a_listing_has_no_scores() -> None:
+    listed = answer(result(), interpreted={"rank_text": "", "filters": ['not text "boat"']}, total=1)
+    explained = {**listed, "explain": {"weights": {"keyword": 0.0}, "filters": [{"notes_left": 1}]}}
+    text = page(explained, Terminal(width=70), now=NOW, explain=True)
+    assert text.splitlines() == [
+        " 1  Boiler › Descaling",
+        "    house/Boiler.md:12 · #house/heating · 3 days ago",
+        "    To descale the boiler, close both valves first.",
+        "",
+        "1 note · 42 ms · hybrid · notes",
+        'filters: not text "boat"',
+        "filters: notes left 1",
+    ]
+
+
 def marked(preview: str, *words: str) -> dict[str, Any]:
     spans = [[match.start(), match.end()] for word in words for match in re.finditer(word, preview)]
     return result(preview=preview, highlights=spans)
