@@ -192,6 +192,21 @@ async def test_what_the_query_has_does_not_join_it_again(opened):
         assert await world.terms_for("valve") == []
 
 
+async def test_where_none_is_near_enough_the_explanation_says_so(opened):
+    async def reason(query: str, mode: str = "hybrid", **settings: Any) -> str | None:
+        asked = {f"expansion.{name}": value for name, value in settings.items()}
+        return (await world.ask(query, mode=mode, settings=asked))["explain"]["not_expanded"]
+
+    async with opened() as world:
+        near = "no term of the vault says more and is as near as search.expansion.floor, 0.9"
+        assert await reason("lettuce slimy", floor=0.9) == near
+        assert await reason("E-4107") == "identifiers are looked for as they are"
+        assert await reason("lettuce slimy") is None
+        assert await reason("lettuce slimy", floor=0.9, mode="keyword") is None
+        assert await reason("lettuce slimy", enabled=False) is None
+        assert await reason("tag:garden") is None
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 async def test_identifiers_are_not_expanded(opened, mode):
     async with opened() as world:

@@ -65,7 +65,8 @@ class _Commands(click.Group):
         from difflib import get_close_matches
 
         near = " or ".join(repr(command) for command in get_close_matches(name, _COMMANDS))
-        ctx.fail(f"No such command {name!r}.{f' Did you mean {near}?' if near else ''}")
+        hint = f" Did you mean {near}?" if near else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 
 
 def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:

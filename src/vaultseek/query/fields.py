@@ -122,7 +122,7 @@ def _property(field: str, text: str, now: datetime) -> Filter:
             bound = rest.removeprefix(comparison).strip()
             if not is_bound(bound):
                 raise BadQuery(
-                    f"filter {field}: {bound[:40]!r} has no order; write a number or a date such as 2026-01-31"
+                    f"filter {field}: {bound[:40]!r} has no order; write a number or a date, 2026-01-31"
                 )
             return PropertyCompare(name, comparison, bound)
     value = rest[1:].strip()
