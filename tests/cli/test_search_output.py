@@ -172,8 +172,8 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "without the filters" in page(answer(interpreted=filtered), Terminal(), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
     assert page(answer(query="", interpreted=alone), Terminal(), now=NOW) == (
-        "None of 1,003 notes is as asked for: tag is house, path has x; "
-        "`vaultseek tags` and `vaultseek properties` list what there is."
+        "None of 1,003 notes is as asked for: tag is house, path has x; `vaultseek tags`\n"
+        "and `vaultseek properties` list what there is."
     )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
     assert "--wait waits for it" in page(answer(index=filling), Terminal(), now=NOW)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vaultseek import limits
-from vaultseek.cli.terminal import Terminal, age, clean, count, table, width_of, wrap
+from vaultseek.cli.terminal import Terminal, age, clean, count, width_of, wrap
 from vaultseek.model import JSON, STAGES
 
 Spans = Sequence[Sequence[int]]
@@ -29,7 +29,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
         lines.append("")
     weak = _weak(answer)
     if weak:
-        lines += [terminal.paint(line, "yellow") for line in wrap(weak, terminal.width, 3)]
+        lines += terminal.wrapped(terminal.paint(weak, "yellow"))
     lines += _footer(answer, terminal)
     if explain:
         lines += _explanation(answer, terminal)
@@ -143,14 +143,14 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if answer.get("results"):
         yield terminal.paint(_figures(answer), "dim")
     else:
-        yield _nothing_found(answer, terminal)
-    for note in (answer.get("interpreted") or {}).get("notes") or ():
-        yield terminal.paint(clean(note), "yellow")
-    for lane in answer.get("partial") or ():
-        yield terminal.paint(missing_lane(lane, answer.get("mode")), "yellow")
+        yield from terminal.wrapped(_nothing_found(answer, terminal))
+    remarks = [clean(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
+    remarks += [missing_lane(lane, answer.get("mode")) for lane in answer.get("partial") or ()]
     pending = _index(answer, "pending")
     if pending:
-        yield terminal.paint(f"{count(pending, 'text')} still to be embedded for search by meaning", "yellow")
+        remarks.append(f"{count(pending, 'text')} still to be embedded for search by meaning")
+    for remark in remarks:
+        yield from terminal.wrapped(terminal.paint(remark, "yellow"))
 
 
 def _figures(answer: JSON) -> str:
@@ -207,8 +207,8 @@ def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
         rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])
     if result.get("confidence") is not None:
         rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
-    for line in table(rows, right=(1, 2, 3, 4)):
-        yield " " * _INDENT + terminal.paint(terminal.fit(line, terminal.width - _INDENT), "dim")
+    for line in terminal.tabled(rows, right=(1, 2, 3, 4), margin=" " * _INDENT):
+        yield terminal.paint(terminal.fit(line, terminal.width), "dim")
 
 
 def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
         for name, value in (answer.get(part) or {}).items():
             if name not in untold and value not in (None, [], "", {}):
                 line = f"{clean(name).replace('_', ' ')}: {_listed(value)}"
-                yield from (terminal.paint(piece, "dim") for piece in wrap(line, terminal.width, 3))
+                yield from terminal.wrapped(terminal.paint(line, "dim"))
 
 
 def _others(lane: JSON) -> str:
