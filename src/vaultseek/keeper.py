@@ -100,6 +100,7 @@ class Keeper:
         self._scan_seconds = 0.0
         self._last_change: float | None = None
         self._embed_problem: str | None = None
+        self._gone_since: float | None = None
 
     # -- life ------------------------------------------------------------------------------------------
 
@@ -189,6 +190,10 @@ class Keeper:
                 async with asyncio.timeout(seconds):
                     await self._scanned.wait_for(lambda: self._scans_done > 0)
         return self._scans_done > 0
+
+    def gone_seconds(self) -> float:
+        """For how long the vault's folder has not been there; a paused vault is not looked at."""
+        return 0.0 if self._gone_since is None else time.monotonic() - self._gone_since
 
     async def all_embedded(self) -> None:
         """Return when every vector is stored and can be searched; raises WorkerUnavailable if that fails."""
@@ -459,9 +464,11 @@ class Keeper:
             before = time.monotonic()
             await asyncio.sleep(LIVENESS_SECONDS)
             now = time.monotonic()
+            is_there = self.place.root.is_dir()
+            self._gone_since = None if is_there else self._gone_since or now
             if now - before > 3 * LIVENESS_SECONDS:
                 self.hints.lose("the machine was asleep")
-            if not self.place.root.is_dir():
+            if not is_there:
                 if self.state != "vault_missing":
                     self.hints.lose("the vault's folder is not there")
             elif not self._watcher.alive():

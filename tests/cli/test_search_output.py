@@ -163,20 +163,20 @@ def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:
 
 
 def test_nothing_found_is_one_friendly_line() -> None:
-    text = page(answer(query="flux capacitor"), Terminal(width=120), now=NOW)
+    text = page(answer(query="flux capacitor"), Terminal(screen=False), now=NOW)
     assert text == "Nothing found for flux capacitor in 1,003 notes; other or fewer words may help."
-    assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(width=120), now=NOW)
+    assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(screen=False), now=NOW)
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
-    assert "no notes yet" in page(answer(index=empty), Terminal(width=120), now=NOW)
+    assert "no notes yet" in page(answer(index=empty), Terminal(screen=False), now=NOW)
     filtered = {"filters": ["tag is house"], "notes": []}
-    assert "without the filters" in page(answer(interpreted=filtered), Terminal(width=120), now=NOW)
+    assert "without the filters" in page(answer(interpreted=filtered), Terminal(screen=False), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
-    assert page(answer(query="", interpreted=alone), Terminal(width=120), now=NOW) == (
+    assert page(answer(query="", interpreted=alone), Terminal(screen=False), now=NOW) == (
         "None of 1,003 notes is as asked for: tag is house, path has x; "
         "`vaultseek tags` and `vaultseek properties` list what there is."
     )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
-    assert "--wait waits for it" in page(answer(index=filling), Terminal(width=120), now=NOW)
+    assert "--wait waits for it" in page(answer(index=filling), Terminal(screen=False), now=NOW)
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:
