@@ -17,13 +17,6 @@ from vaultseek.embedding import Recipe
 from vaultseek.errors import UsageError, VaultMissing
 from vaultseek.library import Library
 from vaultseek.models.catalogue import find_model
-from vaultseek.worker.state import WorkerState
-
-
-class ReadyWorker(WorkerHere):
-    """Never down."""
-
-    state = WorkerState("ready")
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Library]:
     settings = Settings(vaults=[VaultSettings(name="kept", path=tmp_path / "kept")])
     model = find_model("hashing")
     recipe = Recipe(model.fingerprint, model.counter(), model.window)
-    made = Library(settings, ReadyWorker(), recipe, lambda keeper, paths: None)
+    made = Library(settings, WorkerHere(), recipe, lambda keeper, paths: None)
     await made.open_configured(settings)
     await made.find(None, str(tmp_path / "named"))
     yield made

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from vaultseek import paths
 from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
@@ -387,6 +388,7 @@ def _sweep(place: Path, kept: set[str]) -> None:
 
 async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[str | None], None]) -> None:
     """Keep the vector store up to the ledger for ever; ``wake`` says that there is something to do."""
+    logged: str | None = None
     while True:
         try:
             busy = await embedding.step()
@@ -397,10 +399,17 @@ async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[
             await asyncio.sleep(RETRY_SECONDS)
             continue
         except Exception as error:
-            log.exception("storing vectors failed; trying again")
-            on_state(f"storing vectors failed ({type(error).__name__}); see the log")
+            if paths.is_disk_full(error):
+                problem = "the disk is full; free some space, it goes on by itself"
+            else:
+                problem = f"storing vectors failed ({type(error).__name__}); see the log"
+            if problem != logged:
+                log.error("%s: %s", embedding.store.parent, problem, exc_info=error)
+            logged = problem
+            on_state(problem)
             await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
+        logged = None
         if not busy:
             wake.clear()
             await wake.wait()

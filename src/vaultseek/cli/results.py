@@ -15,6 +15,7 @@ _SCORE_COLUMNS = 14
 _OF_RANKING = ("profile", "weights", "candidates_per_lane")
 _LANE_FIGURES = ("rank", "score", "weight", "contribution")
 WEAK_CONFIDENCE = 0.1
+_WAITING = "texts cannot be embedded: "
 _LOADING = ("loading", "starting")
 
 
@@ -148,7 +149,10 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
     remarks += [missing_lane(lane, answer.get("mode")) for lane in answer.get("partial") or ()]
     pending = _index(answer, "pending")
     if pending:
+        index = answer["index"]
+        why = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
         remarks.append(f"{count(pending, 'text')} still to be embedded for search by meaning")
+        remarks[-1] += f" ({why.removeprefix(_WAITING)})" if why else ""
     for remark in remarks:
         yield from terminal.wrapped(terminal.paint(remark, "yellow"))
 

@@ -115,6 +115,7 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     color, words = _STATES.get(state, ("yellow", clean(state)))
     if vault.get("reason"):
         words += f" ({clean(vault['reason'])})"
+        color = "yellow" if color == "green" else color
     name = terminal.paint(clean(vault.get("name") or ""), "bold")
     where = clean(vault.get("path") or "")
     yield from terminal.listed([name, where, terminal.paint(words, color)], between="  ")
