@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +416,36 @@ async def test_a_worker_that_is_down_is_asked_again(opened):
             await until(lambda: not concepts.wake.is_set())
             world.worker.down = False
             await until(lambda: concepts.is_made)
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_what_fails_is_logged_once_and_tried_ever_more_rarely(opened, monkeypatch, caplog):
+    tried: list[float] = []
+    reasons = iter(["odd", "odd", "odd", "worse", "worse"])
+
+    async def failing(texts: Any, **more: Any) -> Any:
+        tried.append(time.monotonic())
+        if (reason := next(reasons, None)) is not None:
+            raise WorkerUnavailable(reason)
+        return await WorkerHere.embed(world.worker, texts, **more)
+
+    async with opened() as world:
+        monkeypatch.setattr(world.worker, "embed", failing)
+        concepts = concepts_of(world)
+        async with followed(concepts):
+            concepts.want()
+            await until(lambda: concepts.problem == "odd")
+            with pytest.raises(Unavailable, match="cannot be made: odd"):
+                await concepts.near("lettuce", None, 3, 0.3)
+            concepts.wake.set()  # a note has changed
+            await until(lambda: concepts.is_made)
+            await until(lambda: concepts.problem is None)
+    assert [record.args for record in caplog.records if record.name == "vaultseek.concepts"] == [
+        ("odd",),
+        ("worse",),
+    ]
+    pauses = [later - sooner for sooner, later in pairwise(tried)]
+    assert [pause >= 0.01 * 2**number for number, pause in enumerate(pauses)] == [True] * 5
 
 
 async def test_a_change_of_few_notes_waits(opened):
