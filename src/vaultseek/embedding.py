@@ -163,7 +163,7 @@ class Embedding:
         old_models: OldModels | None = None,
     ) -> None:
         self.recipe = recipe
-        self.store = place / _folder(recipe.name)
+        self.store = place / store_folder(recipe.name)
         self.ready = False
         self._place = place
         self._old_models = old_models or OldModels()
@@ -261,7 +261,7 @@ class Embedding:
     def _keep_previous(self) -> None:
         """If the marks speak of a store of another recipe, let it answer until this one is full."""
         before = self._ledger.store().rpartition(":")[0]
-        folder = _folder(before)
+        folder = store_folder(before)
         if before and before != self.recipe.name and (self._place / folder).is_dir():
             fingerprint = before.split("/")[0]
             model = self._ledger.store_model()
@@ -374,7 +374,8 @@ class Embedding:
             self._ledger.put_problem(row.path, problem)
 
 
-def _folder(recipe: str) -> str:
+def store_folder(recipe: str) -> str:
+    """The name of the folder that holds the store of a recipe of this name."""
     return hashlib.sha256(recipe.encode()).hexdigest()[:12]
 
 
