@@ -33,8 +33,8 @@ def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool) 
     """Look for what could keep vaultseek from working.
 
     Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
-    and worker, and what to do about each thing that is wrong. Changes nothing and needs no daemon. Exit code 0
-    if vaultseek can be used, even if there are warnings, 1 if something is broken.
+    and worker, and what to do about each thing that is wrong. Changes nothing and needs no daemon. Exit code
+    0 if vaultseek can be used, even if there are warnings, 1 if something is broken.
 
     \b
     vaultseek doctor

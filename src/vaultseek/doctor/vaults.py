@@ -24,6 +24,7 @@ from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
 from vaultseek.worker import CHUNKS, NOTES
 
+_LEFT_OUT = ("link", "nested_vault")
 _AGAIN = "stop the daemon and start it again: it is made anew from the notes"
 
 
@@ -57,20 +58,25 @@ def readable(vault: KnownVault) -> Iterator[Finding]:
         advice = "mount or restore it; or take it out of config.toml, or run `vaultseek vault remove`"
         yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is not there")
         return
-    notes, closed = 0, Counter[str]()
+    notes, closed, left_out = 0, Counter[str](), Counter[str]()
     for file in scan(vault.root, Ignore(vault.root, vault.exclude)):
         if file.problem is not None:
-            closed[file.problem.code] += 1
+            (left_out if file.problem.code in _LEFT_OUT else closed)[file.problem.code] += 1
         elif file.stamp is not None:
             notes += 1
             if not os.access(vault.root / file.path, os.R_OK):
                 closed["unreadable_note"] += 1
     if closed:
-        words = ", ".join(f"{number} {code.replace('_', ' ')}" for code, number in sorted(closed.items()))
+        words = _counted(closed)
         advice = "`vaultseek status` names them; `chmod u+rX` lets them be read"
         yield Finding(check, WARNING, f"{notes:,} notes, but {words}", advice)
     else:
-        yield Finding(check, OK, f"{notes:,} notes can be read")
+        rest = f"; left out: {_counted(left_out)}, `vaultseek status` names them" if left_out else ""
+        yield Finding(check, OK, f"{notes:,} notes can be read{rest}")
+
+
+def _counted(codes: Counter[str]) -> str:
+    return ", ".join(f"{number} {code.replace('_', ' ')}" for code, number in sorted(codes.items()))
 
 
 def folders(vaults: Sequence[KnownVault]) -> int:

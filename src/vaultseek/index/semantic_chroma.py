@@ -59,7 +59,7 @@ def examine(path: Path) -> dict[str, tuple[int, str | None]]:
                 (STAMP,),
             ).fetchall()
     except sqlite3.DatabaseError as error:
-        raise IndexDamaged(f"vector index: {error}") from None
+        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
     return {name: (count, stamp) for name, count, stamp in rows}
 
 
