@@ -20,10 +20,13 @@ from vaultseek.models.hashing import HashingEncoder
 from vaultseek.question import Request
 from vaultseek.search import Searcher
 from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
+from vaultseek.worker.state import WorkerState
 
 
 class WorkerHere:
     """What `SemanticWorker` does for an embedding and a search, as long as this object lives."""
+
+    state = WorkerState("ready")
 
     def __init__(self) -> None:
         self._encoder = HashingEncoder()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +192,21 @@ async def test_what_the_query_has_does_not_join_it_again(opened):
         assert "slugs" not in await world.terms_for("slug", **{"expansion.floor": 0.0, "expansion.terms": 10})
         assert "Lettuce bed" not in await world.terms_for("the lettuce beds")
         assert await world.terms_for("valve") == []
+
+
+async def test_where_none_is_near_enough_the_explanation_says_so(opened):
+    async def reason(query: str, mode: str = "hybrid", **settings: Any) -> str | None:
+        asked = {f"expansion.{name}": value for name, value in settings.items()}
+        return (await world.ask(query, mode=mode, settings=asked))["explain"]["not_expanded"]
+
+    async with opened() as world:
+        near = "no term of the vault says more and is as near as search.expansion.floor, 0.9"
+        assert await reason("lettuce slimy", floor=0.9) == near
+        assert await reason("E-4107") == "identifiers are looked for as they are"
+        assert await reason("lettuce slimy") is None
+        assert await reason("lettuce slimy", floor=0.9, mode="keyword") is None
+        assert await reason("lettuce slimy", enabled=False) is None
+        assert await reason("tag:garden") is None
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
@@ -399,6 +416,36 @@ async def test_a_worker_that_is_down_is_asked_again(opened):
             await until(lambda: not concepts.wake.is_set())
             world.worker.down = False
             await until(lambda: concepts.is_made)
+
+
+@pytest.mark.usefixtures("hurried")
+async def test_what_fails_is_logged_once_and_tried_ever_more_rarely(opened, monkeypatch, caplog):
+    tried: list[float] = []
+    reasons = iter(["odd", "odd", "odd", "worse", "worse"])
+
+    async def failing(texts: Any, **more: Any) -> Any:
+        tried.append(time.monotonic())
+        if (reason := next(reasons, None)) is not None:
+            raise WorkerUnavailable(reason)
+        return await WorkerHere.embed(world.worker, texts, **more)
+
+    async with opened() as world:
+        monkeypatch.setattr(world.worker, "embed", failing)
+        concepts = concepts_of(world)
+        async with followed(concepts):
+            concepts.want()
+            await until(lambda: concepts.problem == "odd")
+            with pytest.raises(Unavailable, match="cannot be made: odd"):
+                await concepts.near("lettuce", None, 3, 0.3)
+            concepts.wake.set()  # a note has changed
+            await until(lambda: concepts.is_made)
+            await until(lambda: concepts.problem is None)
+    assert [record.args for record in caplog.records if record.name == "vaultseek.concepts"] == [
+        ("odd",),
+        ("worse",),
+    ]
+    pauses = [later - sooner for sooner, later in pairwise(tried)]
+    assert [pause >= 0.01 * 2**number for number, pause in enumerate(pauses)] == [True] * 5
 
 
 async def test_a_change_of_few_notes_waits(opened):

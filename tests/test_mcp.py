@@ -114,6 +114,14 @@ def test_no_note_can_forge_a_line_of_ours(text):
         assert not any(line.startswith(("[", "Untrusted")) for line in rest)
 
 
+def test_filters_alone_list_notes_without_scores_and_what_was_misread_is_said():
+    listing = {**search(result()), "interpreted": {"rank_text": "", "notes": ["[n:>x] was taken as text"]}}
+    reply = mcp_answers.found(listing, 20_000)
+    assert "score" not in reply.structured["results"][0]
+    assert "- Pump.md | Pump.md\n" in reply.text
+    assert reply.text.endswith("[note: [n:>x] was taken as text]")
+
+
 def test_hidden_characters_are_taken_out():
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
     assert mcp_answers.legible(f"a{hidden}\u202eb\x1b[2J\tc\nd") == "ab [2J\tc\nd"

@@ -229,6 +229,14 @@ def make_link(root: Path) -> None:
     (root / "a.md").symlink_to(root / "elsewhere.md")
 
 
+def make_folder_link(root: Path) -> None:
+    (root / "folder").symlink_to(root / "elsewhere")
+
+
+def make_inner_vault(root: Path) -> None:
+    (root / "inner" / ".obsidian").mkdir(parents=True)
+
+
 def make_bad_name(root: Path) -> None:
     Path(os.fsdecode(os.fsencode(root) + b"/\xff.md")).write_text("x")
 
@@ -240,6 +248,8 @@ def make_hole(root: Path) -> None:
 
 PLACES: dict[str, Callable[[Path], None]] = {
     "not_a_file": make_link,
+    "link": make_folder_link,
+    "nested_vault": make_inner_vault,
     "bad_name": make_bad_name,
     "not_local": make_hole,
 }

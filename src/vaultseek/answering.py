@@ -47,8 +47,21 @@ def explanation(asked: Asked) -> JSON:
             {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
             for concept in asked.concepts
         ],
+        "not_expanded": _not_expanded(asked),
         "milliseconds": {stage: round(spent, 2) for stage, spent in asked.milliseconds.items()},
     }
+
+
+def _not_expanded(asked: Asked) -> str | None:
+    """Why no term joined the query's meaning, where that was wished and nothing stood in the way."""
+    wished = asked.request.settings.expansion
+    if not wished.enabled or asked.concepts or "expansion" in asked.partial:
+        return None
+    if asked.profile.pure_identifier:
+        return "identifiers are looked for as they are"
+    if asked.semantic is None:
+        return None
+    return f"no term of the vault says more and is as near as search.expansion.floor, {wished.floor:g}"
 
 
 def _words(asked: Asked) -> list[str]:

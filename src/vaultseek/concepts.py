@@ -67,6 +67,8 @@ class Concepts:
     ) -> None:
         self.wake = asyncio.Event()
         self.wanted = False
+        self.problem: str | None = None
+        """Why it could not be brought up to the ledger the last time, None if it could."""
         self._file = place / FILE_NAME
         self._model = model
         self._ledger = ledger
@@ -96,7 +98,8 @@ class Concepts:
         await self._read()
         vocabulary = self._vocabulary
         if vocabulary is None:
-            raise Unavailable(BEING_MADE)
+            failed = f"the concept vocabulary cannot be made: {self.problem}"
+            raise Unavailable(failed if self.problem else BEING_MADE)
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
@@ -180,6 +183,7 @@ async def follow(concepts: Concepts, is_settled: Callable[[], bool]) -> None:
     ``concepts.wake`` says that notes may have changed.
     """
     patience: float | None = None
+    pause = EMBED_RETRY_SECONDS
     while True:
         await _woken(concepts.wake, patience)
         patience = None
@@ -195,9 +199,15 @@ async def follow(concepts: Concepts, is_settled: Callable[[], bool]) -> None:
             if patience == 0.0:
                 await concepts.refresh()
                 patience = None
+            concepts.problem, pause = None, EMBED_RETRY_SECONDS
         except Exception as error:
-            log.warning("the concept vocabulary is not up to date: %s", error)
-            patience = EMBED_RETRY_SECONDS
+            problem = str(error) or type(error).__name__
+            if problem != concepts.problem:
+                log.warning("the concept vocabulary is not up to date: %s; trying again", problem)
+            concepts.problem = problem
+            # Also if notes change meanwhile: to choose the terms again costs more than it is likely to bring.
+            await asyncio.sleep(pause)
+            pause, patience = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
 
 
 async def _woken(wake: asyncio.Event, patience: float | None) -> None:

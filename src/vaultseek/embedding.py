@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from vaultseek import paths
 from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
@@ -162,7 +163,7 @@ class Embedding:
         old_models: OldModels | None = None,
     ) -> None:
         self.recipe = recipe
-        self.store = place / _folder(recipe.name)
+        self.store = place / store_folder(recipe.name)
         self.ready = False
         self._place = place
         self._old_models = old_models or OldModels()
@@ -260,7 +261,7 @@ class Embedding:
     def _keep_previous(self) -> None:
         """If the marks speak of a store of another recipe, let it answer until this one is full."""
         before = self._ledger.store().rpartition(":")[0]
-        folder = _folder(before)
+        folder = store_folder(before)
         if before and before != self.recipe.name and (self._place / folder).is_dir():
             fingerprint = before.split("/")[0]
             model = self._ledger.store_model()
@@ -373,7 +374,8 @@ class Embedding:
             self._ledger.put_problem(row.path, problem)
 
 
-def _folder(recipe: str) -> str:
+def store_folder(recipe: str) -> str:
+    """The name of the folder that holds the store of a recipe of this name."""
     return hashlib.sha256(recipe.encode()).hexdigest()[:12]
 
 
@@ -387,6 +389,7 @@ def _sweep(place: Path, kept: set[str]) -> None:
 
 async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[str | None], None]) -> None:
     """Keep the vector store up to the ledger for ever; ``wake`` says that there is something to do."""
+    logged: str | None = None
     while True:
         try:
             busy = await embedding.step()
@@ -397,10 +400,17 @@ async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[
             await asyncio.sleep(RETRY_SECONDS)
             continue
         except Exception as error:
-            log.exception("storing vectors failed; trying again")
-            on_state(f"storing vectors failed ({type(error).__name__}); see the log")
+            if paths.is_disk_full(error):
+                problem = "the disk is full; free some space, it goes on by itself"
+            else:
+                problem = f"storing vectors failed ({type(error).__name__}); see the log"
+            if problem != logged:
+                log.error("%s: %s", embedding.store.parent, problem, exc_info=error)
+            logged = problem
+            on_state(problem)
             await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
+        logged = None
         if not busy:
             wake.clear()
             await wake.wait()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import json
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -100,6 +98,7 @@ class Keeper:
         self._scan_seconds = 0.0
         self._last_change: float | None = None
         self._embed_problem: str | None = None
+        self._gone_since: float | None = None
 
     # -- life ------------------------------------------------------------------------------------------
 
@@ -189,6 +188,10 @@ class Keeper:
                 async with asyncio.timeout(seconds):
                     await self._scanned.wait_for(lambda: self._scans_done > 0)
         return self._scans_done > 0
+
+    def gone_seconds(self) -> float:
+        """For how long the vault's folder has not been there; a paused vault is not looked at."""
+        return 0.0 if self._gone_since is None else time.monotonic() - self._gone_since
 
     async def all_embedded(self) -> None:
         """Return when every vector is stored and can be searched; raises WorkerUnavailable if that fails."""
@@ -308,7 +311,7 @@ class Keeper:
             "pending": self.pending(),
             "revision": self.ledger.revision,
             "state": self.state,
-            "reason": self.reason,
+            "reason": self._told_reason(counts),
         }
 
     def counts(self) -> Counts:
@@ -324,7 +327,7 @@ class Keeper:
             "name": self.place.name,
             "path": str(self.place.root),
             "state": self.state,
-            "reason": self.reason,
+            "reason": self._told_reason(counts),
             "notes": counts.notes,
             "chunks": counts.chunks,
             "embedded": counts.embedded,
@@ -342,6 +345,13 @@ class Keeper:
     def pending(self) -> int:
         """Notes not yet read plus vectors not yet stored."""
         return self.counts().pending + max(0, self._reading_total - self._reading_done)
+
+    def _told_reason(self, counts: Counts) -> str | None:
+        """Why the state is what it is, and why texts that wait for their vectors go on waiting."""
+        if not (counts.pending and self._embed_problem):
+            return self.reason
+        waiting = f"texts cannot be embedded: {self._embed_problem}"
+        return f"{self.reason}; {waiting}" if self.reason else waiting
 
     def progress(self) -> JSON:
         """What ``index/progress`` tells."""
@@ -409,7 +419,7 @@ class Keeper:
 
     async def _failed(self, error: Exception, settled: Settled) -> None:
         """Nothing is lost by a failure: what was not taken in is still different from the ledger."""
-        if _disk_full(error):
+        if paths.is_disk_full(error):
             self._set_state("disk_full", "the disk is full; nothing new is indexed until there is room")
         else:
             log.error("taking in changes of %s failed; trying again", self.name, exc_info=error)
@@ -459,9 +469,11 @@ class Keeper:
             before = time.monotonic()
             await asyncio.sleep(LIVENESS_SECONDS)
             now = time.monotonic()
+            is_there = self.place.root.is_dir()
+            self._gone_since = None if is_there else self._gone_since or now
             if now - before > 3 * LIVENESS_SECONDS:
                 self.hints.lose("the machine was asleep")
-            if not self.place.root.is_dir():
+            if not is_there:
                 if self.state != "vault_missing":
                     self.hints.lose("the vault's folder is not there")
             elif not self._watcher.alive():
@@ -560,12 +572,6 @@ class Keeper:
 OnProgress = Callable[[Keeper, list[str]], None]
 _GAPS = ("vault_missing", "disk_full", "failing")
 """States in which what is on disk is not taken in."""
-
-
-def _disk_full(error: Exception) -> bool:
-    if isinstance(error, sqlite3.OperationalError):
-        return "full" in str(error)
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _report(task: asyncio.Task[None]) -> None:

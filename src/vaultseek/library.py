@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,11 @@ from vaultseek.config import Settings, VaultSettings
 from vaultseek.embedding import OldModels, Recipe
 from vaultseek.errors import UsageError, VaultMissing
 from vaultseek.keeper import Keeper, OnProgress, VaultPlace
+from vaultseek.limits import LET_GO_SECONDS
 from vaultseek.vault.ignore import OBSIDIAN_FOLDER
 from vaultseek.worker import SemanticWorker
+
+log = logging.getLogger(__name__)
 
 
 class Library:
@@ -60,8 +64,18 @@ class Library:
 
         Raises UsageError if that is none or could be several, VaultMissing if its folder is not there.
         """
+        await self.let_go()
         place = self._named(vault) if vault else self._around(folder)
         return await self._open(place)
+
+    async def let_go(self) -> None:
+        """Close what only a request named and is long gone; its index stays for when it comes back."""
+        kept = {entry.path for entry in self.settings.vaults}
+        for keeper in self.keepers:
+            root = keeper.place.root
+            if root not in kept and keeper.gone_seconds() >= LET_GO_SECONDS and not root.is_dir():
+                log.info("%s is let go: its folder has been gone for a while", keeper.name)
+                await self._close(root)
 
     async def forget(self, root: Path) -> None:
         """Close the vault at ``root``, if it is open."""
@@ -150,9 +164,10 @@ class Library:
         return next(candidate for candidate in candidates if candidate.casefold() not in taken)
 
     def _choices(self) -> str:
-        names = [entry.name for entry in self.settings.vaults]
+        names = {entry.path: entry.name for entry in self.settings.vaults}
+        names |= {keeper.place.root: keeper.name for keeper in self._keepers.values()}
         if names:
-            return f"say --vault with one of {_listed(names)}, or a folder"
+            return f"say --vault with one of {_listed(list(names.values()))}, or a folder"
         return "say --vault FOLDER, run it inside a vault, or add one with `vaultseek vault add FOLDER`"
 
     # -- open and close --------------------------------------------------------------------------------

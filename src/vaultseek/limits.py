@@ -185,6 +185,8 @@ NOTES_BEHIND = 20
 EMBED_RETRY_SECONDS = 10.0
 PROBLEMS_TOLD = 2000
 MISSING_RESCAN_SECONDS = 10.0
+LET_GO_SECONDS = 300.0
+"""A vault that only a request named is let go when its folder has been gone for so long."""
 POLL_SECONDS = 5.0
 POLL_SHARE = 20
 """Where changes cannot be noticed, everything is compared this often, for a twentieth of the time at most."""

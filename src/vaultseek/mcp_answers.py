@@ -94,9 +94,11 @@ def found(answer: JSON, budget: int) -> Reply:
     head: JSON = {**_head(answer), "partial": _partial(answer)}
     if "index" in answer:
         head["pending"] = answer["index"].get("pending", 0)
-    if notes := (answer.get("interpreted") or {}).get("notes"):
+    interpreted = answer.get("interpreted") or {}
+    if notes := interpreted.get("notes"):
         head["notes"] = [_line(note) for note in notes]
-    results = [_result(result) for result in answer.get("results") or ()]
+    scored = interpreted.get("rank_text") != ""  # filters alone list notes that satisfy them alike
+    results = [_result(result, scored=scored) for result in answer.get("results") or ()]
     listing = _Listing("results", results, _result_text, f"results in vault {head['vault']!r}")
     return _fitting(listing, head, budget)
 
@@ -242,7 +244,7 @@ def _partial(answer: JSON) -> list[JSON]:
     return [{"lane": str(lane["lane"]), "reason": _line(lane.get("reason") or "")} for lane in lanes]
 
 
-def _result(result: JSON) -> JSON:
+def _result(result: JSON, *, scored: bool) -> JSON:
     shown: JSON = {"path": _line(result["path"]), "title": _line(result["title"])}
     headings = [_line(heading) for heading in result.get("heading_path") or ()]
     if headings and headings != [shown["title"]]:
@@ -250,7 +252,8 @@ def _result(result: JSON) -> JSON:
     for name in ("start_line", "end_line", "link"):
         if result.get(name) is not None:
             shown[name] = result[name]
-    shown["score"] = round(float(result["score"]), 2)
+    if scored:
+        shown["score"] = round(float(result["score"]), 2)
     if tags := result.get("tags"):
         shown["tags"] = [_line(tag) for tag in tags[:AGENT_NAMES]]
     shown["modified"] = result["modified"]
@@ -262,7 +265,8 @@ def _result_text(result: JSON) -> str:
     place = result["path"]
     if "start_line" in result:
         place += f":{result['start_line']}-{result['end_line']}"
-    about = [result.get("heading") or result["title"], f"{result['score']:.2f}"]
+    about = [result.get("heading") or result["title"]]
+    about += [f"{result['score']:.2f}"] if "score" in result else []
     about += [" ".join(f"#{tag}" for tag in result.get("tags", ()))]
     preview = f"\n  {result['preview']}" if result["preview"] else ""
     return f"- {place} | {' | '.join(filter(None, about))}{preview}"

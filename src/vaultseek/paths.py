@@ -101,6 +101,15 @@ def replace_file(file: Path, text: str) -> None:
             fresh.unlink()
 
 
+def is_disk_full(error: BaseException) -> bool:
+    """Whether something could not be written for want of room."""
+    import sqlite3
+
+    if isinstance(error, sqlite3.OperationalError):
+        return "full" in str(error)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def lock_directory(directory: Path) -> IO[bytes]:
     """Hold ``directory`` for this process; the lock ends with the returned file, or with the process.
 

@@ -13,7 +13,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.limits import VANISHED_NOTES, VANISHED_SHARE
 from vaultseek.vault.diff import Changes, Known, compare
 from vaultseek.vault.ignore import Ignore
-from vaultseek.vault.scan import FoundFile, is_note, scan, stamp_of
+from vaultseek.vault.scan import FoundFile, is_note, left_out_folder, left_out_link, scan, stamp_of
 
 
 def everything(root: Path, ignore: Ignore, ledger: Ledger) -> Changes:
@@ -49,16 +49,21 @@ def hinted(root: Path, ignore: Ignore, ledger: Ledger, hints: Iterable[str]) -> 
 
 def _look(root: Path, ignore: Ignore, path: str) -> Iterator[FoundFile]:
     """What is on disk at a path that a hint named."""
-    if _through_link(root, path):
+    above = path.rpartition("/")[0]
+    if (above and _through_link(root, above)) or ignore.anywhere(path):
         return
-    if (root / path).is_dir():
-        if not ignore.folder(path) and not ignore.anywhere(path):
+    if (root / path).is_symlink():
+        if not ignore.unwanted(path) and (link := left_out_link(path)) is not None:
+            yield link
+    elif (root / path).is_dir():
+        if not ignore.folder(path):
             yield from scan(root, ignore, path)
-    elif not ignore.anywhere(path):
-        if not is_note(path):
-            if (root / path).is_file():
-                yield FoundFile(path, None)
-            return
+        elif (folder := left_out_folder(path, ignore)) is not None:
+            yield folder
+    elif not is_note(path):
+        if (root / path).is_file():
+            yield FoundFile(path, None)
+    else:
         stamp = stamp_of(root, path)
         if stamp is not None:
             yield FoundFile(path, stamp)

@@ -62,9 +62,12 @@ def test_every_command_says_what_it_does(run: Run, command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["serch", "x"], "No such command 'serch'"),
+        (["serach", "x"], "No such command 'serach'. Did you mean 'search'"),
+        (["link", "x"], "Did you mean 'links' or 'unlinked'?"),
+        (["xyzzy"], "No such command 'xyzzy'."),
+        (["vault", "lst"], "No such command 'lst'. Did you mean 'list'?"),
         (["search"], "search needs a word, a phrase or a filter"),
-        (["search", "--jsn", "x"], "No such option '--jsn'"),
+        (["search", "--jsn", "x"], "No such option '--jsn'. Did you mean '--json'?"),
         (["search", "-n", "ten", "x"], "'ten' is not a valid integer"),
         (["search", "-n", "0", "x"], "0 is not in the range"),
         (["search", "--mode", "fast", "x"], "'fast' is not one of"),
@@ -78,6 +81,30 @@ def test_wrong_use_is_exit_code_two(run: Run, arguments: list[str], said: str) -
     first = ended.stderr.splitlines()[0]
     assert first.startswith("vaultseek: ")
     assert said in first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "exit_code"),
+    [
+        (["search", "--json"], "bad_request", 2),
+        (["serach", "--json", "x"], "bad_request", 2),
+        (["search", "-n", "ten", "x", "--json"], "bad_request", 2),
+        (["--config", "none.toml", "status", "--json"], "bad_config", 2),
+        (["search", "--no-start", "--json", "x"], "unavailable", 3),
+        (["inspect", "--json", "none.md"], "not_found", 1),
+    ],
+)
+def test_with_json_a_failure_is_an_object_too(
+    run: Run, arguments: list[str], code: str, exit_code: int
+) -> None:
+    ended = run(*arguments)
+    error = json.loads(ended.stdout)["error"]
+    assert (ended.returncode, error["code"]) == (exit_code, code)
+    assert ended.stderr.splitlines()[0] == f"vaultseek: {error['message']}"
+
+
+def test_json_behind_two_dashes_is_a_word_of_the_query(run: Run) -> None:
+    assert run("search", "--no-start", "--", "--json").stdout == ""
 
 
 def test_without_a_command_the_help_is_shown(run: Run) -> None:
@@ -181,7 +208,8 @@ def test_inspect_goes_on_after_a_note_that_is_not_there(run: Run, vault: Callabl
     assert ended.returncode == 1
     missing = "no such file; --vault DIR also looks for it in a vault, by path or name"
     assert ended.stderr == f"vaultseek: {root / 'none.md'}: {missing}\n"
-    assert json.loads(ended.stdout)["path"] == "a.md"
+    told = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert (told[0]["error"]["code"], told[1]["path"]) == ("not_found", "a.md")
     folder = run("inspect", str(root / "sub"))
     assert (folder.returncode, folder.stderr) == (
         2,

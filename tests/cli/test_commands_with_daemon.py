@@ -127,6 +127,14 @@ def test_search_asks_for_what_the_command_line_says(run: Run, tmp_path: Path) ->
     assert not daemon.open
 
 
+def test_with_json_an_error_of_the_daemon_keeps_its_code(run: Run) -> None:
+    code, out, err = run(FakeDaemon(search=errors.BadQuery("too long")), "search", "x", "--json")
+    assert (code, err) == (2, "vaultseek: too long\n")
+    assert json.loads(out) == {"error": {"code": "bad_query", "message": "too long"}}
+    code, out, _ = run(FakeDaemon(search=ValueError("odd")), "search", "x", "--json")
+    assert (code, json.loads(out)["error"]["code"]) == (cli.BUG, "internal")
+
+
 def test_search_leaves_to_the_daemon_what_was_not_said(run: Run) -> None:
     daemon = FakeDaemon()
     run(daemon, "search", "x")

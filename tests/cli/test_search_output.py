@@ -56,6 +56,21 @@ def test_a_result_in_three_lines_and_a_footer() -> None:
     ]
 
 
+def test_a_listing_has_no_scores() -> None:
+    listed = answer(result(), interpreted={"rank_text": "", "filters": ['not text "boat"']}, total=1)
+    explained = {**listed, "explain": {"weights": {"keyword": 0.0}, "filters": [{"notes_left": 1}]}}
+    text = page(explained, Terminal(width=70), now=NOW, explain=True)
+    assert text.splitlines() == [
+        " 1  Boiler › Descaling",
+        "    house/Boiler.md:12 · #house/heating · 3 days ago",
+        "    To descale the boiler, close both valves first.",
+        "",
+        "1 note · 42 ms · hybrid · notes",
+        'filters: not text "boat"',
+        "filters: notes left 1",
+    ]
+
+
 def marked(preview: str, *words: str) -> dict[str, Any]:
     spans = [[match.start(), match.end()] for word in words for match in re.finditer(word, preview)]
     return result(preview=preview, highlights=spans)
@@ -148,20 +163,26 @@ def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:
 
 
 def test_nothing_found_is_one_friendly_line() -> None:
-    text = page(answer(query="flux capacitor"), Terminal(), now=NOW)
+    text = page(answer(query="flux capacitor"), Terminal(screen=False), now=NOW)
     assert text == "Nothing found for flux capacitor in 1,003 notes; other or fewer words may help."
-    assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(), now=NOW)
+    assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(screen=False), now=NOW)
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
-    assert "no notes yet" in page(answer(index=empty), Terminal(), now=NOW)
+    assert "no notes yet" in page(answer(index=empty), Terminal(screen=False), now=NOW)
     filtered = {"filters": ["tag is house"], "notes": []}
-    assert "without the filters" in page(answer(interpreted=filtered), Terminal(), now=NOW)
+    assert "without the filters" in page(answer(interpreted=filtered), Terminal(screen=False), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
-    assert page(answer(query="", interpreted=alone), Terminal(), now=NOW) == (
+    assert page(answer(query="", interpreted=alone), Terminal(screen=False), now=NOW) == (
         "None of 1,003 notes is as asked for: tag is house, path has x; "
         "`vaultseek tags` and `vaultseek properties` list what there is."
     )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
-    assert "--wait waits for it" in page(answer(index=filling), Terminal(), now=NOW)
+    assert "--wait waits for it" in page(answer(index=filling), Terminal(screen=False), now=NOW)
+
+
+def test_texts_that_cannot_be_embedded_say_why() -> None:
+    index = {"notes": 9, "pending": 9, "state": "ready", "reason": "texts cannot be embedded: no room"}
+    text = page(answer(result(), index=index), Terminal(screen=False), now=NOW)
+    assert text.endswith("9 texts still to be embedded for search by meaning (no room)")
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:

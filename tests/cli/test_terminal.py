@@ -71,6 +71,35 @@ def test_only_what_is_read_on_a_screen_is_cut_or_broken() -> None:
     assert terminal(io.StringIO()).fit("four five six", 6) == "four five six"
 
 
+def test_what_is_longer_than_a_line_is_broken_at_spaces_on_a_screen_alone() -> None:
+    narrow, pipe = Terminal(color=True, width=14), Terminal(width=14, screen=False)
+    assert narrow.wrapped("one two three four", hanging=" ") == ["one two three", " four"]
+    assert narrow.wrapped(narrow.paint("one two three four", "dim"))[0] == "\x1b[2mone two three"
+    assert narrow.wrapped("/a/path/of/one/word") == ["/a/path/of/one/word"]
+    assert narrow.listed(["a", "one two three four"]) == ["a", "  one two", "  three four"]
+    assert pipe.wrapped("one two three four", margin=" ") == [" one two three four"]
+    assert pipe.listed(["a", "one two three four"]) == ["a · one two three four"]
+
+
+def test_a_table_that_is_too_wide_has_its_last_columns_below() -> None:
+    rows = [["name", "size", "digest"], ["one", "7", "3c28bf"], ["two", "12", ""]]
+    wide = ["name  size  digest", "one      7  3c28bf", "two     12"]
+    assert Terminal(width=18).tabled(rows, right=(1,)) == wide
+    assert Terminal(width=10, screen=False).tabled(rows, right=(1,)) == wide
+    below = ["name  size", "  digest", "one      7", "  3c28bf", "two     12"]
+    assert Terminal(width=12).tabled(rows, right=(1,)) == below
+
+
+def test_rows_that_are_no_table_are_lines_on_a_narrow_screen() -> None:
+    rows = [["key", "a long value", "default"], ["other", "1", "file"]]
+    assert Terminal(width=30).tabled_or_listed(rows) == [
+        "key    a long value  default",
+        "other  1             file",
+    ]
+    assert Terminal(width=20).tabled_or_listed(rows) == ["key  a long value", "  default", "other  1  file"]
+    assert Terminal(width=20, screen=False).tabled_or_listed([]) == []
+
+
 @pytest.mark.parametrize(
     ("columns", "width"), [("", 80), ("100", 100), ("5", 40), ("1000", 120), ("wide", 80)]
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import shutil
 import socket
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -71,7 +73,44 @@ def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
     assert found["daemon"]["message"].startswith("version ")
     assert found["vault vault"]["message"] == "2 notes can be read"
     assert found["index of vault"]["message"].startswith("2 notes, 2 passages, 2 notes by word; ")
+    assert found["vectors of vault"]["message"] == "2 passages and 2 notes by meaning"
     assert "worker" not in found
+
+
+def damage(store: Path) -> None:
+    (store / "chroma.sqlite3").write_bytes(os.urandom(50_000))
+
+
+def lose_a_passage(store: Path) -> None:
+    with sqlite3.connect(store / "chroma.sqlite3") as connection:
+        connection.execute("DELETE FROM embeddings WHERE id = (SELECT min(id) FROM embeddings)")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status", "said"),
+    [
+        (damage, "broken", "the vector index has to be filled again: file is not a database"),
+        (lose_a_passage, "broken", "the vector store holds 1 passages, 2 were put into it"),
+        (shutil.rmtree, "warning", "no vector store at "),
+    ],
+)
+def test_spoilt_vectors_are_named_and_what_is_advised_mends_them(daemon, doctor, vault, spoil, status, said):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.stop()
+    (store,) = (data_directory(root) / "semantic").iterdir()
+    spoil(store)
+    before = sorted(path.stat().st_mtime_ns for path in store.rglob("*"))
+    found = doctor("--no-worker")[1]["vectors of vault"]
+    assert found["status"] == status
+    assert found["message"].startswith(said)
+    assert sorted(path.stat().st_mtime_ns for path in store.rglob("*")) == before, "nothing is changed"
+    if "delete" in found["advice"]:
+        assert str(store) in found["advice"]
+        shutil.rmtree(store)
+    daemon.run("index", "--wait", "--vault", str(root))
+    found = doctor("--no-worker")[1]["vectors of vault"]
+    assert found["message"] == "2 passages and 2 notes by meaning"
 
 
 def test_a_broken_configuration_is_a_finding_and_the_rest_is_looked_at(doctor, file, vault):
@@ -170,7 +209,7 @@ def test_the_page_says_what_to_do_and_forms_exclude_each_other(daemon, file):
     assert "broken" in done.stdout.splitlines()[-1]
     assert "→ correct it; `vaultseek config check` names the line" in done.stdout
     both = daemon.run("doctor", "--json", "--report")
-    assert (both.returncode, both.stdout) == (2, "")
+    assert (both.returncode, json.loads(both.stdout)["error"]["code"]) == (2, "bad_request")
 
 
 def test_too_few_watches_come_with_the_line_to_type(tmp_path, monkeypatch):

@@ -29,6 +29,21 @@ def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_pa
     assert state(daemon)["state"] == "ready"
 
 
+def test_what_is_left_out_is_named_as_soon_as_it_is_there(daemon, vault, eventually, tmp_path):
+    root = vault({"a.md": "granite", "inner/.obsidian/app.json": "{}", "inner/b.md": "basalt"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert left_out(daemon) == {"inner": "nested_vault"}
+    (root / "elsewhere").symlink_to(tmp_path)
+    eventually(lambda: left_out(daemon) == {"inner": "nested_vault", "elsewhere": "link"})
+    (root / "elsewhere").unlink()
+    shutil.rmtree(root / "inner")
+    eventually(lambda: left_out(daemon) == {})
+
+
+def left_out(daemon) -> dict[str, str]:
+    return {problem["path"]: problem["code"] for problem in state(daemon)["problems"]}
+
+
 def test_most_notes_gone_at_once_are_kept_until_the_user_says_so(daemon, vault, eventually):
     root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))

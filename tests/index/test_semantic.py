@@ -257,7 +257,7 @@ def test_a_full_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     index = SemanticIndex(collection(directory))
     index.apply(entries(unit(3, 8)))
     monkeypatch.setattr(limits, "VECTOR_FREE_BYTES", 1 << 62)
-    with pytest.raises(WorkerUnavailable, match="free some disk space"):
+    with pytest.raises(WorkerUnavailable, match="the disk is full; free some space"):
         index.apply(entries(unit(3, 9), first=3))  # whatever fails while there is no space
     directory.close()
 

@@ -199,12 +199,24 @@ def test_or_groups_and_precedence(text, expected):
         ("before:someday", "before:someday |", "before:someday was taken as words; expected a date such as"),
         ('after:"the flood"', "after: the flood |", "was taken as words"),
         ("tag:#", "tag:# |", "was taken as words"),
+        ("[n:>abc]", '| property n = ">abc"', "[n:>abc] was taken as text to be equal to; expected a number"),
+        ("[n:>7d OR <3]", '| (property n = ">7d" or property n < 3)', "[n:>7d] was taken as text"),
+        ("[n:>=]", '| property n = ">="', "expected a number"),
+        ("tags:work", "tags:work |", "tags:work was taken as a word; did you mean tag: ?"),
+        ("n:>3 keel", "n:>3 keel |", "n:>3 was taken as a word; a property is asked for as [n:>3]"),
         ("path:(", "path:( |", "parenthesis"),
     ],
 )
 def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
     assert repair in " ".join(read(text).notes)
     assert understood(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["[n:>3]", '[n:">abc"]', "[n:<2026-01]", "std::vector", "todo:sails", "at 12:30"]
+)
+def test_what_is_understood_is_not_remarked_on(text):
+    assert read(text).notes == ()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,10 @@ def test_leftovers_and_hidden_files_are_left_out(vault, path):
 
 
 def test_a_vault_inside_a_vault_is_a_vault_of_its_own(vault):
-    assert listed(vault({"a.md": "", "inner/.obsidian/app.json": "{}", "inner/b.md": ""})) == ["a.md"]
+    assert listed(vault({"a.md": "", "inner/.obsidian/app.json": "{}", "inner/b.md": ""})) == [
+        "a.md",
+        "inner!nested_vault",
+    ]
 
 
 def test_excluded_files_of_the_app_are_prefixes_or_expressions(vault):
@@ -96,11 +99,19 @@ def test_links_and_special_files_are_named_and_never_followed(vault, tmp_path):
     found = listed(root)
     assert found == [
         "a.md",
+        "folder!link",
         "link.md!not_a_file",
         "loop.md!not_a_file",
         "pipe.md!not_a_file",
         "s.md!not_a_file",
     ]
+
+
+def test_what_is_meant_to_be_left_out_is_not_named(vault, tmp_path):
+    root = vault({"a.md": "", "Archive/inner/.obsidian/app.json": "{}", ".hidden/.obsidian/app.json": "{}"})
+    for name in ("Archive/link", ".link", "Linked", "image.png"):
+        (root / name).symlink_to(tmp_path / "nowhere")
+    assert listed(root, ("Archive/", "Linked/")) == ["a.md"]
 
 
 def test_strange_names_are_handled_or_reported(vault):

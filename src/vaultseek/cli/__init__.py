@@ -60,18 +60,17 @@ def _command(arguments: Sequence[str] | None) -> int:
     import click
 
     from vaultseek.cli.commands import vaultseek
-    from vaultseek.errors import VaultseekError
+    from vaultseek.errors import UsageError, VaultseekError
 
     if COMPLETE in os.environ:
         from vaultseek.cli.completion import answer
 
         answer()
         return FOUND
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         # Not vaultseek.main: a closed pipe would end with 1 there, which is for nothing found.
-        with vaultseek.make_context(
-            "vaultseek", list(sys.argv[1:] if arguments is None else arguments)
-        ) as context:
+        with vaultseek.make_context("vaultseek", list(given)) as context:
             code = vaultseek.invoke(context)
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -83,13 +82,16 @@ def _command(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         complain(error.format_message())
         _hint(error)
+        _tell_program(given, UsageError.code, error.format_message())
         return WRONG_USE
     except VaultseekError as error:
         complain(str(error))
+        _tell_program(given, error.code, str(error))
         return error.exit_code
     except BrokenPipeError:
         raise
     except Exception as error:
+        _tell_program(given, "internal", f"{type(error).__name__}: {error}")
         return _bug(error)
     return code if isinstance(code, int) else FOUND
 
@@ -99,6 +101,15 @@ def complain(message: str) -> None:
     from vaultseek.cli.terminal import clean
 
     print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
+
+
+def _tell_program(arguments: Sequence[str], code: str, message: str) -> None:
+    """Where JSON was asked for, say what went wrong on standard output, too."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in options:
+        from vaultseek.cli.invocation import as_json, failure
+
+        as_json(failure(code, message))
 
 
 def _hint(error: Exception) -> None:

@@ -55,6 +55,19 @@ class _Commands(click.Group):
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in _COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        # click looks for near names among commands that are loaded, and here none are.
+        from difflib import get_close_matches
+
+        near = " or ".join(repr(command) for command in get_close_matches(name, _COMMANDS))
+        hint = f" Did you mean {near}?" if near else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
 
 def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or context.resilient_parsing:

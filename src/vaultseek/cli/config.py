@@ -12,7 +12,7 @@ from vaultseek import paths
 from vaultseek.cli import FOUND, WRONG_USE, complain
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options
-from vaultseek.cli.terminal import clean, table
+from vaultseek.cli.terminal import clean
 from vaultseek.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def show(invocation: Invocation, json_: bool) -> int:
         shown = [{**vault.model_dump(mode="json"), "source": origin} for vault, origin in vaults]
         as_json({"file": _existing(_file(invocation)), "vaults": shown, "settings": told})
         return FOUND
-    print(_heading(_file(invocation)))
+    print("\n".join(invocation.out.wrapped(_heading(_file(invocation)))))
     from vaultseek.settings_page import toml
 
     rows = [[f"vault {clean(vault.name)}", clean(vault.path), clean(origin)] for vault, origin in vaults]
     rows += [[key, clean(toml(entry["value"])), clean(entry["source"])] for key, entry in told.items()]
-    print("\n".join(table(rows)))
+    print("\n".join(invocation.out.tabled_or_listed(rows)))
     return FOUND
 
 

@@ -10,7 +10,7 @@ import click
 from vaultseek.cli import FOUND
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import Invocation, as_json, pass_invocation, shared_options
-from vaultseek.cli.terminal import Terminal, clean, count, wrap
+from vaultseek.cli.terminal import Terminal, clean, count
 from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _BROKEN_EXIT = 1
 _COLORS = {"ok": "green", "warning": "yellow", "broken": "red"}
 _INDENT = 9
-_LINES = 6
 
 
 @click.command(context_settings=HELP)
@@ -33,9 +32,9 @@ _LINES = 6
 def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool) -> int:
     """Look for what could keep vaultseek from working.
 
-    Python, engines, configuration, directories, disk, daemon, vaults, indexes, watches, model and worker, and
-    what to do about each thing that is wrong. Changes nothing and needs no daemon. Exit code 0 if vaultseek
-    can be used, even if there are warnings, 1 if something is broken.
+    Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
+    and worker, and what to do about each thing that is wrong. Changes nothing and needs no daemon. Exit code
+    0 if vaultseek can be used, even if there are warnings, 1 if something is broken.
 
     \b
     vaultseek doctor
@@ -84,10 +83,7 @@ def _print_as_they_come(found: Iterator[Finding], terminal: Terminal) -> list[Fi
 
 def _lines(finding: Finding, terminal: Terminal) -> Iterator[str]:
     status = terminal.paint(f"{finding.status:<{_INDENT - 2}}", _COLORS[finding.status])
-    room = terminal.width - _INDENT
-    first, *more = wrap(f"{clean(finding.check)}: {clean(finding.message)}", room, _LINES)
-    yield f"{status}  {first}"
-    for line in more:
-        yield " " * _INDENT + line
-    for line in wrap(f"→ {clean(finding.advice)}", room, _LINES) if finding.advice else ():
-        yield " " * _INDENT + line
+    said = f"{status}  {clean(finding.check)}: {clean(finding.message)}"
+    yield from terminal.wrapped(said, hanging=" " * _INDENT)
+    if finding.advice:
+        yield from terminal.wrapped(f"→ {clean(finding.advice)}", margin=" " * _INDENT)

@@ -18,6 +18,7 @@ from vaultseek.cli.invocation import (
     Invocation,
     as_json,
     current_folder,
+    failure,
     pass_invocation,
     shared_options,
     vault_option,
@@ -65,6 +66,8 @@ def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, al
             root, found = _standard_input(invocation, path) if note == "-" else _file(invocation, note)
         except VaultseekError as error:
             complain(str(error))
+            if json_:
+                as_json(failure(error.code, str(error)))
             code = max(code, error.exit_code)
             continue
         if json_:

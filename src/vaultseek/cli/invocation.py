@@ -129,6 +129,11 @@ def as_json(value: JSON) -> None:
     stream.flush()
 
 
+def failure(code: str, message: str) -> JSON:
+    """What a program is told on standard output of a command that failed."""
+    return {"error": {"code": code, "message": message}}
+
+
 def _keep_config(context: click.Context, _: click.Parameter, value: str | None) -> None:
     if value is None:
         return

@@ -14,7 +14,7 @@ import click
 from vaultseek.cli import FOUND, complain
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options
-from vaultseek.cli.terminal import clean, size, table
+from vaultseek.cli.terminal import clean, size
 from vaultseek.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ def list_(invocation: Invocation, json_: bool) -> int:
     if json_:
         as_json({"models": found, "suggested": [{"name": n, "description": w} for n, w in more.items()]})
         return FOUND
-    print("\n".join(table([_HEADINGS, *map(_row, found)], right=(2, 3, 4))))
+    lines = invocation.out.tabled([_HEADINGS, *map(_row, found)], right=(2, 3, 4))
     if more:
-        print("\nnot here, but worth a try (`vaultseek models fetch NAME`):")
-        print("\n".join(f"  {line}" for line in table([[name, why] for name, why in more.items()])))
+        lines += ["", *invocation.out.wrapped("not here, but worth a try (`vaultseek models fetch NAME`):")]
+        lines += invocation.out.tabled_or_listed([[name, why] for name, why in more.items()], margin="  ")
+    print("\n".join(lines))
     return FOUND
 
 

@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vaultseek import limits
-from vaultseek.cli.terminal import Terminal, age, clean, count, table, width_of, wrap
+from vaultseek.cli.terminal import Terminal, age, clean, count, width_of, wrap
 from vaultseek.model import JSON, STAGES
 
 Spans = Sequence[Sequence[int]]
 
 _INDENT = 4
 _SCORE_COLUMNS = 14
+_OF_RANKING = ("profile", "weights", "candidates_per_lane")
 _LANE_FIGURES = ("rank", "score", "weight", "contribution")
 WEAK_CONFIDENCE = 0.1
+_WAITING = "texts cannot be embedded: "
 _LOADING = ("loading", "starting")
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
     """The results, each with its heading, place and passage, and what is to be said of the whole search."""
     lines: list[str] = []
+    scored = not _is_listing(answer)
     for result in answer.get("results") or ():
-        lines += _result(result, str(answer.get("vault_path") or ""), terminal, now)
-        if explain:
+        lines += _result(result, str(answer.get("vault_path") or ""), terminal, now, scored=scored)
+        if explain and scored:
             lines += _lanes(result, terminal)
         lines.append("")
     weak = _weak(answer)
     if weak:
-        lines += [terminal.paint(line, "yellow") for line in wrap(weak, terminal.width, 3)]
+        lines += terminal.wrapped(terminal.paint(weak, "yellow"))
     lines += _footer(answer, terminal)
     if explain:
         lines += _explanation(answer, terminal)
@@ -60,20 +63,29 @@ def _weak(answer: JSON) -> str | None:
     return f"no note has these words; these are only the nearest in meaning, not near (confidence {best:.2f})"
 
 
+def _is_listing(answer: JSON) -> bool:
+    """Whether filters alone were asked for; all that satisfy them do so alike."""
+    return (answer.get("interpreted") or {}).get("rank_text") == ""
+
+
 # One result
 
 
-def _result(result: JSON, vault: str, terminal: Terminal, now: float) -> Iterator[str]:
-    room = terminal.width - _INDENT - _SCORE_COLUMNS
-    score = float(result.get("score") or 0.0)
+def _result(result: JSON, vault: str, terminal: Terminal, now: float, *, scored: bool) -> Iterator[str]:
+    room = terminal.width - _INDENT - (_SCORE_COLUMNS if scored else 0)
     title = terminal.fit(_title(result), room)
-    gap = " " * max(1, room - width_of(title) + 1)
     rank = terminal.paint(f"{result.get('rank', ''):>2}", "dim")
-    yield f"{rank}  {terminal.paint(title, 'bold')}{gap}{terminal.bar(score)} {score:.2f}"
+    gap = " " * max(1, room - width_of(title) + 1)
+    yield f"{rank}  {terminal.paint(title, 'bold')}" + (gap + _score(result, terminal) if scored else "")
     margin = " " * _INDENT
     yield margin + _place(result, vault, terminal, now)
     for line in _passage(result, terminal):
         yield margin + line
+
+
+def _score(result: JSON, terminal: Terminal) -> str:
+    score = float(result.get("score") or 0.0)
+    return f"{terminal.bar(score)} {score:.2f}"
 
 
 def _title(result: JSON) -> str:
@@ -132,14 +144,17 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if answer.get("results"):
         yield terminal.paint(_figures(answer), "dim")
     else:
-        yield _nothing_found(answer, terminal)
-    for note in (answer.get("interpreted") or {}).get("notes") or ():
-        yield terminal.paint(clean(note), "yellow")
-    for lane in answer.get("partial") or ():
-        yield terminal.paint(missing_lane(lane, answer.get("mode")), "yellow")
+        yield from terminal.wrapped(_nothing_found(answer, terminal))
+    remarks = [clean(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
+    remarks += [missing_lane(lane, answer.get("mode")) for lane in answer.get("partial") or ()]
     pending = _index(answer, "pending")
     if pending:
-        yield terminal.paint(f"{count(pending, 'text')} still to be embedded for search by meaning", "yellow")
+        index = answer["index"]
+        why = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
+        remarks.append(f"{count(pending, 'text')} still to be embedded for search by meaning")
+        remarks[-1] += f" ({why.removeprefix(_WAITING)})" if why else ""
+    for remark in remarks:
+        yield from terminal.wrapped(terminal.paint(remark, "yellow"))
 
 
 def _figures(answer: JSON) -> str:
@@ -196,16 +211,17 @@ def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
         rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])
     if result.get("confidence") is not None:
         rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
-    for line in table(rows, right=(1, 2, 3, 4)):
-        yield " " * _INDENT + terminal.paint(terminal.fit(line, terminal.width - _INDENT), "dim")
+    for line in terminal.tabled(rows, right=(1, 2, 3, 4), margin=" " * _INDENT):
+        yield terminal.paint(terminal.fit(line, terminal.width), "dim")
 
 
 def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    untold = ("notes", *(_OF_RANKING if _is_listing(answer) else ()))
     for part in ("interpreted", "explain"):
         for name, value in (answer.get(part) or {}).items():
-            if name != "notes" and value not in (None, [], "", {}):
+            if name not in untold and value not in (None, [], "", {}):
                 line = f"{clean(name).replace('_', ' ')}: {_listed(value)}"
-                yield from (terminal.paint(piece, "dim") for piece in wrap(line, terminal.width, 3))
+                yield from terminal.wrapped(terminal.paint(line, "dim"))
 
 
 def _others(lane: JSON) -> str:

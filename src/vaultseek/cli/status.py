@@ -57,10 +57,8 @@ def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
     for vault in answer.get("vaults") or ():
         lines += ["", *_vault(vault, terminal, now)]
     if not answer.get("vaults"):
-        lines += [
-            "",
-            "no vault is open; name one in config.toml, or search from inside a folder with .obsidian",
-        ]
+        none = "no vault is open; name one in config.toml, or search from inside a folder with .obsidian"
+        lines += ["", *terminal.wrapped(none)]
     return "\n".join(lines)
 
 
@@ -100,7 +98,7 @@ def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
         yield from terminal.listed([f"model: {model}", *rest])
     for key in ("config", "socket"):
         if daemon.get(key):
-            yield terminal.paint(f"{key}: {clean(daemon[key])}", "dim")
+            yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))
 
 
 def _worker(worker: JSON) -> list[str]:
@@ -117,6 +115,7 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     color, words = _STATES.get(state, ("yellow", clean(state)))
     if vault.get("reason"):
         words += f" ({clean(vault['reason'])})"
+        color = "yellow" if color == "green" else color
     name = terminal.paint(clean(vault.get("name") or ""), "bold")
     where = clean(vault.get("path") or "")
     yield from terminal.listed([name, where, terminal.paint(words, color)], between="  ")
@@ -150,4 +149,4 @@ def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator
         yield "    " + terminal.fit(line, terminal.width - 4)
     more = number - len(problems[: limits.PROBLEMS_SHOWN])
     if more > 0:
-        yield f"    and {more:,} more; `vaultseek status --json` names them"
+        yield from terminal.wrapped(f"and {more:,} more; `vaultseek status --json` names them", margin="    ")

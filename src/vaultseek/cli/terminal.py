@@ -64,15 +64,65 @@ class Terminal:
         return cut(text, columns) if self.screen else text
 
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
-        """Parts in a row, on a screen in as many lines as they take; a part by itself is never broken."""
+        """Parts in a row, on a screen in as many lines as they take.
+
+        A part is broken only if it is longer than a line, and at spaces.
+        """
         lines: list[str] = []
         for part in parts:
             longer = f"{lines[-1]}{between}{part}" if lines else margin + part
-            if lines and self.screen and width_of(_ESCAPES.sub("", longer)) > self.width:
-                lines.append(f"{margin}  {part}")
+            if not self.screen or _seen(longer) <= self.width:
+                lines[-1:] = [longer]
+            elif lines:
+                lines += self.wrapped(part, margin=f"{margin}  ")
+            else:
+                lines = self.wrapped(part, margin=margin, hanging="  ")
+        return lines
+
+    def wrapped(self, text: str, *, margin: str = "", hanging: str = "") -> list[str]:
+        """``text``, on a screen broken at spaces; all lines but the first stand further in by ``hanging``."""
+        if not self.screen:
+            return [margin + text]
+        lines: list[str] = []
+        for word in text.split(" "):
+            longer = f"{lines[-1]} {word}" if lines else margin + word
+            if lines and _seen(longer) > self.width:
+                lines.append(margin + hanging + word)
             else:
                 lines[-1:] = [longer]
         return lines
+
+    def tabled(
+        self, rows: Sequence[Sequence[str]], *, right: Iterable[int] = (), margin: str = ""
+    ) -> list[str]:
+        """A table; on a screen that is too narrow the last columns of each row stand below its first ones."""
+        cells = _aligned(rows, right)
+        made = []
+        for row in cells:
+            for number, part in enumerate(
+                self._side_by_side([width_of(cell) for cell in cells[0]], len(margin))
+            ):
+                line = "  ".join(row[part]).rstrip()
+                if line or not number:
+                    made.append(f"{margin}{'  ' * (number > 0)}{line}")
+        return made
+
+    def tabled_or_listed(self, rows: Sequence[Sequence[str]], *, margin: str = "") -> list[str]:
+        """A table where the screen is wide enough for it, else each row by itself as ``listed``."""
+        lines = [margin + line for line in table(rows)]
+        if not self.screen or max(map(_seen, lines), default=0) <= self.width:
+            return lines
+        return [line for row in rows for line in self.listed(row, margin=margin, between="  ")]
+
+    def _side_by_side(self, widths: Sequence[int], margin: int) -> list[slice]:
+        """Which columns fit beside each other, the first of them by themselves."""
+        starts, used = [0], margin
+        for at, width in enumerate(widths):
+            if self.screen and at > starts[-1] and used + width > self.width:
+                starts.append(at)
+                used = margin + 2
+            used += width + 2
+        return [slice(start, end) for start, end in zip(starts, [*starts[1:], len(widths)], strict=True)]
 
     def bar(self, share: float, cells: int = 8) -> str:
         """A bar of ``cells`` columns, filled by ``share`` (0 to 1) to an eighth of a column."""
@@ -183,13 +233,17 @@ def age(modified: object, now: float) -> str:
 
 def table(rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
     """Rows of equal length as lines with aligned columns; the columns in ``right`` are flushed right."""
+    return ["  ".join(row).rstrip() for row in _aligned(rows, right)]
+
+
+def _aligned(rows: Sequence[Sequence[str]], right: Iterable[int]) -> list[list[str]]:
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     aligned = set(right)
     return [
-        "  ".join(
+        [
             _padded(cell, width, right=at in aligned)
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        ]
         for row in rows
     ]
 
@@ -221,6 +275,11 @@ def _size(stream: TextIO) -> tuple[int, int]:
 def _host() -> str:
     # Over ssh a terminal must not take the path for one of its own machine.
     return os.uname().nodename
+
+
+def _seen(text: str) -> int:
+    """The columns of a text with escapes of ours."""
+    return width_of(_ESCAPES.sub("", text) if "\x1b" in text else text)
 
 
 def _cells(character: str) -> int:

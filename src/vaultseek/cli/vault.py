@@ -11,7 +11,7 @@ from vaultseek import limits
 from vaultseek.cli import FOUND, candidates
 from vaultseek.cli.asking import HELP
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options
-from vaultseek.cli.terminal import clean, count, table
+from vaultseek.cli.terminal import clean, count
 
 
 @click.group(context_settings=HELP)
@@ -37,7 +37,7 @@ def list_(invocation: Invocation, /, json_: bool) -> int:
         [clean(v["name"]), clean(v["state"]).replace("_", " "), count(v["notes"], "note"), clean(v["path"])]
         for v in answer["vaults"]
     ]
-    print("\n".join(table(rows)) if rows else "no vault; `vaultseek vault add DIR` adds one")
+    print("\n".join(invocation.out.tabled(rows)) if rows else "no vault; `vaultseek vault add DIR` adds one")
     return FOUND
 
 

@@ -11,7 +11,7 @@ from vaultseek.cli import FOUND, NOTHING_FOUND, candidates
 from vaultseek.cli.asking import HELP, ask_about, place
 from vaultseek.cli.invocation import JSON, Invocation, as_json, daemon_options, pass_invocation
 from vaultseek.cli.search import QueryCommand, blaming_the_shell, settings_of_shell, unescaped
-from vaultseek.cli.terminal import Terminal, clean, table
+from vaultseek.cli.terminal import Terminal, clean
 
 _VERDICTS = {
     "found": "green",
@@ -56,7 +56,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
     verdict = answer["verdict"]
     words = terminal.paint(verdict.replace("_", " "), "bold", _VERDICTS.get(verdict, "bold"))
     yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
-    yield f"{words}: {clean(answer['reason'])}"
+    yield from terminal.wrapped(f"{words}: {clean(answer['reason'])}")
     for condition in answer.get("filters") or ():
         yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
     lanes = answer.get("lanes") or (answer.get("result") or {}).get("lanes") or {}
@@ -66,6 +66,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
             figures = ["" if lane.get(key) is None else f"{lane[key]:.4g}" for key in ("rank", "score")]
             rows.append([clean(name), *figures, clean(lane.get("reason") or "")])
     if len(rows) > 1:
-        yield from (terminal.paint(line, "dim") for line in table(rows, right=(1, 2)))
+        yield from (terminal.paint(line, "dim") for line in terminal.tabled(rows, right=(1, 2)))
     for lane in answer.get("partial") or ():
-        yield terminal.paint(f"{clean(lane['lane'])} did not take part: {clean(lane['reason'])}", "yellow")
+        missing = f"{clean(lane['lane'])} did not take part: {clean(lane['reason'])}"
+        yield from terminal.wrapped(terminal.paint(missing, "yellow"))

@@ -27,6 +27,7 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
     for vault in known:
         yield from _guarded(f"vault {vault.name}", partial(vaults.readable, vault))
         yield from _guarded(f"index of {vault.name}", partial(vaults.index, vault))
+        yield from _guarded(f"vectors of {vault.name}", partial(vaults.vectors, vault))
     yield from _guarded("inotify", lambda: surroundings.watches(vaults.folders(known), running.pid(told)))
     yield from _guarded("model", lambda: meaning.model(settings))
     if start_worker:

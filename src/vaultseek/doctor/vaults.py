@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +14,17 @@ from vaultseek import limits, paths
 from vaultseek.added import read_added
 from vaultseek.config import Settings
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
+from vaultseek.embedding import store_folder
 from vaultseek.errors import IndexDamaged
 from vaultseek.index import keyword
 from vaultseek.index.ledger import examine as examine_ledger
+from vaultseek.index.ledger import examine_stored
+from vaultseek.index.semantic_chroma import examine as examine_store
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
+from vaultseek.worker import CHUNKS, NOTES
 
+_LEFT_OUT = ("link", "nested_vault")
 _AGAIN = "stop the daemon and start it again: it is made anew from the notes"
 
 
@@ -52,20 +58,25 @@ def readable(vault: KnownVault) -> Iterator[Finding]:
         advice = "mount or restore it; or take it out of config.toml, or run `vaultseek vault remove`"
         yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is not there")
         return
-    notes, closed = 0, Counter[str]()
+    notes, closed, left_out = 0, Counter[str](), Counter[str]()
     for file in scan(vault.root, Ignore(vault.root, vault.exclude)):
         if file.problem is not None:
-            closed[file.problem.code] += 1
+            (left_out if file.problem.code in _LEFT_OUT else closed)[file.problem.code] += 1
         elif file.stamp is not None:
             notes += 1
             if not os.access(vault.root / file.path, os.R_OK):
                 closed["unreadable_note"] += 1
     if closed:
-        words = ", ".join(f"{number} {code.replace('_', ' ')}" for code, number in sorted(closed.items()))
+        words = _counted(closed)
         advice = "`vaultseek status` names them; `chmod u+rX` lets them be read"
         yield Finding(check, WARNING, f"{notes:,} notes, but {words}", advice)
     else:
-        yield Finding(check, OK, f"{notes:,} notes can be read")
+        rest = f"; left out: {_counted(left_out)}, `vaultseek status` names them" if left_out else ""
+        yield Finding(check, OK, f"{notes:,} notes can be read{rest}")
+
+
+def _counted(codes: Counter[str]) -> str:
+    return ", ".join(f"{number} {code.replace('_', ' ')}" for code, number in sorted(codes.items()))
 
 
 def folders(vaults: Sequence[KnownVault]) -> int:
@@ -91,6 +102,42 @@ def index(vault: KnownVault) -> Iterator[Finding]:
         parts.append(f"{ledger.pending:,} texts to embed")
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     yield Finding(check, OK, f"{', '.join(parts)}; {size // limits.MIB:,} MiB")
+
+
+def vectors(vault: KnownVault) -> Iterator[Finding]:
+    """Whether the vector store is there, can be read and holds what the ledger says. Loads nothing heavy."""
+    check = f"vectors of {vault.name}"
+    directory = paths.vault_data_directory(vault.root)
+    ledger = directory / "ledger.sqlite"
+    try:
+        name, passages = examine_stored(ledger)
+    except sqlite3.DatabaseError:
+        return  # there is no ledger, or one that was found damaged already
+    if not name:
+        yield Finding(check, OK, "there are none yet; they are made when the model is loaded")
+        return
+    store = directory / "semantic" / store_folder(name.rpartition(":")[0])
+    advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is filled again without the model"
+    public = "the vector store is not as it should be"
+    if not store.is_dir():
+        words = f"no vector store at {store}"
+        yield Finding(check, WARNING, words, "the daemon fills it again at its next start", public)
+        return
+    try:
+        held = examine_store(store)
+    except IndexDamaged as error:
+        yield Finding(check, BROKEN, str(error), advice)
+        return
+    stored, stamp = held.get(CHUNKS, (0, None))
+    of_notes, _ = held.get(NOTES, (0, None))
+    if stamp != name:
+        words = "the vector store is another one than the ledger speaks of"
+        yield Finding(check, WARNING, words, "the daemon fills it again at its next start")
+    elif stored < passages and examine_stored(ledger) == (name, passages):
+        words = f"the vector store holds {stored:,} passages, {passages:,} were put into it"
+        yield Finding(check, BROKEN, words, advice)
+    else:
+        yield Finding(check, OK, f"{stored:,} passages and {of_notes:,} notes by meaning")
 
 
 def _root_of(memo: Path) -> Path | None:

@@ -162,6 +162,22 @@ def examine(file: Path) -> Counts:
         raise IndexDamaged(f"ledger: {error}") from None
 
 
+def examine_stored(file: Path) -> tuple[str, int]:
+    """The vector store that the ledger at ``file`` speaks of, and how many passages it has to hold at least.
+
+    The name is empty if there is none yet. Changes nothing. Raises sqlite3.DatabaseError.
+    """
+    address = f"file:{quote(os.fsencode(file))}?mode=ro"
+    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10.0)) as connection:
+        name = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
+        # Passages that could not be embedded are marked as stored, or they would be tried for ever.
+        least = connection.execute(
+            "SELECT count(*) FROM chunks WHERE stored = 1 AND note NOT IN"
+            " (SELECT n.id FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = 'not_embedded')"
+        ).fetchone()
+    return (str(name[0]) if name else ""), int(least[0])
+
+
 def _counted(connection: sqlite3.Connection) -> Counts:
     tables = ("notes", "chunks", "chunks WHERE stored = 0", "notes WHERE stored = 0")
     numbers = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]

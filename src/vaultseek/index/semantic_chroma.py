@@ -16,9 +16,11 @@ import contextlib
 import functools
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -38,6 +40,27 @@ def warm_up() -> None:
     import llama_index.core.schema  # noqa: F401
 
     _llama_store()
+
+
+def examine(path: Path) -> dict[str, tuple[int, str | None]]:
+    """Each collection of the database in the folder ``path``: how many vectors it holds, and its stamp.
+
+    Changes nothing, opens nothing of Chroma's and may be asked while the database is in use. Raises
+    IndexDamaged if it cannot be read.
+    """
+    address = f"file:{quote(os.fsencode(path / _MARKER))}?mode=ro"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10.0)) as connection:
+            rows = connection.execute(
+                "SELECT c.name, count(e.id), (SELECT str_value FROM collection_metadata m"
+                " WHERE m.collection_id = c.id AND m.key = ?) FROM collections c"
+                " JOIN segments s ON s.collection = c.id AND s.scope = 'METADATA'"
+                " LEFT JOIN embeddings e ON e.segment_id = s.id GROUP BY c.id",
+                (STAMP,),
+            ).fetchall()
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
+    return {name: (count, stamp) for name, count, stamp in rows}
 
 
 class ChromaDirectory:
@@ -195,7 +218,7 @@ def _damage(path: Path) -> Iterator[None]:
     except BaseException as error:  # Chroma's native part panics with a BaseException
         line = " ".join(str(error).split())[:200] or type(error).__name__
         if _full(path, line):
-            raise WorkerUnavailable("no space left for the vector index; free some disk space") from None
+            raise WorkerUnavailable("the disk is full; free some space, it goes on by itself") from None
         raise IndexDamaged(f"the vector index cannot be used and has to be filled again: {line}") from None
 
 

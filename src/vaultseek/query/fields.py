@@ -24,6 +24,7 @@ from vaultseek.query.filters import (
     PropertyNull,
     Tag,
     all_of,
+    is_bound,
     negated,
 )
 
@@ -118,7 +119,12 @@ def _property(field: str, text: str, now: datetime) -> Filter:
         raise BadQuery(f"filter {field} needs name=value, such as status=open, not {text[:40]!r}")
     for comparison in _COMPARISONS:
         if rest.startswith(comparison):
-            return PropertyCompare(name, comparison, rest.removeprefix(comparison).strip())
+            bound = rest.removeprefix(comparison).strip()
+            if not is_bound(bound):
+                raise BadQuery(
+                    f"filter {field}: {bound[:40]!r} has no order; write a number or a date, 2026-01-31"
+                )
+            return PropertyCompare(name, comparison, bound)
     value = rest[1:].strip()
     return PropertyNull(name) if value == "null" else PropertyEquals(name, value)
 

@@ -404,6 +404,12 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
     return tuple(found)
 
 
+def is_bound(value: str) -> bool:
+    """Whether anything can stand in an order to ``value``: it is a number, or an ISO date down to a year."""
+    bound = fold(value)
+    return number_of(value) is not None or bool(_DATE.match(bound) or _YEAR.fullmatch(bound))
+
+
 def posix(moment: datetime) -> float:
     """Seconds since 1970 of an aware datetime, at any year."""
     return (moment - _EPOCH).total_seconds()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import cast
 
-from vaultseek.query.compare import number_of
+from vaultseek.limits import SHOWN_CHARS
 from vaultseek.query.dates import Period, read_period
 from vaultseek.query.facts import Scope
 from vaultseek.query.fields import path_filter
@@ -29,6 +29,7 @@ from vaultseek.query.filters import (
     TaskState,
     Within,
     any_of,
+    is_bound,
 )
 from vaultseek.query.tree import Condition, Node, converted, rank_words, text_filter
 
@@ -36,24 +37,38 @@ Operator = Callable[[Node, datetime], Condition | None]
 """From the value and the present moment to a condition; None for a value that does not fit."""
 
 
-def property_filter(inside: str, now: datetime) -> Filter:
-    """The filter of ``[inside]``: a property's name, or its name and values with OR between them."""
+def property_filter(inside: str) -> tuple[Filter, tuple[str, ...]]:
+    """The filter of ``[inside]``: a property's name, or its name and values with OR between them.
+
+    With it a sentence about each comparison that nothing can satisfy, and is taken for a plain value.
+    """
     found = _PROPERTY.fullmatch(inside)
     name, values = (_unquoted(found[1]), found[2]) if found else (inside.strip(), None)
     options = [option.strip() for option in _OPTIONS.split(_without_parentheses(values or ""))]
-    return any_of(_option(name, option, now) for option in options if option) or HasProperty(name)
+    notes = tuple(
+        f"[{name[:SHOWN_CHARS]}:{option}] {_MISREAD}" for option in map(_misread, options) if option
+    )
+    return any_of(_option(name, option) for option in options if option) or HasProperty(name), notes
 
 
 _PROPERTY = re.compile(r'\s*("[^"]*"|[^:]*)(?:\s*:(.*))?')
 _OPTIONS = re.compile(r'\sOR\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_MISREAD = "was taken as text to be equal to; expected a number or a date such as 2026-01-31 after < or >"
 _COMPARED = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
 
 
-def _option(name: str, text: str, now: datetime) -> Filter:
+def _option(name: str, text: str) -> Filter:
     compared = _COMPARED.fullmatch(text)
-    if compared and (number_of(compared[2]) is not None or read_period(compared[2], now)):
+    if compared and is_bound(compared[2]):
         return PropertyCompare(name, cast(Comparison, compared[1]), compared[2])
     return PropertyNull(name) if text == "null" else PropertyEquals(name, _unquoted(text))
+
+
+def _misread(option: str) -> str | None:
+    """The option, cut short, if it looks like a comparison and is none."""
+    compared = _COMPARED.fullmatch(option)
+    misread = option.startswith(("<", ">")) and not (compared and is_bound(compared[2]))
+    return option[:SHOWN_CHARS] if misread else None
 
 
 def _without_parentheses(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime
+from difflib import get_close_matches
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery
@@ -125,7 +126,9 @@ class _Reader:
         self.at = found.end()
         if not found[2]:
             self.notes.append("a bracket without an end was read to the end")
-        return Condition(property_filter(found[1], self.now))
+        condition, misread = property_filter(found[1])
+        self.notes += misread
+        return Condition(condition)
 
     def _link(self) -> Node:
         end = self.text.find("]]", self.at)
@@ -144,6 +147,7 @@ class _Reader:
         found = _OPERATOR.match(self.text, self.at)
         operator = OPERATORS.get(found[1].lower()) if found else None
         if not found or not operator:
+            self._suspect(found)
             return None
         start, self.at = self.at, found.end()
         condition = operator(self._value(), self.now)
@@ -155,6 +159,17 @@ class _Reader:
             words = self.text[start : self.at].replace('"', " ").split()
             return All(tuple(map(Word, filter(_is_searchable, words))))
         return condition
+
+    def _suspect(self, found: re.Match[str] | None) -> None:
+        """Say of ``name:`` that it is a word, where something else was clearly meant."""
+        if not found:
+            return
+        shown = self.text[self.at :].split(maxsplit=1)[0][: limits.SHOWN_CHARS]
+        near = get_close_matches(found[1].lower(), OPERATORS, 1, _NEAR)
+        if near:
+            self.notes.append(f"{shown} was taken as a word; did you mean {near[0]}: ?")
+        elif self.text.startswith(("<", ">"), found.end()):
+            self.notes.append(f"{shown} was taken as a word; a property is asked for as [{shown}]")
 
     def _value(self) -> Node:
         if self.text[self.at] == '"':
@@ -180,6 +195,7 @@ class _Reader:
         return _word(self.text[start : self.at])
 
 
+_NEAR = 0.75
 _A_VALUE = "something to look for after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"

@@ -39,6 +39,7 @@ class Indexing:
     async def status(self, params: JSON, context: RequestContext) -> JSON:
         """How the daemon and its vaults are."""
         asked = read(VaultParams, params)
+        await self._library.let_go()
         keepers = [await self._find(asked)] if asked.vault else self._library.keepers
         vaults = await asyncio.gather(*(asyncio.to_thread(keeper.status) for keeper in keepers))
         return {"daemon": self._daemon(), "vaults": vaults}

@@ -50,6 +50,7 @@ class Vaults:
         """The vaults, and whence each is: from the configuration, a command, or a request that named it."""
         read(Nothing, params)
         await self.follow_settings()
+        await self._library.let_go()
         added = {vault.path for vault in self._file.added.vaults}
         configured = self._configured()
         states = {keeper.place.root: keeper for keeper in self._library.keepers}

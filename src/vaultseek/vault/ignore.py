@@ -30,11 +30,17 @@ class Ignore:
 
     def folder(self, path: str) -> bool:
         """Whether a folder and all below it is left out; a vault inside this vault is a vault of its own."""
+        return self.unwanted(path) or self.is_vault(path)
+
+    def unwanted(self, path: str) -> bool:
+        """Whether a folder is left out for its name or because the user excludes it."""
         name = path.rpartition("/")[2]
         if name.startswith(".") or name in FOLDERS:
             return True
-        if any(rule(path + "/") for rule in self._rules):
-            return True
+        return any(rule(path + "/") for rule in self._rules)
+
+    def is_vault(self, path: str) -> bool:
+        """Whether a folder is a vault of its own."""
         try:
             return (self._root / path / OBSIDIAN_FOLDER).is_dir()
         except OSError:

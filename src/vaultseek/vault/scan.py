@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ class Stamp(NamedTuple):
     inode: int
 
 
+_OWN_VAULT = "a vault of its own, left out of this one; search in it with --vault, or remove its .obsidian"
+_LINK = "a link, which is not followed; if it leads to notes, run `vaultseek vault add` with their folder"
+_HAS_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
 NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
 
 
@@ -66,6 +70,21 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[FoundFile]:
             yield FoundFile(folder or ".", None, Problem("unreadable_folder", message))
 
 
+def left_out_folder(path: str, ignore: Ignore) -> FoundFile | None:
+    """What is to be said of a folder that is left out: nothing if that is what the user wants."""
+    return None if ignore.unwanted(path) else FoundFile(path, None, Problem("nested_vault", _OWN_VAULT))
+
+
+def left_out_link(path: str) -> FoundFile | None:
+    """What is to be said of a link: nothing if it is called like an attachment.
+
+    It is not looked at where a link leads; to look may be enough to reach another machine.
+    """
+    if is_note(path):
+        return FoundFile(path, None, Problem("not_a_file", NOT_A_FILE))
+    return None if _HAS_EXTENSION.search(path) else FoundFile(path, None, Problem("link", _LINK))
+
+
 def stamp_of(root: Path, path: str) -> Stamp | None:
     """The stamp of one file now, or None if it is gone or no regular file."""
     try:
@@ -89,9 +108,11 @@ def _found(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> FoundFile | 
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         return FoundFile(shown, None, Problem("bad_name", "the file name is not valid UTF-8; rename it"))
     if entry.is_dir(follow_symlinks=False):
-        return None if ignore.folder(path) else path
-    if ignore.file(path):
+        return left_out_folder(path, ignore) if ignore.folder(path) else path
+    if ignore.file(path) or (entry.is_symlink() and ignore.unwanted(path)):
         return None
+    if entry.is_symlink() and (found := left_out_link(path)) is not None:
+        return found
     if len(path.encode()) > PATH_BYTES:
         return FoundFile(
             path, None, Problem("path_too_long", f"the path is longer than {PATH_BYTES} bytes; shorten it")
