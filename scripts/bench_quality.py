@@ -1,9 +1,10 @@
 """Measure ranking on judged vaults and print the tables of docs/ranking.md.
 
-    python scripts/bench_quality.py [--cache DIR] [--compare NAME=KEY:VALUE,...] [--limit N] SET...
+    python scripts/bench_quality.py [--cache DIR] [--vaults DIR] [--compare NAME=KEY:VALUE,...] SET...
 
-A SET is a folder with ``vault/``, ``queries.jsonl`` and ``qrels.tsv``. The first run embeds all notes, which
-takes about a minute for two thousand passages; what was embedded is kept in the cache.
+A SET is a folder with ``vault/``, ``queries.jsonl`` and ``qrels.tsv``; the vault of one without is looked for
+by the set's name in ``--vaults``. The first run embeds all notes, which takes about a minute for two thousand
+passages; what was embedded is kept in the cache.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from vaultseek.models.catalogue import find_model
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     """One set, in all variants."""
-    place = MeasuredPlace((folder / "vault").resolve())
+    inside = folder / "vault"
+    vault = inside if inside.is_dir() or arguments.vaults is None else arguments.vaults / folder.name
+    place = MeasuredPlace(vault.resolve())
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv")
     ways = variants(Settings().search, arguments.compare)
     if arguments.only:
@@ -58,6 +61,7 @@ def main() -> None:
     )
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--vaults", type=Path)
     parser.add_argument("--compare", action="append", default=[])
     parser.add_argument("--only", action="append", default=[], help="only the variant of this name")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")

@@ -1,0 +1,116 @@
+"""Turn every constant of the ranking up and down on judged vaults, and leave each vault out in turn.
+
+    python scripts/bench_constants.py [--cache DIR] [--vaults DIR] [--constant NAME]... SET...
+
+For each constant: nDCG@10 of each SET with the values around the one in use; then, for each set, the value that
+is best on the mean of the *other* sets and what it gives on the one that was left out. A constant is sound if
+that is about what the value in use gives, whichever set is left out. SETs are as for ``bench_quality.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from bench_quality import measure
+
+from vaultseek import search, weighing
+from vaultseek.evaluate.judged import ALL
+from vaultseek.index import bm25f
+from vaultseek.query import fuse
+
+CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
+    "proximity": (weighing, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),
+    "doubt": (weighing, "DOUBT", (1.0, 2.0)),
+    "trusted coverage": (weighing, "TRUSTED_COVERAGE", (0.5, 0.7)),
+    "passage share (words)": (weighing, "KEYWORD_PASSAGE_SHARE", (0.2, 0.5)),
+    "passage share (meaning)": (weighing, "PASSAGE_SHARE", (0.5, 0.8)),
+    "ranks a deviation": (fuse, "RANKS_A_DEVIATION", (2.0, 4.0)),
+    "company's narrowness": (fuse, "COMPANY_NARROWNESS", (0.05, 0.1)),
+    "companions": (search, "COMPANY_NOTES", (7, 15)),
+    "k1": (bm25f, "K1", (0.9, 1.6)),
+    "b of the body": (bm25f, "body", (0.35, 0.75)),
+}
+
+
+@contextmanager
+def turned(module: ModuleType, name: str, value: float) -> Iterator[None]:
+    """The constant at another value."""
+    if module is bm25f:
+        # A scheme's defaults were read when the class was made.
+        owner: Any = bm25f.Scheme.__init__
+        attribute, changed = "__defaults__", _scheme(name, value)
+    else:
+        owner, attribute, changed = module, name, value
+    usual = getattr(owner, attribute)
+    setattr(owner, attribute, changed)
+    try:
+        yield
+    finally:
+        setattr(owner, attribute, usual)
+
+
+def _scheme(name: str, value: float) -> tuple[Any, ...]:
+    usual = bm25f.Scheme()
+    b = tuple(value if field == name else each for field, each in zip(bm25f.FIELDS, usual.b, strict=True))
+    return usual.weights, b, value if name == "K1" else usual.k1
+
+
+def figures(sets: list[Path], arguments: argparse.Namespace) -> dict[str, float]:
+    """nDCG@10 of every set as things are now."""
+    found = {}
+    for folder in sets:
+        report = asyncio.run(measure(folder, arguments))
+        found[folder.name] = report.outcomes[0].figures[ALL]["nDCG@10"].mean
+    return found
+
+
+def left_out(rows: dict[str, dict[str, float]], usual: str) -> str:
+    """For each set: the value that the others would choose, and what it gives there, less what is in use."""
+    cells = []
+    for name in rows[usual]:
+        others = {value: sum(v for k, v in row.items() if k != name) for value, row in rows.items()}
+        chosen = max(others, key=others.__getitem__)
+        cells.append(f"{chosen} ({rows[chosen][name] - rows[usual][name]:+.3f})")
+    return f"| left out | {' | '.join(cells)} | |"
+
+
+def main() -> None:
+    """One table a constant."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("sets", nargs="+", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--vaults", type=Path)
+    parser.add_argument("--constant", action="append", default=[], help="only this one")
+    arguments = parser.parse_args()
+    arguments.compare, arguments.only, arguments.operators, arguments.limit = [], ["vaultseek"], ["data"], 100
+    base = figures(arguments.sets, arguments)
+    for title, (module, name, values) in CONSTANTS.items():
+        if arguments.constant and title not in arguments.constant:
+            continue
+        now = bm25f.FIELD_B[name] if name in bm25f.FIELD_B else getattr(module, name)
+        rows = {str(now): base}
+        for value in values:
+            if value != now:
+                with turned(module, name, value):
+                    rows[str(value)] = figures(arguments.sets, arguments)
+        print(f"| {title} | {' | '.join(base)} | mean |")
+        print("|---" * (len(base) + 2) + "|")
+        for value, row in sorted(rows.items(), key=lambda item: float(item[0])):
+            shown = f"**{value}**" if value == str(now) else value
+            mean = sum(row.values()) / len(row)
+            print(f"| {shown} | {' | '.join(f'{each:.3f}' for each in row.values())} | {mean:.4f} |")
+        print(left_out(rows, str(now)), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    main()
