@@ -2,9 +2,9 @@
 
     python scripts/bench_constants.py [--cache DIR] [--vaults DIR] [--constant NAME]... SET...
 
-For each constant: nDCG@10 of each SET with the values around the one in use; then, for each set, the value that
-is best on the mean of the *other* sets and what it gives on the one that was left out. A constant is sound if
-that is about what the value in use gives, whichever set is left out. SETs are as for ``bench_quality.py``.
+For each constant: nDCG@10 of each SET with the values around the one in use; then, for each set, the value
+that is best on the mean of the *other* sets and what it gives on the one that was left out, less what the
+value in use gives there. SETs are as for ``bench_quality.py``.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--vaults", type=Path)
     parser.add_argument("--constant", action="append", default=[], help="only this one")
     arguments = parser.parse_args()
-    arguments.compare, arguments.only, arguments.operators, arguments.limit = [], ["vaultseek"], ["data"], 100
+    arguments.compare, arguments.only, arguments.operators, arguments.limit = [], ["vaultseek"], ["data"], 10
     base = figures(arguments.sets, arguments)
     for title, (module, name, values) in CONSTANTS.items():
         if arguments.constant and title not in arguments.constant:

@@ -197,7 +197,7 @@ def test_confidence_does_not_grow_by_words_that_joined(made_up, query, mode):
     query=queries, filters=st.lists(st.sampled_from(["tag:work", "-tag:work/pumps", "path:rope"]), max_size=3)
 )
 def test_another_filter_never_adds_a_result(made_up, query, filters):
-    free = SearchSettings(graph=False)
+    free = SearchSettings(graph=False, nothing_below=0.0)
     found = [
         {result["path"] for result in made_up.ask(text, settings=free, limit=200)["results"]}
         for text in itertools.accumulate([query, *filters], lambda before, more: f"{before} {more}")
@@ -220,6 +220,24 @@ def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, cho
 def test_a_query_about_nothing_is_not_answered_with_confidence(made_up, mode):
     results = made_up.ask("zeppelin quasar", mode=mode)["results"]
     assert all(result["confidence"] < 0.2 for result in results)
+
+
+def test_what_has_nothing_to_do_with_the_query_is_not_found(made_up):
+    asked = made_up.ask("zeppelin quasar nebula", settings=SearchSettings(nothing_below=0.2))
+    assert asked["results"] == []
+    assert asked["nearest"]["path"] in made_up.tags
+    assert 0 <= asked["nearest"]["confidence"] < 0.2
+
+
+@pytest.mark.parametrize("query", ["zeppelin quasar nebula tag:work", "zeppelin quasar nebula -tag:none"])
+def test_what_filters_leave_is_told_however_far_it_is(made_up, query):
+    assert made_up.ask(query, settings=SearchSettings(nothing_below=0.2))["results"]
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic"])
+def test_one_lane_alone_does_not_say_that_there_is_nothing(made_up, mode):
+    asked = made_up.ask("zeppelin pump", settings=SearchSettings(nothing_below=1.0), mode=mode)
+    assert asked["results"]
 
 
 def test_a_note_of_that_name_is_found_with_confidence(made_up):

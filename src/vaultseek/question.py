@@ -58,6 +58,8 @@ class Asked:
     weights: tuple[float, float] = (0.0, 0.0)
     vectors: Mapping[int, Any] = field(default_factory=dict)
     confidence: dict[str, float] = field(default_factory=dict)
+    nearest: JSON | None = None
+    """The best of what was found, where not even that has to do with the query."""
     reranked: dict[str, JSON] = field(default_factory=dict)
     partial: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)

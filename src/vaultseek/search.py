@@ -240,14 +240,29 @@ class Searcher:
         if graph is not None:
             signals = self._signals(asked, notes, exact)
             ranked = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
-        found = confidence(notes, asked.keyword, asked.unexpanded)
+        looked_at = {*notes, *asked.by_words.scores, *asked.by_meaning.scores}
+        found = confidence(looked_at, asked.keyword, asked.unexpanded)
         asked.confidence = {
             row.path: max(found[number], NAMED_CONFIDENCE if number in exact else 0.0)
             for number, row in notes.items()
         }
         least = asked.request.settings.min_confidence
         kept = [each for each in ranked if asked.confidence[each.note] >= least]
+        if kept and not exact and self._is_nothing(asked, max(found.values(), default=1.0)):
+            nearest = max(kept, key=lambda each: asked.confidence[each.note]).note
+            asked.nearest = {"path": nearest, "confidence": round(asked.confidence[nearest], 4)}
+            kept = []
         return _from_one(kept), {row.path: row for row in notes.values()}
+
+    def _is_nothing(self, asked: Asked, best: float) -> bool:
+        """Whether what was found has nothing to do with the query, ``best`` being its highest confidence.
+
+        What filters leave was asked for, and what a lane does not know yet may be the answer: there the
+        nearest are always told.
+        """
+        both = asked.keyword is not None and asked.unexpanded is not None and not asked.partial
+        unfiltered = asked.only is None and not self._vault.index_state().get("pending")
+        return best < asked.request.settings.nothing_below and both and unfiltered
 
     async def _read_again(
         self, asked: Asked, ranked: list[Fused], notes: Mapping[str, NoteRow]
@@ -331,6 +346,8 @@ class Searcher:
             "index": self._vault.index_state(),
             "interpreted": asked.query.interpreted,
         }
+        if asked.nearest is not None:
+            answer["nearest"] = asked.nearest
         if asked.query.is_listing:
             answer["total"] = 0 if asked.only is None else len(asked.only.ids)
         if asked.request.explain:

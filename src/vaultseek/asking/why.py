@@ -23,7 +23,7 @@ from vaultseek.query.grammar import parse_query
 from vaultseek.question import Request
 from vaultseek.search import SearchedVault, Searcher
 
-NO_CUT = {"min_confidence": 0.0, "rrf_min_score": 0.0}
+NO_CUT = {"min_confidence": 0.0, "nothing_below": 0.0, "rrf_min_score": 0.0}
 
 
 async def why(row: NoteRow, request: Request, vault: SearchedVault) -> JSON:

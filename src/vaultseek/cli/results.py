@@ -177,6 +177,11 @@ def _nothing_found(answer: JSON, terminal: Terminal) -> str:
         listed = "`vaultseek tags` and `vaultseek properties` list what there is"
         return f"None{of} is as asked for: {asked}; {listed}."
     query = terminal.fit(clean(answer.get("query") or ""), terminal.width)
+    nearest = answer.get("nearest")
+    if nearest:
+        near = f"{clean(nearest['path'])} is the nearest and has nothing to do with it"
+        near += f" (confidence {float(nearest['confidence']):.2f})"
+        return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {near}."
     return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {_advice(answer)}."
 
 

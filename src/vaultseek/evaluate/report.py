@@ -52,6 +52,7 @@ def _variant(outcome: Outcome, report: Report) -> JSON:
         },
         "latency_ms": {"p50": round(outcome.p50_ms, 2), "p95": round(outcome.p95_ms, 2)},
         "confidence": {group: round(value, 4) for group, value in outcome.confidence.items()},
+        "nothing_found": {group: round(value, 4) for group, value in outcome.nothing.items()},
         "refused": list(outcome.refused),
         "partial": list(outcome.partial),
         "queries": {
@@ -120,8 +121,11 @@ def _by_category(report: Report, metric: str) -> Iterator[str]:
         yield ""
         first = report.outcomes[0]
         if any(first.confidence.values()):
-            told = [[group, f"{value:.3f}"] for group, value in first.confidence.items()]
-            yield from _table([f"{first.name}: confidence of the best", "mean"], told)
+            told = [
+                [group, f"{value:.3f}", f"{100 * first.nothing[group]:.0f} %"]
+                for group, value in first.confidence.items()
+            ]
+            yield from _table([f"{first.name}: confidence of the best", "mean", "nothing found"], told)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

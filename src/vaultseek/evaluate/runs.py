@@ -36,7 +36,8 @@ class Outcome:
 
     ``values`` are the metrics by query; ``differences`` what the first variant has over this one, by metric.
     ``refused`` are queries that could not be asked, ``partial`` the lanes that were missing at times.
-    ``confidence`` is, by category, the mean confidence of the best result.
+    By category, ``confidence`` is the mean confidence of the best result and ``nothing`` the share of queries
+    for which nothing was found.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Outcome:
     p50_ms: float
     p95_ms: float
     confidence: Mapping[str, float] = field(default_factory=dict)
+    nothing: Mapping[str, float] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
 
@@ -176,6 +178,7 @@ def _outcome(
         p50_ms=p50,
         p95_ms=p95,
         confidence={group: _confidence(answers, ids) for group, ids in groups.items()},
+        nothing={group: _mean([not answers[id].paths for id in ids]) for group, ids in groups.items()},
         refused=tuple(id for id, answer in answers.items() if "refused" in answer.partial),
         partial=tuple(sorted({lane for answer in answers.values() for lane in answer.partial} - {"refused"})),
     )
@@ -188,5 +191,8 @@ def _figures(values: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> I
 
 def _confidence(answers: Mapping[str, Answer], ids: Sequence[str]) -> float:
     """The mean confidence of the best result; no result is confidence 0."""
-    known = [answers[id].confidence or 0.0 for id in ids]
-    return sum(known) / len(known) if known else 0.0
+    return _mean([answers[id].confidence or 0.0 for id in ids])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

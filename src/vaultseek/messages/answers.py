@@ -96,6 +96,13 @@ class FullResult(Result):
     content_preview: str = Field(description="As preview.")
 
 
+class Nearest(Answer):
+    """The best of what a search came upon, where not even that has to do with the query."""
+
+    path: str
+    confidence: float
+
+
 class Search(OfVault):
     """Results, best first; ``partial`` names the lanes that did not take part."""
 
@@ -107,6 +114,7 @@ class Search(OfVault):
     partial: list[Lane]
     index: IndexNow
     interpreted: dict[str, Any]
+    nearest: Nearest | None = Field(default=None, description="Only where nothing was found for its sake.")
 
 
 class Why(OfVault):
