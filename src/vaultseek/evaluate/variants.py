@@ -41,6 +41,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
         "semantic_weight": 1.0,
         "graph": False,
         "company": 0.0,
+        "nothing_below": 0.0,
         "anchor_boost": 1.0,
         "expansion.enabled": False,
         "recency.enabled": False,
