@@ -122,6 +122,13 @@ def test_filters_alone_list_notes_without_scores_and_what_was_misread_is_said():
     assert reply.text.endswith("[note: [n:>x] was taken as text]")
 
 
+def test_where_nothing_was_found_the_nearest_is_named_as_no_answer():
+    empty = {**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}
+    reply = mcp_answers.found(empty, 20_000)
+    assert reply.structured["results"] == []
+    assert "the nearest is Bread.md and has nothing to do with it (confidence 0.04)" in reply.text
+
+
 def test_hidden_characters_are_taken_out():
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
     assert mcp_answers.legible(f"a{hidden}\u202eb\x1b[2J\tc\nd") == "ab [2J\tc\nd"

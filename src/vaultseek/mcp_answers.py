@@ -95,8 +95,12 @@ def found(answer: JSON, budget: int) -> Reply:
     if "index" in answer:
         head["pending"] = answer["index"].get("pending", 0)
     interpreted = answer.get("interpreted") or {}
-    if notes := interpreted.get("notes"):
-        head["notes"] = [_line(note) for note in notes]
+    notes = [_line(note) for note in interpreted.get("notes") or ()]
+    if nearest := answer.get("nearest"):
+        confidence = f"confidence {nearest['confidence']:.2f}"
+        notes.append(f"the nearest is {_line(nearest['path'])} and has nothing to do with it ({confidence})")
+    if notes:
+        head["notes"] = notes
     scored = interpreted.get("rank_text") != ""  # filters alone list notes that satisfy them alike
     results = [_result(result, scored=scored) for result in answer.get("results") or ()]
     listing = _Listing("results", results, _result_text, f"results in vault {head['vault']!r}")

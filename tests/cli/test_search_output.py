@@ -166,6 +166,11 @@ def test_nothing_found_is_one_friendly_line() -> None:
     text = page(answer(query="flux capacitor"), Terminal(screen=False), now=NOW)
     assert text == "Nothing found for flux capacitor in 1,003 notes; other or fewer words may help."
     assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(screen=False), now=NOW)
+    near = {"path": "Bread.md", "confidence": 0.04}
+    assert page(answer(query="flux capacitor", nearest=near), Terminal(screen=False), now=NOW) == (
+        "Nothing found for flux capacitor in 1,003 notes; "
+        "Bread.md is the nearest and has nothing to do with it (confidence 0.04)."
+    )
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
     assert "no notes yet" in page(answer(index=empty), Terminal(screen=False), now=NOW)
     filtered = {"filters": ["tag is house"], "notes": []}

@@ -33,7 +33,10 @@ function M.notes(answer)
   local index = type(answer.index) == "table" and answer.index or {}
   if #(answer.results or {}) == 0 then
     local empty = index.notes == 0
+    local nearest = type(answer.nearest) == "table"
+      and ("Nothing found; %s is the nearest and has nothing to do with it"):format(M.clean(answer.nearest.path))
     notes[#notes + 1] = empty and "Nothing found: the vault has no notes yet; :VaultStatus says what it is doing"
+      or nearest
       or "Nothing found; other or fewer words may help"
   end
   for _, lane in ipairs(answer.partial or {}) do
