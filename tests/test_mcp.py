@@ -126,7 +126,7 @@ def test_where_nothing_was_found_the_nearest_is_named_as_no_answer():
     empty = {**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}
     reply = mcp_answers.found(empty, 20_000)
     assert reply.structured["results"] == []
-    assert "the nearest is Bread.md and has nothing to do with it (confidence 0.04)" in reply.text
+    assert "nothing found; Bread.md comes nearest, but not near (confidence 0.04)" in reply.text
 
 
 def test_hidden_characters_are_taken_out():

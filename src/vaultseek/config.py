@@ -201,10 +201,10 @@ class SearchSettings(_Section):
         default=0.0, ge=0.0, le=1.0, description="Confidence below which a result is dropped; 0 keeps all."
     )
     nothing_below: float = Field(
-        default=0.07,
+        default=0.06,
         ge=0.0,
         le=1.0,
-        description="Nothing is found where no result has this confidence; 0 always lists the nearest.",
+        description="Nothing is found where none of the ten best has this confidence; 0 always lists them.",
     )
     anchor_boost: float = Field(
         default=1.5,

@@ -98,7 +98,7 @@ def found(answer: JSON, budget: int) -> Reply:
     notes = [_line(note) for note in interpreted.get("notes") or ()]
     if nearest := answer.get("nearest"):
         confidence = f"confidence {nearest['confidence']:.2f}"
-        notes.append(f"the nearest is {_line(nearest['path'])} and has nothing to do with it ({confidence})")
+        notes.append(f"nothing found; {_line(nearest['path'])} comes nearest, but not near ({confidence})")
     if notes:
         head["notes"] = notes
     scored = interpreted.get("rank_text") != ""  # filters alone list notes that satisfy them alike

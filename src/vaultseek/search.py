@@ -51,6 +51,8 @@ T = TypeVar("T")
 COMPANY_NOTES = 10
 """So many of each lane's best share their scores with those that are like them. No lane ever gives fewer, so
 that the order does not depend on how many results are asked for."""
+JUDGED_NOTES = 10
+"""So many of the best tell whether anything was found; no lane ever gives fewer."""
 DAY_SECONDS = 86_400.0
 
 
@@ -240,22 +242,21 @@ class Searcher:
         if graph is not None:
             signals = self._signals(asked, notes, exact)
             ranked = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
-        looked_at = {*notes, *asked.by_words.scores, *asked.by_meaning.scores}
-        found = confidence(looked_at, asked.keyword, asked.unexpanded)
+        found = confidence(notes, asked.keyword, asked.unexpanded)
         asked.confidence = {
             row.path: max(found[number], NAMED_CONFIDENCE if number in exact else 0.0)
             for number, row in notes.items()
         }
         least = asked.request.settings.min_confidence
         kept = [each for each in ranked if asked.confidence[each.note] >= least]
-        if kept and not exact and self._is_nothing(asked, max(found.values(), default=1.0)):
-            nearest = max(kept, key=lambda each: asked.confidence[each.note]).note
-            asked.nearest = {"path": nearest, "confidence": round(asked.confidence[nearest], 4)}
+        best = max(kept[:JUDGED_NOTES], key=lambda each: asked.confidence[each.note], default=None)
+        if best is not None and self._is_nothing(asked, asked.confidence[best.note]):
+            asked.nearest = {"path": best.note, "confidence": round(asked.confidence[best.note], 4)}
             kept = []
         return _from_one(kept), {row.path: row for row in notes.values()}
 
     def _is_nothing(self, asked: Asked, best: float) -> bool:
-        """Whether what was found has nothing to do with the query, ``best`` being its highest confidence.
+        """Whether what was found has nothing to do with the query, ``best`` being the highest confidence.
 
         What filters leave was asked for, and what a lane does not know yet may be the answer: there the
         nearest are always told.

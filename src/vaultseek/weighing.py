@@ -28,7 +28,7 @@ KEYWORD_PASSAGE_SHARE = 0.35
 PROXIMITY_WEIGHT = 0.2
 """What two words near each other add, beside what each of them counts for itself."""
 TRUSTED_HITS = 3
-TRUSTED_COVERAGE = 0.6
+TRUSTED_COVERAGE = 0.7
 """With this share of the query's words, by idf, in one of the best notes, words are fully trusted."""
 DOUBT = 1.5
 """Words that are half believed count for less than half: what chance finds has high scores, too."""

@@ -169,7 +169,7 @@ def test_nothing_found_is_one_friendly_line() -> None:
     near = {"path": "Bread.md", "confidence": 0.04}
     assert page(answer(query="flux capacitor", nearest=near), Terminal(screen=False), now=NOW) == (
         "Nothing found for flux capacitor in 1,003 notes; "
-        "Bread.md is the nearest and has nothing to do with it (confidence 0.04)."
+        "Bread.md comes nearest, but not near (confidence 0.04)."
     )
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
     assert "no notes yet" in page(answer(index=empty), Terminal(screen=False), now=NOW)

@@ -179,7 +179,7 @@ def _nothing_found(answer: JSON, terminal: Terminal) -> str:
     query = terminal.fit(clean(answer.get("query") or ""), terminal.width)
     nearest = answer.get("nearest")
     if nearest:
-        near = f"{clean(nearest['path'])} is the nearest and has nothing to do with it"
+        near = f"{clean(nearest['path'])} comes nearest, but not near"
         near += f" (confidence {float(nearest['confidence']):.2f})"
         return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {near}."
     return f"Nothing found for {terminal.paint(query, 'bold')}{where}; {_advice(answer)}."

@@ -18,6 +18,8 @@ from vaultseek.limits import NEAR_TERMS, NEAR_WORDS, PASSAGES, PREFIX_TERMS
 PREFIX_WEIGHT = 0.8
 NEAR_WEIGHT = 0.5
 """A word that the vault does not contain, by words that begin with it or are one typo away."""
+NEAR_COVERED = 0.75
+"""The share of a word that counts as found where words near to it stand in for it."""
 NEAR_CHARS = 4
 PAIR_SURFACES = 3
 """Words further apart in the query are no pair, even with nothing but stop words in between."""
@@ -130,8 +132,9 @@ class Lookup:
         found, total = np.zeros(len(notes)), 0.0
         for asked in self._asked:
             contains = np.isin(notes, asked.scores.notes)
-            found += contains * asked.weight * asked.scores.idf
-            total += asked.importance(self._collection.count)
+            importance = asked.importance(self._collection.count)
+            found += contains * importance * (NEAR_COVERED if asked.near else 1.0)
+            total += importance
             for at in np.flatnonzero(contains).tolist():
                 words[at].append(asked.item.word)
         coverage = np.minimum(found / total, 1.0) if total else found
@@ -176,9 +179,8 @@ class _Asked:
 
     def importance(self, count: int) -> float:
         """What finding it in full would add: for a word that is nowhere, as much as for the rarest."""
-        if self.near or not self.scores.df:
-            return (self.weight / NEAR_WEIGHT if self.near else self.weight) * idf(count, 0)
-        return self.weight * self.scores.idf
+        weight = self.weight / NEAR_WEIGHT if self.near else self.weight
+        return weight * (self.scores.idf if self.scores.df else idf(count, 0))
 
 
 def _best_passages(ids: Strings, numbers: Ints, scores: Floats) -> tuple[ChunkHit, ...]:

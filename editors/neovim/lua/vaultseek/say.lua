@@ -34,7 +34,7 @@ function M.notes(answer)
   if #(answer.results or {}) == 0 then
     local empty = index.notes == 0
     local nearest = type(answer.nearest) == "table"
-      and ("Nothing found; %s is the nearest and has nothing to do with it"):format(M.clean(answer.nearest.path))
+      and ("Nothing found; %s comes nearest, but not near"):format(M.clean(answer.nearest.path))
     notes[#notes + 1] = empty and "Nothing found: the vault has no notes yet; :VaultStatus says what it is doing"
       or nearest
       or "Nothing found; other or fewer words may help"
