@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,45 @@ def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
     (tmp_path / "notes").mkdir()
     monkeypatch.chdir(tmp_path)
     assert cache_directory(Path("notes"), tmp_path) == cache_directory(tmp_path / "notes", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "complaint"),
+    [
+        ("1\ta.md\tgood\n1\ta.md\t1", "qrels.tsv:1: expected query, path and grade"),
+        ("1\ta.md\t0.5", "qrels.tsv:1: the grade is 0.5; expected a whole number"),
+        ("1\ta.md\t1000000", "qrels.tsv:1: the grade is 1000000"),
+        ("1\ta.md\tnan", "qrels.tsv:1: the grade is nan"),
+        ("1\ta.md\t2\n1\ta\t0", "qrels.tsv:2: a.md is judged twice for '1'"),
+        ("query\tpath\tgrade\n1\ta.md\t0", "no note is judged to be right"),
+    ],
+)
+def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str, complaint: str) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "query": "boat"}')
+    (tmp_path / "qrels.tsv").write_text(qrels)
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        read_queries(tmp_path / "q.jsonl", tmp_path / "qrels.tsv")
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"id": "1", "query": " "}', "q.jsonl:1: the query is empty"),
+        ('{"id": "1", "query": "boat", "filters": {"colour": "red"}}', "q.jsonl:1: "),
+        (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10000 characters"),
+    ],
+)
+def test_queries_that_cannot_be_asked_are_refused_before_any_is(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    (tmp_path / "q.jsonl").write_text(line)
+    (tmp_path / "qrels.tsv").write_text("1\ta.md\t1")
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        read_queries(tmp_path / "q.jsonl", tmp_path / "qrels.tsv")
+
+
+def test_queries_by_tabs_are_read(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("7\trow the boat\r\n")
+    (tmp_path / "qrels.txt").write_text("7 0 a.md 1\n")
+    (query,) = read_queries(tmp_path / "topics.tsv", tmp_path / "qrels.txt")
+    assert (query.id, query.text, query.grades) == ("7", "row the boat", {"a.md": 1})

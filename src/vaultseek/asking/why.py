@@ -65,6 +65,10 @@ async def _lost(row: NoteRow, request: Request, vault: SearchedVault, answer: JS
         words = f"at rank {found['rank']} with a longer answer; this one ends after {shown}"
         return {"verdict": "below_limit", "reason": words, "lanes": lanes, "result": found}
     confidence = found.get("confidence") or 0.0
+    if answer.get("nearest"):
+        least = request.settings.nothing_below
+        words = f"nothing was found: none of the ten best has a confidence of search.nothing_below, {least:g}"
+        return {"verdict": "cut", "reason": words, "lanes": lanes, "result": found}
     words = f"score {found['score']:.3g} or confidence {confidence:.3g} is below the least asked for"
     return {"verdict": "cut", "reason": words, "lanes": lanes, "result": found}
 

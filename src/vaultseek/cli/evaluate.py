@@ -79,18 +79,32 @@ def evaluate(
     ways = variants(settings.search, compare)
     judged = read_queries(queries, qrels)
     place = _place(invocation, settings)
-    measured = asyncio.run(_measure(place, settings, judged, ways, plain, limit, cache))
     if report is not None:
-        from vaultseek.evaluate.page import page
-
-        report.write_text(page(measured), encoding="utf-8")
+        # A measurement takes minutes; that its page cannot be written is to be known before.
+        _write(report, "")
+    measured = asyncio.run(_measure(place, settings, judged, ways, plain, limit, cache))
     if json_:
         from vaultseek.evaluate import as_json as report_as_json
 
         as_json(report_as_json(measured))
     else:
         print(as_text(measured))
+    if report is not None:
+        from vaultseek.evaluate.page import page
+
+        _write(report, page(measured))
     return FOUND
+
+
+def _write(report: Path, text: str) -> None:
+    """Write the page; without any text only try whether that is possible, and change nothing."""
+    try:
+        with report.open("w" if text else "a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(
+            f"the page {report} cannot be written: {error.strerror}; say another --report"
+        ) from None
 
 
 async def _measure(

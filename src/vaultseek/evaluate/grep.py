@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from vaultseek.index.ledger import Ledger
 from vaultseek.query.compare import fold
@@ -22,14 +22,18 @@ class Grep:
             for number, row in rows.items()
         }
 
-    def search(self, text: str, limit: int) -> list[str]:
+    def search(self, text: str, limit: int, only: Container[str] | None = None) -> list[str]:
         """Paths by the number of different words found (stop words only if there are no others).
 
-        Ties by how often the words are found, then by path.
+        Ties by how often the words are found, then by path. ``only`` these notes are looked at.
         """
         words = {fold(word) for word in text.split()}
         words = words - STOP_WORDS or words
-        found = [(*_found(words, content), path) for path, content in self._texts.items()]
+        found = [
+            (*_found(words, content), path)
+            for path, content in self._texts.items()
+            if only is None or path in only
+        ]
         best = sorted((-distinct, -count, path) for distinct, count, path in found if distinct)
         return [path for *_, path in best[:limit]]
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek import limits
-from vaultseek.errors import UsageError
+from vaultseek.errors import BadQuery, UsageError
+from vaultseek.query.fields import from_fields
 
 Grades = Mapping[str, int]
 """Path to grade: the higher the better; 0 is wrong, and so is what was not judged."""
 ALL = "all"
+_HEADINGS = ("query", "query-id", "query_id", "queryid", "qid", "id", "topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ def read_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
     """Queries of a JSONL file with their judgements.
 
     A line is ``{"id", "query"}`` and may hold ``category`` and ``filters``; BEIR's ``_id`` and ``text`` are
-    read too. Raises UsageError, which names file and line, for a file that cannot be read or understood.
+    read too, and so are lines ``id<TAB>query``. Raises UsageError, which names file and line, for a file that
+    cannot be read or understood and for a query that cannot be asked.
     """
     grades = read_judgements(qrels)
     found: dict[str, JudgedQuery] = {}
@@ -48,6 +51,8 @@ def read_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
         raise UsageError(
             f"{qrels}: judges {sorted(unknown)[0]!r}, which is no query of {queries}; add it there"
         )
+    if not any(grade > 0 for given in grades.values() for grade in given.values()):
+        raise UsageError(f"{qrels}: no note is judged to be right; grade at least one 1 or more")
     return list(found.values())
 
 
@@ -60,12 +65,14 @@ def read_judgements(file: Path) -> dict[str, dict[str, int]]:
     grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(file):
         columns = _columns(line)
-        if number == 1 and not _is_number(columns[-1]):
+        if number == 1 and columns[0].casefold() in _HEADINGS:
             continue
-        if len(columns) not in (3, 4) or not _is_number(columns[-1]):
+        if len(columns) not in (3, 4):
             raise UsageError(f"{file}:{number}: expected query, path and grade, separated by tabs")
-        query, path, grade = columns[0], columns[-2], int(float(columns[-1]))
-        grades.setdefault(query, {})[path if "." in Path(path).name else f"{path}.md"] = grade
+        query, path, grade = columns[0], columns[-2], _grade(columns[-1], f"{file}:{number}")
+        path = path if "." in Path(path).name else f"{path}.md"
+        if grades.setdefault(query, {}).setdefault(path, grade) != grade:
+            raise UsageError(f"{file}:{number}: {path} is judged twice for {query!r}; keep one grade")
     return grades
 
 
@@ -92,25 +99,52 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def _query(file: Path, number: int, line: str, grades: Mapping[str, Grades]) -> JudgedQuery:
+    where = f"{file}:{number}"
+    if "\t" in line and not line.lstrip().startswith("{"):
+        values: dict[str, Any] = dict(zip(("id", "query"), map(str.strip, line.split("\t", 1)), strict=True))
+    else:
+        values = _object(where, line)
+    id, text = str(values.get("id", values.get("_id"))), values.get("query", values.get("text"))
+    filters = values.get("filters") or {}
+    if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
+        raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
+    _check(where, text, filters)
+    return JudgedQuery(id, text, str(values.get("category") or ""), filters, grades.get(id, {}))
+
+
+def _object(where: str, line: str) -> dict[str, Any]:
     try:
         values = json.loads(line)
-        id, text = str(values.get("id", values.get("_id"))), values.get("query", values.get("text"))
-        filters = values.get("filters") or {}
-    except (ValueError, AttributeError, RecursionError):
-        raise UsageError(f'{file}:{number}: expected {{"id": …, "query": …}}') from None
-    if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
-        raise UsageError(f'{file}:{number}: expected {{"id": …, "query": …}}, and filters as an object')
-    return JudgedQuery(id, text, str(values.get("category") or ""), filters, grades.get(id, {}))
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise UsageError(f'{where}: expected {{"id": …, "query": …}}')
+    return values
+
+
+def _check(where: str, text: str, filters: Mapping[str, Any]) -> None:
+    """Raise UsageError for what no search takes: one bad query would count as one that finds nothing."""
+    try:
+        if not text.strip() and not filters:
+            raise BadQuery("the query is empty; say words or filters")
+        if len(text) > limits.QUERY_CHARS:
+            raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
+        from_fields(filters)
+    except BadQuery as error:
+        raise UsageError(f"{where}: {error}") from None
+
+
+def _grade(text: str, where: str) -> int:
+    try:
+        grade = float(text)
+    except ValueError:
+        raise UsageError(f"{where}: expected query, path and grade, separated by tabs") from None
+    if not grade.is_integer() or abs(grade) >= limits.GRADE:
+        raise UsageError(f"{where}: the grade is {text}; expected a whole number below {limits.GRADE}")
+    return int(grade)
 
 
 def _columns(line: str) -> list[str]:
     """By tabs where there are any: paths hold spaces."""
     columns = line.split("\t")
     return [column.strip() for column in (columns if len(columns) > 1 else line.split())]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return abs(float(text)) < limits.GRADE
-    except ValueError:
-        return False

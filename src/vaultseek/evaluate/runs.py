@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultseek import limits
-from vaultseek.errors import BadQuery
+from vaultseek.errors import BadQuery, UsageError
 from vaultseek.evaluate.grep import Grep
 from vaultseek.evaluate.judged import ALL, JudgedQuery, categories, missing_notes
 from vaultseek.evaluate.measure import METRICS, Difference, Interval, difference, interval, latency, scores
 from vaultseek.evaluate.variants import Variant
 from vaultseek.evaluate.vault import MeasuredVault
+from vaultseek.filtering import allowed
+from vaultseek.query.fields import from_fields
 from vaultseek.question import Request
 from vaultseek.search import Searcher
 
@@ -76,7 +78,12 @@ async def evaluate(
     limit: int = limits.MEASURED_CANDIDATES,
     tell: Tell = lambda name, done, total: None,
 ) -> Report:
-    """Ask every query in every way. ``raw``: queries are words, whatever operators they look like."""
+    """Ask every query in every way. ``raw``: queries are words, whatever operators they look like.
+
+    Raises UsageError for a vault without notes.
+    """
+    if not vault.ledger.counts().notes:
+        raise UsageError(f"{vault.name} has no notes to search in; say another --vault")
     answers = {}
     for variant in variants:
         answers[variant.name] = await _ask_all(vault, queries, variant, raw, limit, tell)
@@ -117,12 +124,18 @@ async def _ask_all(
         tell(variant.name, done, len(queries))
         began = time.perf_counter()
         if grep is not None:
-            paths = tuple(grep.search(query.text, limit))
+            paths = tuple(grep.search(query.text, limit, _filtered(vault, query)))
             answers[query.id] = Answer(paths, None, (time.perf_counter() - began) * 1000)
         else:
             answers[query.id] = await _ask(searcher, query, variant, raw, limit)
     tell(variant.name, len(queries), len(queries))
     return answers
+
+
+def _filtered(vault: MeasuredVault, query: JudgedQuery) -> set[str] | None:
+    """The notes that the query's filters leave."""
+    only = allowed(from_fields(query.filters), vault.ledger)
+    return None if only is None else {row.path for row in vault.ledger.notes(only.ids.tolist()).values()}
 
 
 async def _ask(searcher: Searcher, query: JudgedQuery, variant: Variant, raw: bool, limit: int) -> Answer:

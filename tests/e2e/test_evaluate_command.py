@@ -1,0 +1,55 @@
+"""``vaultseek evaluate`` as somebody with a vault and a few questions runs it."""
+
+from __future__ import annotations
+
+import pytest
+
+NOTES = {
+    "Oar.md": "# Oar\nrow the boat",
+    "Sail.md": "# Sail\nwind for the boat",
+    "Bread.md": "# Bread\nflour",
+}
+QUERIES = """{"id": "1", "query": "row", "category": "word"}
+{"id": "2", "query": "zeppelin", "category": "nonsense"}
+"""
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """The options that name the judged queries."""
+    (tmp_path / "queries.jsonl").write_text(QUERIES)
+    (tmp_path / "qrels.tsv").write_text("1\tOar.md\t1\n")
+    return ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
+
+
+def test_a_vault_is_measured_and_the_page_is_whole(daemon, vault, judged, tmp_path):
+    report = tmp_path / "report.html"
+    told = daemon.json(
+        "evaluate",
+        "--vault",
+        str(vault(NOTES)),
+        *judged,
+        "--compare",
+        "flat=graph:false",
+        "--report",
+        str(report),
+    )
+    by_name = told["variants"]
+    assert list(by_name) == ["vaultseek", "grep", "keyword alone", "semantic alone", "plain RRF", "flat"]
+    assert by_name["vaultseek"]["figures"]["word"]["MRR"]["mean"] == 1.0
+    assert by_name["vaultseek"]["nothing_found"]["word"] == 0.0
+    assert "<svg" in report.read_text()
+    assert "http" not in report.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_known_before_measuring(daemon, vault, judged, tmp_path):
+    place = tmp_path / "nowhere" / "report.html"
+    done = daemon.run("evaluate", "--vault", str(vault(NOTES)), *judged, "--report", str(place))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"the page {place} cannot be written: No such file or directory" in done.stderr
+
+
+def test_an_empty_vault_is_no_vault_to_measure(daemon, vault, judged):
+    done = daemon.run("evaluate", "--vault", str(vault({})), *judged)
+    assert done.returncode == 2
+    assert "has no notes to search in" in done.stderr
