@@ -38,7 +38,10 @@ def test_a_vault_is_measured_and_the_page_is_whole(daemon, vault, judged, tmp_pa
     assert list(by_name) == ["vaultseek", "grep", "keyword alone", "semantic alone", "plain RRF", "flat"]
     assert by_name["vaultseek"]["figures"]["word"]["MRR"]["mean"] == 1.0
     assert by_name["vaultseek"]["nothing_found"]["word"] == 0.0
+    assert by_name["flat"]["settings"] == {"graph": False}
+    assert by_name["keyword alone"]["settings"] == {"mode": "keyword"}
     assert "<svg" in report.read_text()
+    assert "graph = false" in report.read_text()
     assert "http" not in report.read_text()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -60,7 +61,9 @@ def _body(report: Report) -> Iterator[str]:
         yield _bars(report.outcomes, metric)
     yield from _differences(report)
     yield from _categories(report)
+    yield from _confidence(report)
     yield from _hardest(report)
+    yield from _settings(report)
 
 
 def _differences(report: Report) -> Iterator[str]:
@@ -69,9 +72,11 @@ def _differences(report: Report) -> Iterator[str]:
     rows = []
     for outcome in report.outcomes[1:]:
         gaps = [outcome.differences[metric] for metric in METRICS]
-        rows.append([outcome.name, *(f"{gap.mean:+.3f}{sure(gap)}" for gap in gaps)])
-    yield from _table(["", *METRICS], rows, first=False)
-    yield "<p><small>* below 5 %, ** below 1 % by chance (paired randomisation test).</small></p>"
+        main = outcome.differences[_PLOTTED[0]]
+        certain = [f"{main.low:+.3f} to {main.high:+.3f}", f"{main.p:.3f}"]
+        rows.append([outcome.name, *(f"{gap.mean:+.3f}{sure(gap)}" for gap in gaps), *certain])
+    yield from _table(["", *METRICS, f"{_PLOTTED[0]}, 95 %", "p"], rows, first=False)
+    yield "<p><small>p, * below 5 %, ** below 1 %: by chance (paired randomisation test).</small></p>"
 
 
 def _categories(report: Report) -> Iterator[str]:
@@ -91,10 +96,35 @@ def _categories(report: Report) -> Iterator[str]:
     yield _grouped(report, groups[1:])
 
 
+def _confidence(report: Report) -> Iterator[str]:
+    first = report.outcomes[0]
+    if not any(first.confidence.values()):
+        return
+    yield f"<h2>How sure {escape(first.name)} was</h2>"
+    rows = [
+        [group, f"{value:.3f}", f"{100 * first.nothing[group]:.0f} %"]
+        for group, value in first.confidence.items()
+    ]
+    yield from _table(["", "mean confidence of the best", "nothing found"], rows, first=False)
+
+
+def _settings(report: Report) -> Iterator[str]:
+    rows = [
+        [name, ", ".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
+        for name, settings in report.changed.items()
+        if settings
+    ]
+    if rows:
+        yield "<h2>What the names stand for</h2>"
+        yield from _table(["", f"other than {report.outcomes[0].name}"], rows, first=False)
+
+
 def _hardest(report: Report) -> Iterator[str]:
     first = report.outcomes[0]
     values = first.values["nDCG@10"]
-    judged = sorted((query for query in report.queries if query.id in values), key=lambda q: values[q.id])
+    judged = sorted((q for q in report.queries if values.get(q.id, 1.0) < 1), key=lambda q: values[q.id])
+    if not judged:
+        return
     yield "<h2>The hardest queries</h2>"
     rows = []
     for query in judged[:_HARDEST]:

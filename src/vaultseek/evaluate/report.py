@@ -52,6 +52,7 @@ def _variant(outcome: Outcome, report: Report) -> JSON:
         },
         "latency_ms": {"p50": round(outcome.p50_ms, 2), "p95": round(outcome.p95_ms, 2)},
         "confidence": {group: round(value, 4) for group, value in outcome.confidence.items()},
+        "settings": dict(report.changed.get(outcome.name, {})),
         "nothing_found": {group: round(value, 4) for group, value in outcome.nothing.items()},
         "refused": list(outcome.refused),
         "partial": list(outcome.partial),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery, UsageError
 from vaultseek.evaluate.grep import Grep
 from vaultseek.evaluate.judged import ALL, JudgedQuery, categories, missing_notes
 from vaultseek.evaluate.measure import METRICS, Difference, Interval, difference, interval, latency, scores
-from vaultseek.evaluate.variants import Variant
+from vaultseek.evaluate.variants import Variant, changed
 from vaultseek.evaluate.vault import MeasuredVault
 from vaultseek.filtering import allowed
 from vaultseek.query.fields import from_fields
@@ -67,6 +68,8 @@ class Report:
     answers: Mapping[str, Mapping[str, Answer]]
     queries: Sequence[JudgedQuery]
     missing: Sequence[str] = ()
+    changed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By variant, the settings in which it is not the first one; the mode among them."""
 
 
 async def evaluate(
@@ -106,6 +109,7 @@ async def evaluate(
         answers=answers,
         queries=queries,
         missing=missing_notes(queries, paths),
+        changed={variant.name: changed(variant, variants[0]) for variant in variants},
     )
 
 

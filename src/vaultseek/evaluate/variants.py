@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vaultseek.config import SearchSettings, search_settings
 from vaultseek.errors import UsageError
@@ -59,6 +60,23 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
             raise UsageError(f"--compare {text}: the name {variant.name!r} is taken; choose another")
         found.append(variant)
     return found
+
+
+def changed(variant: Variant, first: Variant) -> dict[str, Any]:
+    """The settings in which ``variant`` is not ``first``, by key, with dots inside; none for grep."""
+    if variant.grep:
+        return {}
+    before, now = (dict(_flat(each.settings.model_dump(mode="json"))) for each in (first, variant))
+    found = {key: value for key, value in now.items() if value != before[key]}
+    return found | ({"mode": variant.mode} if variant.mode != first.mode else {})
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _parsed(text: str, settings: SearchSettings) -> Variant:
