@@ -211,6 +211,7 @@ def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
         ("1\ta.md\t1000000", "qrels.tsv:1: the grade is 1000000"),
         ("1\ta.md\tnan", "qrels.tsv:1: the grade is nan"),
         ("1\ta.md\t2\n1\ta\t0", "qrels.tsv:2: a.md is judged twice for '1'"),
+        ("1 Areas/Slimy Visitors.md 2", "qrels.tsv:1: expected query, path and grade"),
         ("query\tpath\tgrade\n1\ta.md\t0", "no note is judged to be right"),
     ],
 )
@@ -225,6 +226,8 @@ def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str
     ("line", "complaint"),
     [
         ('{"id": "1", "query": " "}', "q.jsonl:1: the query is empty"),
+        ('{"id": "1", "query": "-"}', "q.jsonl:1: the query is empty"),
+        ('{"id": "1", "query": "boat", "category": "all"}', "q.jsonl:1: the category 'all'"),
         ('{"id": "1", "query": "boat", "filters": {"colour": "red"}}', "q.jsonl:1: "),
         (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10000 characters"),
     ],

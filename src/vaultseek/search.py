@@ -51,6 +51,8 @@ T = TypeVar("T")
 COMPANY_NOTES = 10
 """So many of each lane's best share their scores with those that are like them. No lane ever gives fewer, so
 that the order does not depend on how many results are asked for."""
+COMPLETE_STATES = ("ready", "polling", "paused")
+"""In others there may be notes that no lane knows of."""
 JUDGED_NOTES = 10
 """So many of the best tell whether anything was found; no lane ever gives fewer."""
 DAY_SECONDS = 86_400.0
@@ -262,8 +264,10 @@ class Searcher:
         nearest are always told.
         """
         both = asked.keyword is not None and asked.unexpanded is not None and not asked.partial
-        unfiltered = asked.only is None and not self._vault.index_state().get("pending")
-        return best < asked.request.settings.nothing_below and both and unfiltered
+        if best >= asked.request.settings.nothing_below or asked.only is not None or not both:
+            return False
+        index = self._vault.index_state()
+        return not index.get("pending") and index.get("state", "ready") in COMPLETE_STATES
 
     async def _read_again(
         self, asked: Asked, ranked: list[Fused], notes: Mapping[str, NoteRow]

@@ -101,6 +101,19 @@ def test_a_note_with_the_words_together_comes_before_one_that_has_them_apart(tmp
     assert near[2] > near[1] == 0.0
 
 
+def test_a_word_is_not_near_itself_and_repeated_words_keep_their_places(tmp_path: Path) -> None:
+    index = KeywordIndex.create(tmp_path / "index", language=None)
+    texts = {1: "the form", 2: "giraffe user", 3: "forms and forts"}
+    documents = [
+        KeywordDocument(n, "", "", chunks=(KeywordChunk(str(n), text),)) for n, text in texts.items()
+    ]
+    index.apply(documents, (), "1")
+    near = {hit.note: hit.proximity for hit in index.search("form forn", 10).hits}
+    assert near[1] == 0.0
+    near = {hit.note: hit.proximity for hit in index.search("user_id giraffe user", 10).hits}
+    assert near[2] > 0.0
+
+
 def test_scripts_without_spaces_have_their_pairs_as_terms_already(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index", language=None)
     index.apply([KeywordDocument(1, "", "", chunks=(KeywordChunk("1", "知識管理方法"),))], (), "1")

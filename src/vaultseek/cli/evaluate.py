@@ -83,24 +83,29 @@ def evaluate(
         # A measurement takes minutes; that its page cannot be written is to be known before.
         _write(report, "")
     measured = asyncio.run(_measure(place, settings, judged, ways, plain, limit, cache))
-    if json_:
-        from vaultseek.evaluate import as_json as report_as_json
+    try:
+        if report is not None:
+            from vaultseek.evaluate.page import page
 
-        as_json(report_as_json(measured))
-    else:
-        print(as_text(measured))
-    if report is not None:
-        from vaultseek.evaluate.page import page
+            _write(report, page(measured))
+    finally:
+        if json_:
+            from vaultseek.evaluate import as_json as report_as_json
 
-        _write(report, page(measured))
+            as_json(report_as_json(measured))
+        else:
+            print(as_text(measured))
     return FOUND
 
 
 def _write(report: Path, text: str) -> None:
-    """Write the page; without any text only try whether that is possible, and change nothing."""
+    """Write the page; without any text only try whether that is possible, and leave no trace."""
     try:
+        there = report.exists()
         with report.open("w" if text else "a", encoding="utf-8") as file:
             file.write(text)
+        if not text and not there:
+            report.unlink()
     except OSError as error:
         raise UsageError(
             f"the page {report} cannot be written: {error.strerror}; say another --report"

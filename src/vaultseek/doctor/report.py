@@ -53,7 +53,7 @@ def _named(word: str, mark: str, text: str) -> str:
     """A vault's name hidden; one that is a word of ours only where it is the name of a vault."""
     if word.casefold() not in _OUR_WORDS:
         return _whole(word, mark, text)
-    return re.sub(rf"((?:vault|index of) ){re.escape(word)}(?!\w)", rf"\1{mark}", text)
+    return re.sub(rf"((?:vault|(?:index|vectors) of) ){re.escape(word)}(?!\w)", rf"\1{mark}", text)
 
 
 _OUR_WORDS = frozenset(

@@ -15,7 +15,7 @@ from vaultseek.added import read_added
 from vaultseek.config import Settings
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.embedding import store_folder
-from vaultseek.errors import IndexDamaged
+from vaultseek.errors import Busy, IndexDamaged
 from vaultseek.index import keyword
 from vaultseek.index.ledger import examine as examine_ledger
 from vaultseek.index.ledger import examine_stored
@@ -125,6 +125,9 @@ def vectors(vault: KnownVault) -> Iterator[Finding]:
         return
     try:
         held = examine_store(store)
+    except Busy as error:
+        yield Finding(check, WARNING, str(error), "`vaultseek doctor` once more", public)
+        return
     except IndexDamaged as error:
         yield Finding(check, BROKEN, str(error), advice)
         return

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery, UsageError
 from vaultseek.query.fields import from_fields
+from vaultseek.query.grammar import parse_query
 
 Grades = Mapping[str, int]
 """Path to grade: the higher the better; 0 is wrong, and so is what was not judged."""
 ALL = "all"
+_ITERATIONS = ("0", "Q0")
+"""The second column of TREC's form, which says nothing."""
 _HEADINGS = ("query", "query-id", "query_id", "queryid", "qid", "id", "topic")
 
 
@@ -67,7 +71,7 @@ def read_judgements(file: Path) -> dict[str, dict[str, int]]:
         columns = _columns(line)
         if number == 1 and columns[0].casefold() in _HEADINGS:
             continue
-        if len(columns) not in (3, 4):
+        if len(columns) != 3 and not (len(columns) == 4 and columns[1] in _ITERATIONS):
             raise UsageError(f"{file}:{number}: expected query, path and grade, separated by tabs")
         query, path, grade = columns[0], columns[-2], _grade(columns[-1], f"{file}:{number}")
         path = path if "." in Path(path).name else f"{path}.md"
@@ -109,7 +113,10 @@ def _query(file: Path, number: int, line: str, grades: Mapping[str, Grades]) -> 
     if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
         raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
     _check(where, text, filters)
-    return JudgedQuery(id, text, str(values.get("category") or ""), filters, grades.get(id, {}))
+    category = str(values.get("category") or "")
+    if category == ALL:
+        raise UsageError(f"{where}: the category {ALL!r} stands for all queries; choose another word")
+    return JudgedQuery(id, text, category, filters, grades.get(id, {}))
 
 
 def _object(where: str, line: str) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def _object(where: str, line: str) -> dict[str, Any]:
 def _check(where: str, text: str, filters: Mapping[str, Any]) -> None:
     """Raise UsageError for what no search takes: one bad query would count as one that finds nothing."""
     try:
-        if not text.strip() and not filters:
+        if not filters and (not text.strip() or parse_query(text, now=datetime.now()).is_empty):
             raise BadQuery("the query is empty; say words or filters")
         if len(text) > limits.QUERY_CHARS:
             raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")

@@ -151,10 +151,10 @@ class Lookup:
             and not puts_no_spaces(asked.item.word)
         ]
         pairs: list[Pair] = []
-        for one, other in pairwise(words):
+        for one, other in pairwise(sorted(words, key=lambda asked: asked.item.surface)):
             both = len(np.intersect1d(one.scores.notes, other.scores.notes, assume_unique=True))
             apart = other.item.surface - one.item.surface
-            if both and apart <= PAIR_SURFACES and one.terms != other.terms:
+            if both and 0 < apart <= PAIR_SURFACES and not set(one.terms) & set(other.terms):
                 pairs.append(Pair(one.terms, other.terms, idf(self._collection.count, both)))
         return pairs
 

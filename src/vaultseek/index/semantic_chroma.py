@@ -25,7 +25,7 @@ from urllib.parse import quote
 import numpy as np
 
 from vaultseek import limits, paths
-from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.errors import Busy, IndexDamaged, WorkerUnavailable
 from vaultseek.index.semantic import Entries, Vectors
 
 NOTE = "note"
@@ -58,6 +58,10 @@ def examine(path: Path) -> dict[str, tuple[int, str | None]]:
                 " LEFT JOIN embeddings e ON e.segment_id = s.id GROUP BY c.id",
                 (STAMP,),
             ).fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise Busy("the vector store is being written to; ask again") from None
+        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
     return {name: (count, stamp) for name, count, stamp in rows}

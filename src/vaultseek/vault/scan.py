@@ -26,7 +26,7 @@ class Stamp(NamedTuple):
     inode: int
 
 
-_OWN_VAULT = "a vault of its own, left out of this one; search in it with --vault, or remove its .obsidian"
+_OWN_VAULT = "a vault of its own, left out of this one; search in it with --vault"
 _LINK = "a link, which is not followed; if it leads to notes, run `vaultseek vault add` with their folder"
 _HAS_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
 NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
