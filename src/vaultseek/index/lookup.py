@@ -154,7 +154,7 @@ class Lookup:
         for one, other in pairwise(sorted(words, key=lambda asked: asked.item.surface)):
             both = len(np.intersect1d(one.scores.notes, other.scores.notes, assume_unique=True))
             apart = other.item.surface - one.item.surface
-            if both and 0 < apart <= PAIR_SURFACES and not set(one.terms) & set(other.terms):
+            if both and apart <= PAIR_SURFACES and not set(one.terms) & set(other.terms):
                 pairs.append(Pair(one.terms, other.terms, idf(self._collection.count, both)))
         return pairs
 
