@@ -34,13 +34,13 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     inside = folder / "vault"
     vault = inside if inside.is_dir() or arguments.vaults is None else arguments.vaults / folder.name
     place = MeasuredPlace(vault.resolve())
-    queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv")
+    plain = folder.name not in arguments.operators
+    queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
     ways = variants(Settings().search, arguments.compare)
     if arguments.only:
         ways = [way for way in ways if way.name in arguments.only]
     cache = cache_directory(place.root, arguments.cache)
     async with measured_vault(place, cache, find_model("bundled"), lambda phase, counts: None) as vault:
-        plain = folder.name not in arguments.operators
         return await evaluate(vault, queries, ways, raw=plain, limit=arguments.limit)
 
 
@@ -54,18 +54,24 @@ def summary(reports: dict[str, Report], metric: str) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Measure every set, then print the summaries."""
+def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
+    """A parser of what says which sets are measured, with every key that ``measure`` reads."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--vaults", type=Path)
-    parser.add_argument("--compare", action="append", default=[])
-    parser.add_argument("--only", action="append", default=[], help="only the variant of this name")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
     parser.add_argument("--limit", type=int, default=100)
+    return parser
+
+
+def main() -> None:
+    """Measure every set, then print the summaries."""
+    parser = arguments_for_sets(__doc__)
+    parser.add_argument("--compare", action="append", default=[])
+    parser.add_argument("--only", action="append", default=[], help="only the variant of this name")
     arguments = parser.parse_args()
     reports: dict[str, Report] = {}
     for folder in arguments.sets:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Literal
 
 from vaultseek.config import SearchSettings
+from vaultseek.errors import BadQuery
 from vaultseek.filtering import Allowed
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.keyword import KeywordAnswer
 from vaultseek.model import JSON
-from vaultseek.query.grammar import Query
+from vaultseek.query.fields import from_fields
+from vaultseek.query.filters import all_of
+from vaultseek.query.grammar import Query, parse_query, plain_query
 from vaultseek.query.profile import Profile
 from vaultseek.weighing import SCALE_NOTES, Found
 from vaultseek.worker import SemanticAnswer
@@ -37,6 +41,21 @@ class Request:
     seconds: float | None = None
     """What is not ready after so long does not take part."""
     plain: bool = False
+
+
+def understood(text: str, fields: Mapping[str, Any], *, plain: bool = False) -> Query:
+    """What is asked for by ``text`` and the filters of ``fields``; relative dates count from now.
+
+    ``plain`` takes the text for words. Raises BadQuery for what cannot be searched for.
+    """
+    now = datetime.now()
+    query = plain_query(text) if plain else parse_query(text, now=now)
+    by_fields = from_fields(fields, now=now)
+    if by_fields is not None:
+        query = replace(query, filter=all_of((query.filter, by_fields)))
+    if query.is_empty:
+        raise BadQuery("the query is empty; say a word, a phrase or a filter")
+    return query
 
 
 @dataclass(slots=True)

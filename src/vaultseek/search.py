@@ -11,7 +11,6 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from vaultseek import limits
@@ -19,7 +18,7 @@ from vaultseek.answering import detailed, explanation, results
 from vaultseek.concepts import expanded
 from vaultseek.config import SearchSettings
 from vaultseek.dates import named_time, stated_time
-from vaultseek.errors import BadQuery, IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.evidence import anchor_shares, neighbour_evidence
 from vaultseek.filtering import Allowed, allowed
 from vaultseek.index.concept_vocabulary import Concept
@@ -28,13 +27,10 @@ from vaultseek.index.keyword import KeywordAnswer, KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON, Chunk
 from vaultseek.query.compare import fold, is_file_name
-from vaultseek.query.fields import from_fields
-from vaultseek.query.filters import all_of
 from vaultseek.query.fuse import Fused, Fusion, Lane, LaneHit, Signals, fuse
-from vaultseek.query.grammar import Query, parse_query
 from vaultseek.query.profile import profile
 from vaultseek.query.stopwords import STOP_WORDS
-from vaultseek.question import Asked, Request
+from vaultseek.question import Asked, Request, understood
 from vaultseek.reranking import pair_text, reordered
 from vaultseek.weighing import (
     NAMED_CONFIDENCE,
@@ -131,13 +127,7 @@ class Searcher:
     # -- the steps -------------------------------------------------------------------------------------
 
     def _understand(self, request: Request) -> Asked:
-        now = datetime.now()
-        query = _words_only(request.query) if request.plain else parse_query(request.query, now=now)
-        by_fields = from_fields(request.fields, now=now)
-        if by_fields is not None:
-            query = _with_filter(query, all_of((query.filter, by_fields)))
-        if query.is_empty:
-            raise BadQuery("the query is empty; say a word, a phrase or a filter")
+        query = understood(request.query, request.fields, plain=request.plain)
         listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
         return Asked(request, query, profile(query, request.settings.profile), request.limit or listing)
 
@@ -365,16 +355,6 @@ class Searcher:
             return await asyncio.to_thread(work, *arguments)
         finally:
             asked.milliseconds[stage] = (time.perf_counter() - began) * 1000
-
-
-def _words_only(text: str) -> Query:
-    if len(text) > limits.QUERY_CHARS:
-        raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
-    return Query(text, rank_text=" ".join(text.split()))
-
-
-def _with_filter(query: Query, condition: Any) -> Query:
-    return replace(query, filter=condition)
 
 
 def _by_file_name(exact: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:

@@ -77,7 +77,7 @@ def evaluate(
 
     settings = load(invocation.config)
     ways = variants(settings.search, compare)
-    judged = read_queries(queries, qrels)
+    judged = read_queries(queries, qrels, plain=plain)
     place = _place(invocation, settings)
     if report is not None:
         # A measurement takes minutes; that its page cannot be written is to be known before.

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery, UsageError
-from vaultseek.query.fields import from_fields
-from vaultseek.query.grammar import parse_query
+from vaultseek.question import understood
 
 Grades = Mapping[str, int]
 """Path to grade: the higher the better; 0 is wrong, and so is what was not judged."""
@@ -33,17 +31,17 @@ class JudgedQuery:
     grades: Grades = field(default_factory=dict)
 
 
-def read_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
+def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[JudgedQuery]:
     """Queries of a JSONL file with their judgements.
 
     A line is ``{"id", "query"}`` and may hold ``category`` and ``filters``; BEIR's ``_id`` and ``text`` are
     read too, and so are lines ``id<TAB>query``. Raises UsageError, which names file and line, for a file that
-    cannot be read or understood and for a query that cannot be asked.
+    cannot be read or understood and for a query that cannot be asked; ``plain`` ones are words alone.
     """
     grades = read_judgements(qrels)
     found: dict[str, JudgedQuery] = {}
     for number, line in _lines(queries):
-        query = _query(queries, number, line, grades)
+        query = _query(f"{queries}:{number}", line, grades, plain)
         if query.id in found:
             raise UsageError(
                 f"{queries}:{number}: the query {query.id!r} is there twice; each needs an id of its own"
@@ -102,8 +100,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r")
 
 
-def _query(file: Path, number: int, line: str, grades: Mapping[str, Grades]) -> JudgedQuery:
-    where = f"{file}:{number}"
+def _query(where: str, line: str, grades: Mapping[str, Grades], plain: bool) -> JudgedQuery:
     if "\t" in line and not line.lstrip().startswith("{"):
         values: dict[str, Any] = dict(zip(("id", "query"), map(str.strip, line.split("\t", 1)), strict=True))
     else:
@@ -112,7 +109,10 @@ def _query(file: Path, number: int, line: str, grades: Mapping[str, Grades]) -> 
     filters = values.get("filters") or {}
     if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
         raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
-    _check(where, text, filters)
+    try:
+        understood(text, filters, plain=plain)  # a query that cannot be asked would count as finding nothing
+    except BadQuery as error:
+        raise UsageError(f"{where}: {error}") from None
     category = str(values.get("category") or "")
     if category == ALL:
         raise UsageError(f"{where}: the category {ALL!r} stands for all queries; choose another word")
@@ -127,18 +127,6 @@ def _object(where: str, line: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise UsageError(f'{where}: expected {{"id": …, "query": …}}')
     return values
-
-
-def _check(where: str, text: str, filters: Mapping[str, Any]) -> None:
-    """Raise UsageError for what no search takes: one bad query would count as one that finds nothing."""
-    try:
-        if not filters and (not text.strip() or parse_query(text, now=datetime.now()).is_empty):
-            raise BadQuery("the query is empty; say words or filters")
-        if len(text) > limits.QUERY_CHARS:
-            raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
-        from_fields(filters)
-    except BadQuery as error:
-        raise UsageError(f"{where}: {error}") from None
 
 
 def _grade(text: str, where: str) -> int:

@@ -8,7 +8,7 @@ from html import escape
 
 from vaultseek.evaluate.judged import ALL
 from vaultseek.evaluate.measure import METRICS
-from vaultseek.evaluate.report import sure
+from vaultseek.evaluate.report import confidences, sure
 from vaultseek.evaluate.runs import Outcome, Report
 
 _PLOTTED = ("nDCG@10", "MRR", "Recall@10")
@@ -101,11 +101,8 @@ def _confidence(report: Report) -> Iterator[str]:
     if not any(first.confidence.values()):
         return
     yield f"<h2>How sure {escape(first.name)} was</h2>"
-    rows = [
-        [group, f"{value:.3f}", f"{100 * first.nothing[group]:.0f} %"]
-        for group, value in first.confidence.items()
-    ]
-    yield from _table(["", "mean confidence of the best", "nothing found"], rows, first=False)
+    head = ["", "mean confidence of the best", "nothing found"]
+    yield from _table(head, list(confidences(first)), first=False)
 
 
 def _settings(report: Report) -> Iterator[str]:

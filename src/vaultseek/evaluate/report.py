@@ -36,6 +36,12 @@ def sure(difference: Difference) -> str:
     return "**" if difference.p < 0.01 else "*" if difference.p < 0.05 else ""
 
 
+def confidences(outcome: Outcome) -> Iterator[list[str]]:
+    """By category: the mean confidence of the best result, and for how many queries nothing was found."""
+    for group, value in outcome.confidence.items():
+        yield [group, f"{value:.3f}", f"{100 * outcome.nothing[group]:.0f} %"]
+
+
 def _variant(outcome: Outcome, report: Report) -> JSON:
     answers = report.answers[outcome.name]
     return {
@@ -122,11 +128,8 @@ def _by_category(report: Report, metric: str) -> Iterator[str]:
         yield ""
         first = report.outcomes[0]
         if any(first.confidence.values()):
-            told = [
-                [group, f"{value:.3f}", f"{100 * first.nothing[group]:.0f} %"]
-                for group, value in first.confidence.items()
-            ]
-            yield from _table([f"{first.name}: confidence of the best", "mean", "nothing found"], told)
+            head = [f"{first.name}: confidence of the best", "mean", "nothing found"]
+            yield from _table(head, list(confidences(first)))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

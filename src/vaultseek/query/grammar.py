@@ -69,8 +69,7 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
     Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before anything is read), more than
     ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
     """
-    if len(text) > limits.QUERY_CHARS:
-        raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
+    _bounded(text)
     tree, notes = read_tree(_plain(text), now or datetime.now())
     condition = required(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
@@ -82,6 +81,17 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
         phrases=tuple(dict.fromkeys(phrases(tree))),
         notes=notes,
     )
+
+
+def plain_query(text: str) -> Query:
+    """``text`` as words alone, whatever operators it looks like. Raises BadQuery if it is too long."""
+    _bounded(text)
+    return Query(text, rank_text=" ".join(text.split()))
+
+
+def _bounded(text: str) -> None:
+    if len(text) > limits.QUERY_CHARS:
+        raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
 
 
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
