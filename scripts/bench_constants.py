@@ -20,10 +20,11 @@ from typing import Any
 
 from bench_quality import arguments_for_sets, measure
 
-from vaultseek import search, weighing
 from vaultseek.evaluate.judged import ALL
-from vaultseek.index import bm25f
-from vaultseek.query import fuse
+from vaultseek.index.keyword import bm25f
+from vaultseek.search import fusion as fuse
+from vaultseek.search import pipeline as search
+from vaultseek.search import scoring as weighing
 
 CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
     "proximity": (weighing, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),

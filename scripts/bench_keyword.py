@@ -18,8 +18,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vaultseek.index.analysis import detect_language
-from vaultseek.index.keyword import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.index.keyword.analysis import detect_language
+from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 
 PASSAGE_WORDS = 150
 BATCH = 256

@@ -14,7 +14,6 @@ import asyncio
 import sys
 from pathlib import Path
 
-from vaultseek.config import Settings
 from vaultseek.evaluate import (
     MeasuredPlace,
     Report,
@@ -27,6 +26,7 @@ from vaultseek.evaluate import (
 from vaultseek.evaluate.judged import ALL
 from vaultseek.evaluate.report import as_text
 from vaultseek.models.catalogue import find_model
+from vaultseek.settings.model import Settings
 
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> Report:

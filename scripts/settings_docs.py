@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vaultseek.settings_page import example, reference
+from vaultseek.settings.reference import example, reference
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,6 +12,7 @@ hypothesis.settings.register_profile("vaultseek", deadline=None)
 hypothesis.settings.load_profile("vaultseek")
 """How long an example takes says more about the machine than about the program; benchmarks measure time."""
 
+pytest_plugins = ["raw_server"]
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
 

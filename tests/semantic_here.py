@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from vaultseek.config import SearchSettings
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate import MeasuredPlace, MeasuredVault
-from vaultseek.index.semantic import Entries, MemoryStore, SemanticIndex
+from vaultseek.index.vectors.index import Entries, MemoryStore, SemanticIndex
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
-from vaultseek.question import Request
-from vaultseek.search import Searcher
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import Request
+from vaultseek.settings.model import SearchSettings
 from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
 from vaultseek.worker.state import WorkerState
 

@@ -12,52 +12,41 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
-    ["__init__", "errors", "failpoints", "limits"],
-    ["model", "paths", "versions"],
-    ["schema", "toml_file"],
-    ["config"],
-    ["added", "settings_page"],
-    ["settings_edit"],
-    ["settings_file"],
+    ["__init__", "errors", "failpoints", "limits", "text"],
+    ["model", "paths"],
+    ["settings"],
     ["query"],
     ["markdown"],
     ["models"],
     ["vault"],
     ["index"],
     ["worker"],
-    ["breadcrumb", "dates", "inspect", "reconcile", "filtering", "evidence", "reranking", "weighing"],
-    ["ingest", "embedding", "concepts"],
-    ["question", "answering", "search"],
-    ["asking", "completion", "keeper"],
-    ["library"],
-    ["wire"],
-    ["launch", "notify"],
-    ["messages"],
-    ["client"],
-    ["client_async"],
-    ["service"],
-    ["doctor", "evaluate"],
-    ["app"],
-    ["mcp_answers", "llama"],
-    ["mcp"],
+    ["indexing"],
+    ["search"],
+    ["notes"],
+    ["wire", "messages"],
+    ["client", "client_async"],
+    ["evaluate"],
+    ["daemon"],
+    ["doctor", "llama", "mcp"],
     ["cli"],
     ["__main__"],
 ]
 """A module imports from its own group or from groups further up."""
 
 ENGINES = {
-    "whoosh": {"index/commits.py", "index/analysis.py"},
-    "chromadb": {"index/semantic_chroma.py"},
-    "llama_index": {"index/semantic_chroma.py", "llama.py", "models/embed.py"},
+    "whoosh": {"index/keyword/commits.py", "index/keyword/analysis.py"},
+    "chromadb": {"index/vectors/chroma.py"},
+    "llama_index": {"index/vectors/chroma.py", "llama.py", "models/embed.py"},
     "huggingface_hub": {"models/fetch.py"},
-    "mcp": {"mcp.py"},
+    "mcp": {"mcp/server.py"},
     "networkx": {"index/graph.py"},
     "tree_sitter": {"markdown/blocks.py"},
     "tree_sitter_markdown": {"markdown/blocks.py"},
     "watchdog": {"vault/watch.py"},
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
-    "tomlkit": {"settings_edit.py"},
+    "tomlkit": {"settings/edit.py"},
     "torch": {"models/bert.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }
@@ -103,7 +92,7 @@ def test_each_engine_stands_behind_its_own_module(engine):
     assert users == ENGINES[engine]
 
 
-@pytest.mark.parametrize("start", ["vaultseek.app", "vaultseek.cli", "vaultseek.inspect"])
+@pytest.mark.parametrize("start", ["vaultseek.daemon.main", "vaultseek.cli", "vaultseek.notes.inspect"])
 def test_nothing_heavy_is_loaded_outside_the_worker(start):
     program = f"import sys, {start}; print([n for n in {HEAVY_FOR_THE_DAEMON!r} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -19,8 +19,7 @@ with warnings.catch_warnings():
 
     from vaultseek.llama import VaultNodeParser, VaultRetriever
 
-from vaultseek import launch
-from vaultseek.client import Client
+from vaultseek.client import Client, launch
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.parse import parse

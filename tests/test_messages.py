@@ -15,15 +15,15 @@ import pytest
 
 from messages_in_source import ERRORS, Message, problems, raised
 from vaultseek import limits
-from vaultseek.asking.naming import note_called
 from vaultseek.client import Client
-from vaultseek.config import SearchSettings, load, search_settings
 from vaultseek.errors import VaultseekError
-from vaultseek.index.keyword import KeywordIndex
+from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger
-from vaultseek.inspect import Inspector
+from vaultseek.indexing.reconcile import everything
+from vaultseek.notes.inspect import Inspector
+from vaultseek.notes.lookup import note_called
 from vaultseek.query.grammar import parse_query
-from vaultseek.reconcile import everything
+from vaultseek.settings.model import SearchSettings, load, search_settings
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note
 from vaultseek.vault.scan import scan

@@ -22,8 +22,7 @@ from llama_index.core.schema import (
 )
 from pydantic import Field, PrivateAttr
 
-from vaultseek.client import Client
-from vaultseek.client_async import AsyncClient
+from vaultseek.client import AsyncClient, Client
 from vaultseek.errors import NotFound, Unavailable
 from vaultseek.limits import MODEL_WINDOW
 from vaultseek.markdown.chunk import chunk

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultseek.markdown.chunk import chunk
+from vaultseek.markdown.embedding_text import passage_text
 from vaultseek.markdown.parse import parse
-from vaultseek.markdown.recipe import passage_text
 from vaultseek.model import Chunk, Heading, Note, Span
 from vaultseek.models.bundled import model_directory
 from vaultseek.models.tokens import TokenCounter

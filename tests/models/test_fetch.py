@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaultseek import config
 from vaultseek.errors import AlreadyRunning, ConfigError, Unavailable, UsageError
 from vaultseek.models import bundled, embed, rerank
 from vaultseek.models.fetch import Fetched, fetch, remembered
 from vaultseek.models.installed import dimension_of, kind_of
 from vaultseek.paths import lock_directory
+from vaultseek.settings import model as config
 
 pytestmark = pytest.mark.model
 NAME = "owner/tiny"

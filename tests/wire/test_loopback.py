@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from vaultseek import limits, paths
-from vaultseek.client import Client
-from vaultseek.client_async import AsyncClient
+from vaultseek.client import AsyncClient, Client
 from vaultseek.errors import Forbidden, Unavailable
 from vaultseek.wire import loopback
-from vaultseek.wire.doorkeeper import Doorkeeper
+from vaultseek.wire.auth import Doorkeeper
 from vaultseek.wire.frame import encode
 from vaultseek.wire.loopback import LoopbackPort
 from vaultseek.wire.server import Limits, Server

@@ -402,7 +402,7 @@ async def test_an_id_in_flight_cannot_be_used_again_but_later_it_can(wire, until
 
 
 async def test_the_deadline_reaches_the_handler_and_cuts_off_who_ignores_it(wire, monkeypatch):
-    monkeypatch.setattr("vaultseek.limits.DEADLINE_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("vaultseek.wire.requests.DEADLINE_GRACE_SECONDS", 0.0)
 
     async def polite(params, context):
         return {"left": context.remaining()}

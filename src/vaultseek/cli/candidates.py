@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
+COMPLETION_SECONDS = 0.3
+"""What the daemon may take to answer a shell that completes a word; later than this, nothing is offered."""
+
 JSON = dict[str, Any]
 Items = list["CompletionItem[str]"]
 
@@ -107,7 +110,7 @@ def _ask(method: str, params: JSON) -> JSON:
     if reach.holder() is None:
         return {}
     try:
-        with Client(timeout=limits.COMPLETION_SECONDS, name="vaultseek.cli") as client:
+        with Client(timeout=COMPLETION_SECONDS, name="vaultseek.cli") as client:
             answer: JSON = client.call(method, params)
     except (VaultseekError, OSError):
         return {}

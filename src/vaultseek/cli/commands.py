@@ -72,7 +72,7 @@ class _Commands(click.Group):
 def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or context.resilient_parsing:
         return
-    from vaultseek.versions import versions
+    from vaultseek.doctor.versions import versions
 
     print(f"vaultseek {__version__}")
     for name, version in versions().items():

@@ -16,7 +16,7 @@ from vaultseek.cli.terminal import clean
 from vaultseek.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from vaultseek.config import Wrong
+    from vaultseek.settings.model import Wrong
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -45,8 +45,8 @@ def init(file: Path | None, folder: Path | None) -> int:
     vaultseek config init
     vaultseek config init --vault ~/Notes
     """
-    from vaultseek.settings_edit import create
-    from vaultseek.settings_page import example
+    from vaultseek.settings.edit import create
+    from vaultseek.settings.reference import example
 
     place = Path(os.path.abspath(file or paths.config_file()))  # noqa: PTH100
     root = Path(os.path.realpath(folder)) if folder else None
@@ -71,7 +71,7 @@ def check(invocation: Invocation, json_: bool) -> int:
     vaultseek config check
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
-    from vaultseek.config import examine
+    from vaultseek.settings.model import examine
 
     file = _file(invocation)
     try:
@@ -101,8 +101,8 @@ def show(invocation: Invocation, json_: bool) -> int:
     vaultseek config show
     vaultseek config show --json | jq '.settings["search.limit"]'
     """
-    from vaultseek.added import read_added
-    from vaultseek.config import load, sources
+    from vaultseek.settings.model import load, sources
+    from vaultseek.settings.registry import read_added
 
     settings = load(invocation.config)
     source = sources(invocation.config)
@@ -114,7 +114,7 @@ def show(invocation: Invocation, json_: bool) -> int:
         as_json({"file": _existing(_file(invocation)), "vaults": shown, "settings": told})
         return FOUND
     print("\n".join(invocation.out.wrapped(_heading(_file(invocation)))))
-    from vaultseek.settings_page import toml
+    from vaultseek.settings.reference import toml
 
     rows = [[f"vault {clean(vault.name)}", clean(vault.path), clean(origin)] for vault, origin in vaults]
     rows += [[key, clean(toml(entry["value"])), clean(entry["source"])] for key, entry in told.items()]
@@ -144,8 +144,8 @@ def _existing(file: Path) -> str | None:
 
 
 def _problems(wrong: tuple[Wrong, ...], file: Path) -> list[JSON]:
-    from vaultseek.schema import dotted
-    from vaultseek.toml_file import lines_of, read_text
+    from vaultseek.settings.describe import dotted
+    from vaultseek.settings.toml import lines_of, read_text
 
     in_file = [one.location for one in wrong if one.where == str(file)]
     lines = lines_of(read_text(file, required=False) or "", in_file) if in_file else {}
@@ -169,8 +169,8 @@ def _heading(file: Path) -> str:
 
 
 def _in_force(values: JSON, source: Any) -> JSON:
-    from vaultseek import schema
-    from vaultseek.config import Settings
+    from vaultseek.settings import describe as schema
+    from vaultseek.settings.model import Settings
 
     told: JSON = {}
     for key, _ in schema.keys(Settings):

@@ -17,8 +17,8 @@ from vaultseek.cli.invocation import Invocation, as_json, pass_invocation, share
 from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
-    from vaultseek.config import Settings
     from vaultseek.evaluate import JudgedQuery, MeasuredPlace, Report, Variant
+    from vaultseek.settings.model import Settings
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -72,8 +72,8 @@ def evaluate(
     """
     import asyncio
 
-    from vaultseek.config import load
     from vaultseek.evaluate import as_text, read_queries, variants
+    from vaultseek.settings.model import load
 
     settings = load(invocation.config)
     ways = variants(settings.search, compare)

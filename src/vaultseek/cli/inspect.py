@@ -26,8 +26,11 @@ from vaultseek.cli.invocation import (
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultseekError
 
 if TYPE_CHECKING:
-    from vaultseek.config import VaultSettings
-    from vaultseek.inspect import Inspector
+    from vaultseek.notes.inspect import Inspector
+    from vaultseek.settings.model import VaultSettings
+
+INSPECTED_ITEMS = 30
+"""Of each kind, headings, links, tasks and so on, `vaultseek inspect` shows a person so many."""
 
 _MARK = ".obsidian"
 
@@ -133,7 +136,7 @@ def _is_inside(path: Path, root: Path) -> bool:
 @lru_cache(maxsize=8)
 def inspector(root: Path | None) -> Inspector:
     """The inspector of a vault; it has to list the notes to know where links lead."""
-    from vaultseek.inspect import Inspector
+    from vaultseek.notes.inspect import Inspector
 
     return Inspector(root)
 
@@ -162,8 +165,9 @@ def _named(invocation: Invocation) -> Path:
 
 
 def _configured(invocation: Invocation, folder: Path) -> Path | None:
-    from vaultseek import added, paths
+    from vaultseek import paths
     from vaultseek.errors import ConfigError
+    from vaultseek.settings import registry as added
 
     file = invocation.config or paths.config_file()
     if not (file.exists() or added.added_file().exists() or "VAULTSEEK_VAULTS" in os.environ):
@@ -181,8 +185,8 @@ def _configured(invocation: Invocation, folder: Path) -> Path | None:
 
 def _known(invocation: Invocation) -> Sequence[VaultSettings]:
     """The vaults of the configuration and those that were added by command."""
-    from vaultseek.added import read_added
-    from vaultseek.config import load
+    from vaultseek.settings.model import load
+    from vaultseek.settings.registry import read_added
 
     return (*load(invocation.config).vaults, *read_added().vaults)
 
@@ -190,7 +194,7 @@ def _known(invocation: Invocation) -> Sequence[VaultSettings]:
 def _page(found: JSON, root: Path | None, invocation: Invocation, *, whole: bool) -> str:
     from vaultseek.cli.notepage import page
 
-    most = None if whole else limits.INSPECTED_ITEMS
+    most = None if whole else INSPECTED_ITEMS
     text = page(found, invocation.out, most=most, vault=None if root is None else str(root))
     if root is None and found["links"]:
         text += "\n\nno vault was found, so links lead to the note's folder at most; --vault DIR names one"

@@ -12,6 +12,8 @@ from vaultseek.cli import FOUND, USUAL_COLLECTIONS
 from vaultseek.cli.invocation import Invocation, pass_invocation, shared_options
 from vaultseek.errors import Unavailable
 
+DAEMON_STOP_SECONDS = 30.0
+
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
@@ -24,7 +26,7 @@ def serve(invocation: Invocation) -> int:
     It runs until Ctrl-C or `vaultseek stop`. This is what a service manager runs; by hand, `vaultseek start`
     is the one to use.
     """
-    from vaultseek.app import serve as serve_until_stopped
+    from vaultseek.daemon.main import serve as serve_until_stopped
 
     gc.set_threshold(*USUAL_COLLECTIONS)
     return serve_until_stopped(invocation.config)
@@ -81,7 +83,7 @@ def end_daemon() -> bool:
 def _wait_until_gone(pid: int) -> None:
     from vaultseek.cli import reach
 
-    deadline = time.monotonic() + limits.DAEMON_STOP_SECONDS
+    deadline = time.monotonic() + DAEMON_STOP_SECONDS
     # Where a service manager has started another one meanwhile, the one that was meant is gone.
     while reach.holder() == pid:
         if time.monotonic() > deadline:

@@ -23,7 +23,7 @@ def mcp(invocation: Invocation) -> int:
     {"mcpServers": {"notes": {"command": "vaultseek", "args": ["mcp", "--vault", "~/notes"]}}}
     """
     from vaultseek.cli import reach
-    from vaultseek.mcp import Place, serve
+    from vaultseek.mcp.server import Place, serve
 
     gc.set_threshold(*USUAL_COLLECTIONS)
     params = invocation.params()

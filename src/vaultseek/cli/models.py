@@ -18,8 +18,8 @@ from vaultseek.cli.terminal import clean, size
 from vaultseek.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vaultseek.config import Settings
     from vaultseek.models.installed import InstalledModel, Kind
+    from vaultseek.settings.model import Settings
 
 _KEYS: dict[Kind, tuple[str, str]] = {"embedding": ("model", "name"), "reranker": ("search", "rerank_model")}
 _DIGEST_CHARS = 16
@@ -132,7 +132,7 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
     vaultseek models use ~/models/my-finetuned-model
     """
     from vaultseek import paths
-    from vaultseek.settings_edit import set_key
+    from vaultseek.settings.edit import set_key
 
     value, kind = _chosen(model)
     section, key = _KEYS[kind]
@@ -196,7 +196,7 @@ def _elsewhere(directories: set[str], used: set[str]) -> Iterator[JSON]:
 
 
 def _settings(invocation: Invocation) -> Settings:
-    from vaultseek.config import examine
+    from vaultseek.settings.model import examine
 
     settings, wrong = examine(invocation.config)
     for one in wrong:

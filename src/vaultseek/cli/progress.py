@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from vaultseek import limits
 from vaultseek.cli.terminal import clean, count, duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+PROGRESS_LINE_SECONDS = 5.0
+"""How often progress is printed where there is no terminal to draw a bar on."""
 
 JSON = dict[str, Any]
 Show = Callable[[JSON], None]
@@ -54,7 +56,7 @@ class _Lines:
         if line == self._line or (state.get("phase") == self._phase and now < self._due):
             return
         self._phase, self._line = state.get("phase"), line
-        self._due = now + limits.PROGRESS_LINE_SECONDS
+        self._due = now + PROGRESS_LINE_SECONDS
         print(line, file=sys.stderr, flush=True)
 
 

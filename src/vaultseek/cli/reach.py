@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from vaultseek.cli.invocation import Invocation
     from vaultseek.client import Client
 
+DAEMON_START_SECONDS = 20.0
+REBIND_SECONDS = 5.0
+"""How long a daemon whose socket file is gone is given to make it again."""
+
 
 def connect(invocation: Invocation) -> Client:
     """A client of the running daemon, started first if there is none and nothing forbids it.
@@ -61,7 +65,7 @@ def present() -> Client | None:
     Raises:
         Unavailable: a daemon runs and does not listen.
     """
-    deadline = time.monotonic() + limits.REBIND_SECONDS
+    deadline = time.monotonic() + REBIND_SECONDS
     while (pid := holder()) is not None:
         if (client := running()) is not None:
             return client
@@ -78,13 +82,13 @@ def start(invocation: Invocation, *, asked: bool = False) -> Client:
     ``asked``: the user said so, which no setting overrules.
     """
     # Read here what the daemon will read: a mistake is told at once, and autostart may be forbidden.
-    from vaultseek.client import Client, start_daemon
-    from vaultseek.config import load
+    from vaultseek.client.blocking import Client, start_daemon
+    from vaultseek.settings.model import load
 
     settings = load(invocation.config)
     if not asked and not (invocation.autostart and settings.daemon.autostart):
         raise Unavailable("no daemon is running and it may not be started by itself; run `vaultseek start`")
-    start_daemon(serve_command(invocation), paths.log_file(), limits.DAEMON_START_SECONDS)
+    start_daemon(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
     return Client(name="vaultseek.cli")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vaultseek import limits
 from vaultseek.cli.terminal import Terminal, age, clean, count, width_of, wrap
 from vaultseek.model import JSON, STAGES
+
+PREVIEW_LINES = 3
 
 Spans = Sequence[Sequence[int]]
 
@@ -119,7 +120,7 @@ def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
     # The marks are counted in the preview as it came; cleaned, it may be longer.
     marks: Spans = (result.get("highlights") or ()) if text == preview else ()
     at = 0
-    for line in wrap(text, terminal.width - _INDENT, limits.PREVIEW_LINES):
+    for line in wrap(text, terminal.width - _INDENT, PREVIEW_LINES):
         at = text.find(line.removesuffix("…"), at)
         yield _marked(line, at, marks, terminal)
         at += len(line) - 1

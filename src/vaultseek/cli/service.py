@@ -20,6 +20,10 @@ from vaultseek.cli.invocation import Invocation, pass_invocation, shared_options
 from vaultseek.cli.terminal import clean
 from vaultseek.errors import ConfigError, NotFound, Unavailable
 
+LOG_LINES = 50
+SERVICE_MANAGER_SECONDS = 60.0
+"""What systemctl or launchctl may take."""
+
 Command = TypeVar("Command", bound=Callable[..., object])
 _PLACES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _UNITS = (f"{unit_files.LABEL}.socket", f"{unit_files.LABEL}.service")
@@ -125,9 +129,7 @@ def status() -> int:
 
 
 @service.command(context_settings=HELP)
-@click.option(
-    "-n", "--lines", default=limits.LOG_LINES, type=click.IntRange(1), metavar="N", show_default=True
-)
+@click.option("-n", "--lines", default=LOG_LINES, type=click.IntRange(1), metavar="N", show_default=True)
 @click.option(
     "--journal", is_flag=True, help="What systemd has noted of the service instead: starts, crashes."
 )
@@ -318,7 +320,7 @@ def _try(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=limits.SERVICE_MANAGER_SECONDS,
+            timeout=SERVICE_MANAGER_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

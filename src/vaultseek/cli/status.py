@@ -12,6 +12,8 @@ from vaultseek.cli import FOUND, UNAVAILABLE
 from vaultseek.cli.invocation import JSON, Invocation, as_json, pass_invocation, shared_options, vault_option
 from vaultseek.cli.terminal import Terminal, age, clean, count, duration, size
 
+PROBLEMS_SHOWN = 5
+
 _STATES = {
     "ready": ("green", "ready"),
     "indexing": ("yellow", "indexing"),
@@ -143,10 +145,10 @@ def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator
     if not number:
         return
     yield "  " + terminal.paint(count(number, "problem"), "yellow")
-    for problem in problems[: limits.PROBLEMS_SHOWN]:
+    for problem in problems[:PROBLEMS_SHOWN]:
         what = problem.get("message") or problem.get("code") or ""
         line = f"{clean(problem.get('path') or '')}: {clean(what)}"
         yield "    " + terminal.fit(line, terminal.width - 4)
-    more = number - len(problems[: limits.PROBLEMS_SHOWN])
+    more = number - len(problems[:PROBLEMS_SHOWN])
     if more > 0:
         yield from terminal.wrapped(f"and {more:,} more; `vaultseek status --json` names them", margin="    ")

@@ -11,6 +11,11 @@ from typing import TextIO
 
 from vaultseek import limits
 
+TERMINAL_COLUMNS_LEAST = 40
+TERMINAL_COLUMNS_MOST = 120
+"""Wider than this, lines are hard to read."""
+TERMINAL_LINES = 24
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
@@ -34,7 +39,7 @@ class Terminal:
         *,
         color: bool = False,
         width: int = limits.TERMINAL_COLUMNS,
-        height: int = limits.TERMINAL_LINES,
+        height: int = TERMINAL_LINES,
         links: bool = False,
         screen: bool = True,
     ) -> None:
@@ -267,8 +272,8 @@ def _size(stream: TextIO) -> tuple[int, int]:
         for name, there in (("COLUMNS", columns), ("LINES", lines))
     )
     columns = columns or limits.TERMINAL_COLUMNS
-    width = max(limits.TERMINAL_COLUMNS_LEAST, min(columns, limits.TERMINAL_COLUMNS_MOST))
-    return width, lines or limits.TERMINAL_LINES
+    width = max(TERMINAL_COLUMNS_LEAST, min(columns, TERMINAL_COLUMNS_MOST))
+    return width, lines or TERMINAL_LINES
 
 
 @cache

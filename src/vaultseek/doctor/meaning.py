@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultseek import limits
-from vaultseek.config import Settings
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import ConfigError, VaultseekError
 from vaultseek.models import bundled
 from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find_model
 from vaultseek.models.fetch import remembered
 from vaultseek.models.installed import usable
+from vaultseek.settings.model import Settings
 from vaultseek.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
+
+DOCTOR_WORKER_SECONDS = 60.0
 
 _TEXT = "The doctor asks whether this text becomes a vector."
 _GET_ANOTHER = "`vaultseek models list` shows what is here, `vaultseek models use bundled` goes back"
@@ -79,11 +80,11 @@ async def _embeds(found: LocalModel) -> str:
             down.set()
 
     # One attempt: a second one would fail as the first did, only later.
-    settings = WorkerSettings(backoff_seconds=(2 * limits.DOCTOR_WORKER_SECONDS,))
+    settings = WorkerSettings(backoff_seconds=(2 * DOCTOR_WORKER_SECONDS,))
     started = SemanticWorker(found, settings=settings, on_state=look)
     with tempfile.TemporaryDirectory(prefix="vaultseek-") as folder:
         try:
-            ready = asyncio.create_task(started.ready(limits.DOCTOR_WORKER_SECONDS))
+            ready = asyncio.create_task(started.ready(DOCTOR_WORKER_SECONDS))
             dead = asyncio.create_task(down.wait())
             await asyncio.wait([ready, dead], return_when=asyncio.FIRST_COMPLETED)
             if not ready.done():
@@ -97,7 +98,7 @@ async def _embeds(found: LocalModel) -> str:
 
 
 async def _found_again(started: SemanticWorker, store: Path) -> str:
-    deadline = limits.DOCTOR_WORKER_SECONDS
+    deadline = DOCTOR_WORKER_SECONDS
     vectors = await started.embed([_TEXT], deadline=deadline)
     if not np.isfinite(vectors).all():
         raise VaultseekError("the model gave no numbers; fetch it again")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vaultseek import __version__, limits
+from vaultseek import __version__
 from vaultseek.client import Client
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.model import JSON
 from vaultseek.wire.endpoint import NO_DAEMON
+
+DOCTOR_SECONDS = 5.0
+"""How long the doctor waits for a daemon's answer."""
 
 _ANEW = "`vaultseek stop` ends it, the next command starts it again"
 
@@ -17,7 +20,7 @@ _ANEW = "`vaultseek stop` ends it, the next command starts it again"
 def status() -> JSON | VaultseekError | None:
     """What the daemon says of itself; None where none runs, an error where it does not answer."""
     try:
-        with Client(timeout=limits.DOCTOR_SECONDS, name="vaultseek.doctor") as client:
+        with Client(timeout=DOCTOR_SECONDS, name="vaultseek.doctor") as client:
             answer: JSON = client.call("index/status", {})
             return answer
     except Unavailable as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from vaultseek import paths
-from vaultseek.config import Settings, Wrong, examine
 from vaultseek.doctor.finding import BROKEN, OK, Finding
 from vaultseek.errors import ConfigError
+from vaultseek.settings.model import Settings, Wrong, examine
 
 _ADVICE = "correct it; `vaultseek config check` names the line"
 

@@ -12,7 +12,11 @@ from pathlib import Path
 
 from vaultseek import limits, paths
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
-from vaultseek.versions import versions
+from vaultseek.doctor.versions import versions
+from vaultseek.limits import MIB
+
+DISK_LOW_BYTES = 500 * MIB
+WATCHES_ADVISED = 1_048_576
 
 _LEAST_PYTHON = (3, 11)
 _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -53,7 +57,7 @@ def disk() -> Iterator[Finding]:
     advice = f"make room on the disk of {folder}"
     if free < limits.VECTOR_FREE_BYTES:
         yield Finding("disk", BROKEN, words, advice)
-    elif free < limits.DISK_LOW_BYTES:
+    elif free < DISK_LOW_BYTES:
         yield Finding("disk", WARNING, words, advice)
     else:
         yield Finding("disk", OK, words)
@@ -70,7 +74,7 @@ def watches(folders: int, daemon: int | None) -> Iterator[Finding]:
     if folders + others <= limit:
         yield Finding("inotify", OK, words)
         return
-    enough = max(limits.WATCHES_ADVISED, 2 * (folders + others))
+    enough = max(WATCHES_ADVISED, 2 * (folders + others))
     line = f"fs.inotify.max_user_watches={enough}"
     yield Finding(
         "inotify",

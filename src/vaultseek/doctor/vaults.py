@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaultseek import limits, paths
-from vaultseek.added import read_added
-from vaultseek.config import Settings
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
-from vaultseek.embedding import store_folder
 from vaultseek.errors import Busy, IndexDamaged
-from vaultseek.index import keyword
+from vaultseek.index.keyword import index as keyword
 from vaultseek.index.ledger import examine as examine_ledger
 from vaultseek.index.ledger import examine_stored
-from vaultseek.index.semantic_chroma import examine as examine_store
+from vaultseek.index.vectors.chroma import examine as examine_store
+from vaultseek.indexing.embed import store_folder
+from vaultseek.settings.model import Settings
+from vaultseek.settings.registry import read_added
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
 from vaultseek.worker import CHUNKS, NOTES

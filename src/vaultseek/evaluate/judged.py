@@ -10,7 +10,7 @@ from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery, UsageError
-from vaultseek.question import understood
+from vaultseek.search.request import understood
 
 Grades = Mapping[str, int]
 """Path to grade: the higher the better; 0 is wrong, and so is what was not judged."""

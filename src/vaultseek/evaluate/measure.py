@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek import limits
 from vaultseek.evaluate.judged import Grades
+
+BOOTSTRAP_SAMPLES = 2_000
 
 METRICS = ("nDCG@5", "nDCG@10", "MRR", "Hit@1", "Hit@5", "P@5", "Recall@10", "Recall@100")
 _SEED = 20260115
@@ -88,9 +89,7 @@ _NAMES = {"MRR": "RR", "Hit@1": "Success@1", "Hit@5": "Success@5", "Recall@10": 
 
 def _resampled_means(values: Values) -> Values:
     random = np.random.default_rng(_SEED)
-    means = [
-        values[random.integers(0, len(values), len(values))].mean() for _ in range(limits.BOOTSTRAP_SAMPLES)
-    ]
+    means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(BOOTSTRAP_SAMPLES)]
     return np.array(means)
 
 
@@ -98,6 +97,6 @@ def _by_chance(deltas: Values) -> float:
     """How often random signs give a mean as far from 0."""
     random = np.random.default_rng(_SEED)
     seen = abs(deltas.sum()) - 1e-12
-    signs = (random.integers(0, 2, len(deltas)) * 2 - 1 for _ in range(limits.BOOTSTRAP_SAMPLES))
+    signs = (random.integers(0, 2, len(deltas)) * 2 - 1 for _ in range(BOOTSTRAP_SAMPLES))
     hits = sum(abs((deltas * sign).sum()) >= seen for sign in signs)
-    return float((hits + 1) / (limits.BOOTSTRAP_SAMPLES + 1))
+    return float((hits + 1) / (BOOTSTRAP_SAMPLES + 1))

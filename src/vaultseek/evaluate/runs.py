@@ -14,10 +14,10 @@ from vaultseek.evaluate.judged import ALL, JudgedQuery, categories, missing_note
 from vaultseek.evaluate.measure import METRICS, Difference, Interval, difference, interval, latency, scores
 from vaultseek.evaluate.variants import Variant, changed
 from vaultseek.evaluate.vault import MeasuredVault
-from vaultseek.filtering import allowed
 from vaultseek.query.fields import from_fields
-from vaultseek.question import Request
-from vaultseek.search import Searcher
+from vaultseek.search.filter import allowed
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import Request
 
 Tell = Callable[[str, int, int], None]
 NONSENSE = ("nonsense",)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vaultseek.config import SearchSettings, search_settings
 from vaultseek.errors import UsageError
-from vaultseek.question import Mode
+from vaultseek.search.request import Mode
+from vaultseek.settings.model import SearchSettings, search_settings
 
 DEFAULT = "vaultseek"
 GREP = "grep"

@@ -16,19 +16,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vaultseek import limits, paths, reconcile
-from vaultseek.concepts import Concepts
-from vaultseek.embedding import Embedding, Recipe
+from vaultseek import limits, paths
 from vaultseek.errors import VaultMissing, WorkerUnavailable
-from vaultseek.filtering import Allowed
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
-from vaultseek.index.keyword import KeywordIndex
+from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger
-from vaultseek.ingest import Intake, Keyword, Reading
+from vaultseek.indexing import reconcile
+from vaultseek.indexing.concepts import Concepts
+from vaultseek.indexing.embed import Embedding, Recipe
+from vaultseek.indexing.ingest import Intake, Keyword, Reading
 from vaultseek.markdown.resolve import Names
 from vaultseek.model import JSON
 from vaultseek.models.catalogue import LocalModel
+from vaultseek.search.filter import Allowed
 from vaultseek.vault.ignore import Ignore
 from vaultseek.worker import SemanticAnswer, SemanticWorker
 

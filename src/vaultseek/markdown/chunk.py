@@ -22,10 +22,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from vaultseek.limits import CHUNK_ID_BYTES, JOIN_SHARE, TOKEN_CHARS, UNCOUNTED_CHARS
-from vaultseek.markdown.recipe import headings_room, names_room
+from vaultseek.limits import KIB, TOKEN_CHARS
+from vaultseek.markdown.embedding_text import headings_room, names_room
 from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
 from vaultseek.model import Chunk, Note, Span
+
+JOIN_SHARE = 0.6
+"""Sibling sections are joined up to this share of the model's window."""
+UNCOUNTED_CHARS = 64 * KIB
+"""A longer block is not counted as a whole; it is taken apart first."""
+CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 2
 """Raised whenever the same note gives other chunks than before."""

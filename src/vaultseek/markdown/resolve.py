@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from vaultseek.limits import LINK_CANDIDATES
 from vaultseek.model import Link, LinkKind
+
+LINK_CANDIDATES = 20
+"""Of the other files that an ambiguous link could mean, so many are kept."""
 
 NOTE_SUFFIX = ".md"
 FEW = 16

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultseek.limits import CUT_GUESSES, SHORT_PARTS
+SHORT_PARTS = 8
+"""Lines and sentences of fewer characters than this part of a chunk's tokens are cut together."""
+CUT_GUESSES = 24
+
 
 Count = Callable[[str], int]
 

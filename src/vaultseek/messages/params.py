@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from vaultseek import limits
 from vaultseek.errors import UsageError
 from vaultseek.model import JSON
-from vaultseek.schema import first_problem
+from vaultseek.settings.describe import first_problem
 
 P = TypeVar("P", bound=BaseModel)
 

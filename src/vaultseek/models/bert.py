@@ -18,8 +18,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek import limits
 from vaultseek.models.bundled import WEIGHTS, max_length, read_json, window_of
+
+EMBED_TOKENS = 2048
+"""Texts are put through the model together up to this many tokens, padding included."""
 
 Precision = Literal["auto", "float32", "bfloat16"]
 _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
@@ -178,7 +180,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Texts of like length together, so that little is padding; the longest first, memory peaks once."""
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > limits.EMBED_TOKENS:
+        if batch and lengths[batch[0]] * (len(batch) + 1) > EMBED_TOKENS:
             yield batch
             batch = []
         batch.append(i)

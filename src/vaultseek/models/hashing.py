@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from vaultseek import limits
 from vaultseek.errors import ConfigError
 
+HASHING_DIMENSION = 64
+
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"hashing(?:-(\d{1,4}))?")
 
@@ -25,9 +27,9 @@ class HashingEncoder:
 
     window = limits.HASHING_WINDOW
 
-    def __init__(self, dimension: int = limits.HASHING_DIMENSION) -> None:
+    def __init__(self, dimension: int = HASHING_DIMENSION) -> None:
         self.dimension = dimension
-        usual = dimension == limits.HASHING_DIMENSION
+        usual = dimension == HASHING_DIMENSION
         self.fingerprint = "hashing" if usual else f"hashing-{dimension}"
 
     @classmethod
@@ -36,7 +38,7 @@ class HashingEncoder:
         match = _NAME.fullmatch(name)
         if match is None:
             return None
-        dimension = int(match[1] or limits.HASHING_DIMENSION)
+        dimension = int(match[1] or HASHING_DIMENSION)
         if dimension < 2:
             raise ConfigError(f"model {name!r}: a hashing model needs at least two dimensions")
         return cls(dimension)

@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from vaultseek.limits import TOKEN_CACHE_WORD_CHARS, TOKEN_CACHE_WORDS, TOKEN_WORD_CHARS
+from vaultseek.limits import TOKEN_WORD_CHARS
+
+TOKEN_CACHE_WORDS = 100_000
+TOKEN_CACHE_WORD_CHARS = 100
+"""Longer words are counted each time; they are rare and would fill the table."""
 
 ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 IDEOGRAPHS = (

@@ -7,9 +7,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaultseek.limits import MIB, NOTE_PARSE_BYTES, NOTE_READ_BYTES, RACY_NANOSECONDS, READ_ATTEMPTS
+from vaultseek.limits import MIB, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.model import Problem
 from vaultseek.vault.scan import NOT_A_FILE, Stamp, regular_stamp
+
+READ_ATTEMPTS = 3
+RACY_NANOSECONDS = 2_000_000_000
+"""A file younger than this when it was read is read again: a later write could carry the same stamp."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,10 @@ import threading
 import time
 from dataclasses import dataclass
 
-from vaultseek.limits import HINTS, SETTLE_MAX_SECONDS, SETTLE_SECONDS
+from vaultseek.limits import HINTS
+
+SETTLE_SECONDS = 0.05
+SETTLE_MAX_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)

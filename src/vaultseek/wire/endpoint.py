@@ -18,14 +18,7 @@ import sys
 import time
 
 from vaultseek.errors import AlreadyRunning, Busy, Unavailable
-from vaultseek.limits import (
-    BACKLOG,
-    LOCK_GLANCE_SECONDS,
-    LOCK_SECONDS,
-    PARTING_SECONDS,
-    RECONNECT_FIRST_SECONDS,
-    SOCKET_PATH_BYTES,
-)
+from vaultseek.limits import BACKLOG, PARTING_SECONDS, RECONNECT_FIRST_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +26,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultseek.wire.loopback import Secrets
+
+SOCKET_PATH_BYTES = 103
+"""Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
+LOCK_GLANCE_SECONDS = 0.1
+"""How long the lock itself is waited for: who only looks whether it is held takes it for a moment."""
+LOCK_SECONDS = 0.5
+"""How long the lock on the folder is waited for: cleaners of temporary folders take it for a moment."""
 
 NO_DAEMON = "no daemon is running; start one with `vaultseek start`"
 

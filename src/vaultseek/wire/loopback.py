@@ -15,13 +15,17 @@ import stat
 import time
 
 from vaultseek.errors import Forbidden, Unavailable
-from vaultseek.limits import ADDRESS_BYTES, BACKLOG, LOOPBACK_SECONDS, TOKEN_LENGTH
+from vaultseek.limits import ADDRESS_BYTES, BACKLOG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
     from vaultseek.model import JSON
+
+TOKEN_LENGTH = 32
+"""Bytes of chance in a token."""
+LOOPBACK_SECONDS = 5.0
 
 HOST = "127.0.0.1"
 SUFFIX = ".tcp"

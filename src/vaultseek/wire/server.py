@@ -13,12 +13,15 @@ from itertools import count
 
 from vaultseek import __version__
 from vaultseek.errors import Busy, Unavailable
-from vaultseek.limits import ACCEPT_RETRY_SECONDS, ACCEPTED_AT_ONCE
 from vaultseek.model import JSON
 from vaultseek.wire import endpoint, protocol
 from vaultseek.wire.context import ClientInfo, Handler, Limits, RequestContext
 from vaultseek.wire.frame import encode
 from vaultseek.wire.session import Session
+
+ACCEPTED_AT_ONCE = 16
+ACCEPT_RETRY_SECONDS = 0.1
+"""Pause after an accept that failed, for example for want of file descriptors."""
 
 __all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
 

@@ -21,6 +21,8 @@ from vaultseek.wire.outbox import Outbox
 from vaultseek.wire.protocol import Id, Rejected, Request
 from vaultseek.wire.requests import Requests, Work
 
+HANG_UP_POLL_SECONDS = 0.05
+
 log = logging.getLogger(__name__)
 
 
@@ -147,7 +149,7 @@ class Session:
 
     async def _something_changed(self) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limits.HANG_UP_POLL_SECONDS):
+            async with asyncio.timeout(HANG_UP_POLL_SECONDS):
                 await self._requests.changed()
 
     async def _after_end(self) -> None:

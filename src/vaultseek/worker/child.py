@@ -17,6 +17,10 @@ from vaultseek.worker import pipe
 from vaultseek.worker.capped_log import CappedLog
 from vaultseek.worker.pipe import Array, Frame
 
+WORKER_STOP_SECONDS = 3.0
+WORKER_WATCH_SECONDS = 0.25
+WORKER_THREADS = 8
+
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.worker.main")
 _LAST_WORDS_SECONDS = 0.5
 _TAIL_BYTES = 2 * limits.KIB
@@ -173,7 +177,7 @@ class Child:
         self._reason = self._reason or "it was stopped"
         if self._process.stdin is not None:
             self._process.stdin.close()
-        done, _ = await asyncio.wait([self.ended], timeout=limits.WORKER_STOP_SECONDS)
+        done, _ = await asyncio.wait([self.ended], timeout=WORKER_STOP_SECONDS)
         if not done:
             self.kill("it did not stop")
             await self.ended
@@ -220,7 +224,7 @@ class Child:
     async def _end_of_process(self) -> int:
         """The exit code. A process that closed its pipe but stays is killed."""
         try:
-            async with asyncio.timeout(limits.WORKER_STOP_SECONDS):
+            async with asyncio.timeout(WORKER_STOP_SECONDS):
                 return await self._process.wait()
         except TimeoutError:
             self.kill("it closed its pipe")
@@ -261,7 +265,7 @@ class Child:
         """Kill the process when it hangs or takes too much memory. Asleep while nothing is under way."""
         while True:
             await self._busy.wait()
-            await asyncio.sleep(limits.WORKER_WATCH_SECONDS)
+            await asyncio.sleep(WORKER_WATCH_SECONDS)
             now = asyncio.get_running_loop().time()
             for lane, flight in self._heads().items():
                 if now - self._signs[lane] > flight.request.seconds:
@@ -307,7 +311,7 @@ class Child:
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
     """The child's environment: ``base``, offline, without telemetry, with a sane number of threads."""
-    threads = str(min(limits.WORKER_THREADS, _processors()))
+    threads = str(min(WORKER_THREADS, _processors()))
     return {**base, **_OFFLINE, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
-from vaultseek.index.semantic import (
+from vaultseek.index.vectors.index import (
     Entries,
     Hit,
     NoteIds,
@@ -131,12 +131,12 @@ class Desk:
 def open_directory(kind: str) -> OpenDirectory:
     """What opens stores of the kind ``"chroma"`` or ``"memory"``, its libraries imported."""
     if kind == "memory":
-        from vaultseek.index.semantic import MemoryDirectory
+        from vaultseek.index.vectors.index import MemoryDirectory
 
         return MemoryDirectory
     if kind != "chroma":
         raise ConfigError(f"there is no vector store {kind!r}; it can be chroma")
-    from vaultseek.index import semantic_chroma
+    from vaultseek.index.vectors import chroma as semantic_chroma
 
     semantic_chroma.warm_up()
     return semantic_chroma.ChromaDirectory

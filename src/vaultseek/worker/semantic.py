@@ -20,6 +20,10 @@ from vaultseek.worker.pipe import Array, Frame
 from vaultseek.worker.state import Model, WorkerSettings, WorkerState
 from vaultseek.worker.supervisor import Supervisor
 
+SEARCH_SECONDS = 1.5
+VECTOR_FRAME = 1_000
+"""Vectors a frame to the worker."""
+
 CHUNKS, NOTES = "chunks", "notes"
 """The two collections of a store: one vector a passage, and one a note."""
 log = logging.getLogger(__name__)
@@ -101,7 +105,7 @@ class SemanticWorker:
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
         if not len(ids) == len(numbers) == len(matrix):
             raise ValueError(f"{len(ids)} ids, {len(numbers)} notes and {len(matrix)} vectors")
-        size = limits.VECTOR_FRAME
+        size = VECTOR_FRAME
         parts: list[tuple[slice, Sequence[str]]] = [
             *((slice(0, 0), deletes[at : at + size]) for at in range(0, len(deletes), size)),
             *((slice(at, at + size), ()) for at in range(0, len(ids), size)),
@@ -123,7 +127,7 @@ class SemanticWorker:
         *,
         collections: tuple[str | None, str | None] = (CHUNKS, NOTES),
         allowed: NDArray[np.int64] | None = None,
-        deadline: float | None = limits.SEARCH_SECONDS,
+        deadline: float | None = SEARCH_SECONDS,
     ) -> SemanticAnswer:
         """The ``k`` notes nearest to a text or vector, by passages and by notes (``collections``).
 
@@ -152,7 +156,7 @@ class SemanticWorker:
         notes: Sequence[int],
         *,
         collection: str = NOTES,
-        deadline: float | None = limits.SEARCH_SECONDS,
+        deadline: float | None = SEARCH_SECONDS,
     ) -> dict[int, Vectors]:
         """The vectors of those of the notes that have one. Urgent, like ``query``."""
         self._supervisor.check(store)

@@ -10,6 +10,14 @@ from typing import Literal, Protocol
 from vaultseek import limits
 from vaultseek.worker.child import COMMAND
 
+WORKER_START_SECONDS = 120.0
+WORKER_QUERY_SECONDS = 10.0
+"""A query, or the embedding of one, that runs longer in the worker counts as hung: the worker is killed."""
+WORKER_STORE_SECONDS = 120.0
+"""The same for opening, writing and dropping a vector store."""
+WORKER_STABLE_SECONDS = 60.0
+"""A worker that was ready for this long has earned a clean record: the breaker counts from zero again."""
+
 Status = Literal["down", "starting", "ready", "broken"]
 
 
@@ -47,9 +55,9 @@ class WorkerSettings:
     stores: Literal["chroma", "memory"] = "chroma"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     command: Sequence[str] = COMMAND
-    start_seconds: float = limits.WORKER_START_SECONDS
-    answer_seconds: float = limits.WORKER_QUERY_SECONDS
+    start_seconds: float = WORKER_START_SECONDS
+    answer_seconds: float = WORKER_QUERY_SECONDS
     embed_seconds: float = limits.EMBED_SECONDS
-    store_seconds: float = limits.WORKER_STORE_SECONDS
+    store_seconds: float = WORKER_STORE_SECONDS
     backoff_seconds: Sequence[float] = limits.WORKER_BACKOFF_SECONDS
-    stable_seconds: float = limits.WORKER_STABLE_SECONDS
+    stable_seconds: float = WORKER_STABLE_SECONDS

@@ -14,12 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vaultseek import limits
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.model import JSON
 from vaultseek.worker.child import Child, Death, Flight
 from vaultseek.worker.state import Model, Status, WorkerSettings, WorkerState
 from vaultseek.worker.suspects import Suspects
+
+WORKER_BREAKER_FAILURES = 5
+WORKER_STORE_DEATHS = 2
+"""So many deaths of the worker at the same work on one store, and the store counts as damaged."""
 
 log = logging.getLogger(__name__)
 
@@ -138,8 +141,8 @@ class Supervisor:
             except WorkerUnavailable as error:
                 death = Death(str(error))
             log.warning("the semantic worker is down: %s", death.reason)
-            self._failures = limits.WORKER_BREAKER_FAILURES if death.permanent else self._failures + 1
-            broken = self._failures >= limits.WORKER_BREAKER_FAILURES
+            self._failures = WORKER_BREAKER_FAILURES if death.permanent else self._failures + 1
+            broken = self._failures >= WORKER_BREAKER_FAILURES
             self._become("broken" if broken else "down", death.reason)
             await asyncio.sleep(pause[-1] if broken else pause[min(self._failures, len(pause)) - 1])
 
@@ -189,7 +192,7 @@ class Supervisor:
         elif request.store is not None and request.call != "drop":
             key = (request.call, request.store)
             self._deaths[key] = self._deaths.get(key, 0) + 1
-            if self._deaths[key] == limits.WORKER_STORE_DEATHS:
+            if self._deaths[key] == WORKER_STORE_DEATHS:
                 self._damaged.add(request.store)
                 self._failures -= 1  # the cause is found and set aside: this death is not the worker's fault
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vaultseek import limits
+WORKER_PARKED_TEXTS = 10_000
 
 
 class Suspects:
@@ -16,7 +16,7 @@ class Suspects:
 
     def died_over(self, texts: Sequence[str]) -> None:
         """The worker died over these: the one text is the culprit, of several each is suspect."""
-        if max(len(self._suspect), len(self._fatal)) > limits.WORKER_PARKED_TEXTS:
+        if max(len(self._suspect), len(self._fatal)) > WORKER_PARKED_TEXTS:
             self._suspect.clear()
             self._fatal.clear()
         hashes = [hash(text) for text in texts]

@@ -1,0 +1,136 @@
+"""Starting the daemon in the background: any number at once give one daemon."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from vaultseek import paths
+from vaultseek.errors import Busy, ConfigError, Unavailable
+from vaultseek.limits import KIB
+from vaultseek.wire import endpoint, protocol
+from vaultseek.wire.frame import encode
+
+LAUNCH_POLL_SECONDS = 0.02
+LAUNCH_LOST_SECONDS = 1.0
+"""How long the daemon that won the race is looked for after ours gave way to it."""
+LAUNCH_TAIL_BYTES = 4 * KIB
+
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+_OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+
+
+def start_daemon(
+    command: Sequence[str], log: Path, deadline: float, *, socket_path: Path | None = None
+) -> None:
+    """Run ``command`` detached and return when a daemon answers, this one or one that was faster.
+
+    What the daemon prints goes to ``log`` (mode 0600). ``deadline`` is in seconds. Raises ConfigError or
+    Unavailable with the last line the daemon printed if it ended, Unavailable if it does not answer in time.
+    """
+    path = socket_path or paths.socket_file()
+    until = time.monotonic() + deadline
+    with _turn(path, until):
+        if not answers(path, until):
+            _launch(command, log, path, until)
+
+
+def answers(path: Path, until: float) -> bool:
+    """Whether a daemon answers at ``path``, waited for until the monotonic time ``until``."""
+    hello = protocol.request(
+        1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
+    )
+    try:
+        with endpoint.connect(path, until) as connection:
+            connection.settimeout(max(LAUNCH_POLL_SECONDS, until - time.monotonic()))
+            # One that has too many clients says so and hangs up before it hears us.
+            with suppress(ConnectionError):
+                connection.sendall(encode(hello))
+            return bool(connection.recv(1))
+    except Busy:
+        return True
+    except (Unavailable, OSError):
+        return False
+
+
+@contextmanager
+def _turn(path: Path, until: float) -> Iterator[None]:
+    # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
+    try:
+        endpoint.make_folders(path.parent)
+        lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
+    except OSError as error:
+        raise Unavailable(
+            f"{path.parent} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
+        ) from error
+    try:
+        while not _taken(lock) and time.monotonic() < until:
+            time.sleep(LAUNCH_POLL_SECONDS)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None:
+    paths.private_directory(log.parent)
+    output = os.open(log, _OPEN_LOG, 0o600)
+    try:
+        begun = os.fstat(output).st_size
+        child = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    except OSError as error:
+        raise Unavailable(
+            f"{command[0]} cannot be started: {error.strerror}; install vaultseek again"
+        ) from error
+    finally:
+        os.close(output)
+    # Somebody has to take note of the child's end, however long it lives.
+    threading.Thread(target=child.wait, daemon=True, name="daemon's parent").start()
+    _wait(child, log, begun, path, until)
+
+
+def _wait(child: subprocess.Popen[bytes], log: Path, begun: int, path: Path, until: float) -> None:
+    while time.monotonic() < until:
+        ended = child.poll()
+        if answers(path, until):
+            return None
+        if ended is not None:
+            return _explain(ended, log, begun, path, until)
+        time.sleep(LAUNCH_POLL_SECONDS)
+    raise Unavailable(f"the daemon has not answered yet; its log is {log}")
+
+
+def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> None:
+    said = _last_line(log, begun) or f"the daemon ended with status {ended}; its log is {log}"
+    if ended == ConfigError.exit_code:
+        raise ConfigError(said)
+    # It may have given way to another one, which holds the lock and is about to bind.
+    lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
+    while ended == Unavailable.exit_code and time.monotonic() < lost:
+        if answers(path, until):
+            return
+        time.sleep(LAUNCH_POLL_SECONDS)
+    raise Unavailable(said)
+
+
+def _last_line(log: Path, begun: int) -> str:
+    with log.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(begun, end - LAUNCH_TAIL_BYTES))
+        lines = [line for line in file.read(LAUNCH_TAIL_BYTES).splitlines() if line.strip()]
+    return protocol.one_line(lines[-1].decode(errors="replace")) if lines else ""

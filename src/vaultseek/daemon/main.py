@@ -1,0 +1,187 @@
+"""The composition root: the only place that knows every concrete part. ``serve`` is the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from vaultseek import limits, paths
+from vaultseek.client.launch import answers
+from vaultseek.daemon.methods import Service, Subscribers
+from vaultseek.daemon.systemd import ServiceManager
+from vaultseek.daemon.vaults import Library
+from vaultseek.errors import ConfigError, Unavailable, VaultseekError
+from vaultseek.indexing.embed import Recipe
+from vaultseek.models.catalogue import LocalModel, absent_model, find_model
+from vaultseek.settings.model import Settings
+from vaultseek.settings.watch import SettingsFile
+from vaultseek.wire.auth import Doorkeeper
+from vaultseek.wire.endpoint import Endpoint
+from vaultseek.wire.loopback import LoopbackPort, forget_address
+from vaultseek.wire.protocol import one_line
+from vaultseek.wire.server import Server
+from vaultseek.worker import SemanticWorker
+
+LOG_FILES = 5
+STOP_SECONDS = 5.0
+SOCKET_CHECK_SECONDS = 1.0
+READY_SECONDS = 10.0
+"""How long the daemon waits for its own socket to answer before it says why it is not ready."""
+
+log = logging.getLogger("vaultseek")
+
+
+def serve(config_path: Path | None = None) -> int:
+    """Run the daemon in the foreground until it is told to stop; returns the exit code.
+
+    Raises ConfigError for wrong settings and AlreadyRunning if another daemon has the socket.
+    """
+    os.umask(0o077)
+    manager = ServiceManager.of_environment()
+    file = SettingsFile(config_path)
+    settings = file.read()
+    os.chdir("/")  # or the folder of whoever started it could not be unmounted
+    _start_log()
+    endpoint = Endpoint.open()
+    try:
+        return asyncio.run(_run(file, settings, endpoint, manager))
+    finally:
+        endpoint.close()
+
+
+async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager) -> int:
+    model, recipe = _model(settings.model.name)
+    worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
+    subscribers = Subscribers()
+    library = Library(settings, worker, recipe, subscribers.changed)
+    service = Service(file, library, worker, str(endpoint.path), subscribers)
+    server = Server(service.handlers())
+    stop_on_signal(service.stop.set)
+    serving = asyncio.create_task(server.serve(endpoint.socket))
+    opening = asyncio.create_task(_open(library, file, settings, worker))
+    watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
+    telling = asyncio.create_task(_tell(manager, endpoint, library))
+    log.info("listening on %s", endpoint.path)
+    try:
+        async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
+            await service.stop.wait()
+    finally:
+        manager.stopping()
+        for task in (telling, opening, watching, serving):
+            task.cancel()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_close(server, library, worker), STOP_SECONDS)
+    log.info("stopped")
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncIterator[None]:
+    """Let clients with the token in through a port, too; one that cannot be had is no reason not to run."""
+    try:
+        port = LoopbackPort.open(beside) if wanted else None
+    except Unavailable as error:
+        log.error("%s", error)
+        port = None
+    if port is None:
+        forget_address(beside)
+        yield
+        return
+    keeper = Doorkeeper(port.secrets, server.enter)
+    serving = asyncio.create_task(server.serve(port.socket, keeper.knock))
+    log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
+    try:
+        yield
+    finally:
+        serving.cancel()
+        await keeper.close()
+        port.close()
+
+
+async def _open(library: Library, file: SettingsFile, settings: Settings, worker: SemanticWorker) -> None:
+    try:
+        await library.open_configured(settings, file.added.paused)
+    except Exception:
+        log.exception("opening the configured vaults failed")
+    await worker.start()
+
+
+async def _close(server: Server, library: Library, worker: SemanticWorker) -> None:
+    await server.close(STOP_SECONDS / 2)
+    await worker.stop()
+    await library.close()
+
+
+async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
+    """Bind again when the socket file is lost; end when something else has its place."""
+    serving = []
+    while True:
+        await asyncio.sleep(SOCKET_CHECK_SECONDS)
+        if endpoint.is_ours():
+            continue
+        try:
+            again = endpoint.rebind()
+        except VaultseekError as error:
+            log.error("the socket %s is lost: %s; stopping", endpoint.path, error)
+            stop()
+            return
+        log.warning("the socket %s was gone and is bound again", endpoint.path)
+        serving.append(asyncio.create_task(server.serve(again)))
+
+
+async def _tell(manager: ServiceManager, endpoint: Endpoint, library: Library) -> None:
+    """Tell the service manager, once the socket has answered, that it does, and then how things are."""
+    while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + READY_SECONDS):
+        log.warning("the socket %s does not answer yet", endpoint.path)
+        await asyncio.sleep(SOCKET_CHECK_SECONDS)
+    manager.ready(_status(library))
+    await manager.keep_told(lambda: _status(library))
+
+
+def _status(library: Library) -> str:
+    vaults = ", ".join(f"{keeper.place.name} {keeper.state}" for keeper in library.keepers)
+    return one_line(vaults) or "no vault is open"
+
+
+def stop_on_signal(stop: Callable[[], None]) -> None:
+    """Call ``stop`` on SIGTERM and SIGINT."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+
+
+def _model(name: str) -> tuple[LocalModel, Recipe]:
+    """The model of the settings; without it everything but search by meaning goes on, and says why."""
+    try:
+        model = find_model(name)
+        return model, _recipe(model)
+    except ConfigError as error:
+        log.error("search by meaning takes no part: %s", error)
+        absent = absent_model(name, str(error))
+        return absent, _recipe(absent)
+
+
+def _recipe(model: LocalModel) -> Recipe:
+    return Recipe(model.fingerprint, model.counter(), model.window, model.name)
+
+
+def _start_log() -> None:
+    folder = paths.private_directory(paths.state_directory())
+    handler = logging.handlers.RotatingFileHandler(
+        folder / paths.log_file().name, maxBytes=limits.LOG_BYTES, backupCount=LOG_FILES
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    root.addHandler(handler)
+    logging.getLogger("watchdog").setLevel(logging.WARNING)
+    if sys.stderr.isatty():
+        root.addHandler(logging.StreamHandler())

@@ -1,0 +1,105 @@
+"""What the daemon does for each method of the protocol: parameters in, an answer out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+import time
+from collections.abc import Mapping
+
+from vaultseek import __version__, limits
+from vaultseek.daemon.methods.indexing import Indexing
+from vaultseek.daemon.methods.notes import Notes
+from vaultseek.daemon.methods.progress import Subscribers
+from vaultseek.daemon.methods.searching import Searching
+from vaultseek.daemon.methods.vaults import Vaults
+from vaultseek.daemon.open_vault import Keeper
+from vaultseek.daemon.vaults import Library
+from vaultseek.messages import schemas
+from vaultseek.messages.params import Nothing, VaultParams, read
+from vaultseek.model import JSON
+from vaultseek.settings.watch import SettingsFile
+from vaultseek.wire.context import Handler, RequestContext
+from vaultseek.worker import SemanticWorker
+
+__all__ = ["Service", "Subscribers"]
+
+
+class Service:
+    """The handlers of one daemon. ``subscribers`` are told what the library reports to them."""
+
+    def __init__(
+        self,
+        file: SettingsFile,
+        library: Library,
+        worker: SemanticWorker,
+        socket: str,
+        subscribers: Subscribers | None = None,
+    ) -> None:
+        self.stop = asyncio.Event()
+        self._file = file
+        self._library = library
+        self._worker = worker
+        self._socket = socket
+        self._began = time.monotonic()
+        self._vaults = Vaults(file, library)
+        self._parts = (
+            self._vaults,
+            Searching(self._find, lambda: library.settings.search),
+            Notes(self._find),
+            Indexing(library, self._find, subscribers or Subscribers(), self._daemon),
+        )
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Method name to handler."""
+        found: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
+        for part in self._parts:
+            found |= part.handlers()
+        return found
+
+    async def shutdown(self, params: JSON, context: RequestContext) -> JSON:
+        """End the daemon after this answer."""
+        read(Nothing, params)
+        self.stop.set()
+        return {}
+
+    async def schema(self, params: JSON, context: RequestContext) -> JSON:
+        """The JSON Schema of every method's parameters and answer."""
+        read(Nothing, params)
+        return await asyncio.to_thread(schemas)
+
+    async def _find(self, asked: VaultParams) -> Keeper:
+        await self._vaults.follow_settings()
+        return await self._library.find(asked.vault, asked.cwd)
+
+    def _daemon(self) -> JSON:
+        worker = self._worker.state
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "uptime_seconds": round(time.monotonic() - self._began, 1),
+            "memory_bytes": _memory(),
+            "config": str(self._file.path) if self._file.exists() else None,
+            "socket": self._socket,
+            "worker": {
+                "status": worker.status,
+                "reason": worker.reason,
+                "pid": worker.pid,
+                "model": worker.model,
+                "memory_bytes": worker.memory_bytes,
+                "restarts": worker.restarts,
+                "doing": worker.doing,
+            },
+        }
+
+
+def _memory() -> int:
+    """Resident bytes of this process."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no Path for a pseudo file
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * limits.KIB

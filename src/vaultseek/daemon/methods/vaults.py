@@ -1,0 +1,172 @@
+"""The methods about vaults: which there are, one more, one less, and a rest for one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from vaultseek import paths
+from vaultseek.daemon.vaults import Library
+from vaultseek.errors import Unavailable, UsageError, VaultMissing
+from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
+from vaultseek.model import JSON
+from vaultseek.settings.describe import first_problem, shown
+from vaultseek.settings.model import VaultSettings
+from vaultseek.settings.watch import SettingsFile
+from vaultseek.wire.context import Handler, RequestContext
+
+_Write = Callable[[], None]
+
+
+class Vaults:
+    """Handlers of ``vault/…`` that change which vaults there are. One change at a time."""
+
+    def __init__(self, file: SettingsFile, library: Library) -> None:
+        self._file = file
+        self._library = library
+        self._changing = asyncio.Lock()
+
+    def handlers(self) -> dict[str, Handler]:
+        """Method name to handler."""
+        return {
+            "vault/list": self.list_vaults,
+            "vault/add": self.add,
+            "vault/remove": self.remove,
+            "vault/pause": self.pause,
+            "vault/resume": self.resume,
+        }
+
+    async def follow_settings(self) -> None:
+        """Take the settings over if they have changed on disk. Raises ConfigError."""
+        async with self._changing:
+            await self._follow()
+
+    async def list_vaults(self, params: JSON, context: RequestContext) -> JSON:
+        """The vaults, and whence each is: from the configuration, a command, or a request that named it."""
+        read(Nothing, params)
+        await self.follow_settings()
+        await self._library.let_go()
+        added = {vault.path for vault in self._file.added.vaults}
+        configured = self._configured()
+        states = {keeper.place.root: keeper for keeper in self._library.keepers}
+        roots = {
+            vault.path: vault.name for vault in (*self._library.settings.vaults, *self._file.added.vaults)
+        }
+        roots |= {root: keeper.place.name for root, keeper in states.items()}
+        return {
+            "vaults": [
+                {
+                    "name": name,
+                    "path": str(root),
+                    "from": "config" if root in configured else "added" if root in added else "request",
+                    "state": states[root].state if root in states else self._unopened(root),
+                    "notes": states[root].counts().notes if root in states else 0,
+                }
+                for root, name in roots.items()
+            ]
+        }
+
+    async def add(self, params: JSON, context: RequestContext) -> JSON:
+        """Keep one more folder from now on, also after the next start."""
+        asked = read(AddVaultParams, params)
+        async with self._changing:
+            await self._follow()
+            vault = await asyncio.to_thread(self._new, asked)
+            await self._change(lambda: self._file.change_added(self._file.added.with_vault(vault)))
+        return {"name": vault.name, "path": str(vault.path)}
+
+    async def remove(self, params: JSON, context: RequestContext) -> JSON:
+        """Keep a vault no longer; its notes are not touched, its index only if that is said."""
+        asked = read(RemoveVaultParams, params)
+        async with self._changing:
+            await self._follow()
+            root = self._root(asked.vault)
+            if root in self._configured():
+                raise UsageError(f"{shown(asked.vault)} stands in {self._file.path}; remove it there")
+            await self._change(lambda: self._file.change_added(self._file.added.without(root)))
+            await self._library.forget(root)
+            if asked.delete_index:
+                folder = paths.vault_data_directory(root)
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        return {"path": str(root), "index_deleted": asked.delete_index}
+
+    async def pause(self, params: JSON, context: RequestContext) -> JSON:
+        """Follow a vault's changes no longer; searches answer from what is known."""
+        return await self._rest(params, paused=True)
+
+    async def resume(self, params: JSON, context: RequestContext) -> JSON:
+        """Follow a vault's changes again, and take in what has changed meanwhile."""
+        return await self._rest(params, paused=False)
+
+    async def _rest(self, params: JSON, *, paused: bool) -> JSON:
+        asked = read(NamedVaultParams, params)
+        async with self._changing:
+            await self._follow()
+            root = self._root(asked.vault)
+            await self._change(
+                lambda: self._file.change_added(self._file.added.with_paused(root, paused=paused))
+            )
+            await self._library.find(str(root), None)
+        return {"path": str(root), "paused": paused}
+
+    async def _follow(self) -> None:
+        settings = await asyncio.to_thread(self._file.changed)
+        if settings is not None:
+            await self._library.open_configured(settings, self._file.added.paused)
+
+    async def _change(self, write: _Write) -> None:
+        try:
+            await asyncio.to_thread(write)
+        except OSError as error:
+            raise Unavailable(
+                f"the list of vaults cannot be written: {error.strerror or error}; nothing was changed"
+            ) from None
+        await self._follow()
+
+    def _unopened(self, root: Path) -> str:
+        if not root.is_dir():
+            return "vault_missing"
+        return "paused" if root in self._file.added.paused else "opening"
+
+    def _configured(self) -> set[Path]:
+        return {v.path for v in self._library.settings.vaults} - {v.path for v in self._file.added.vaults}
+
+    def _root(self, name: str) -> Path:
+        """The folder of a vault that is known, by name or folder. Raises VaultMissing."""
+        known = {v.path: v.name for v in (*self._file.added.vaults, *self._library.settings.vaults)}
+        known |= {keeper.place.root: keeper.place.name for keeper in self._library.keepers}
+        for root, called in known.items():
+            if (
+                called.casefold() == name.casefold()
+                or str(root) == name
+                or str(root) == os.path.realpath(name)
+            ):
+                return root
+        raise VaultMissing(f"no vault is named {shown(name)}; `vaultseek vault list` names them")
+
+    def _new(self, asked: AddVaultParams) -> VaultSettings:
+        given = Path(asked.path).expanduser() if asked.path.isprintable() else Path("/")
+        if not given.is_absolute() or not given.is_dir():
+            if given.is_file():
+                raise UsageError(f"{shown(asked.path)} is a file, expected a folder of notes")
+            raise VaultMissing(f"there is no folder {shown(asked.path)}; give the absolute path of one")
+        root = Path(os.path.realpath(given))
+        if Path(os.path.realpath(Path.home())).is_relative_to(root):
+            raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
+        known = {vault.path: vault.name for vault in self._library.settings.vaults}
+        if root in known:
+            raise UsageError(f"{root} is a vault already, called {shown(known[root])}; use that")
+        name = asked.name or self._library.free_name(root.name, root)
+        if name.casefold() in {other.casefold() for other in known.values()}:
+            raise UsageError(f"another vault is called {shown(name)}; give it another name")
+        values = {"name": name, "path": root, "language": asked.language, "exclude": asked.exclude}
+        try:
+            return VaultSettings.model_validate(values)
+        except ValidationError as error:
+            where, wrong = first_problem(error, VaultSettings)
+            raise UsageError(f"parameter {where[0]}: {wrong}") from None

@@ -1,0 +1,1 @@
+"""The vector index: exact filters over a port that Chroma and memory implement."""

@@ -1,0 +1,238 @@
+"""Vectors in Chroma, through LlamaIndex's interface for vector stores. No other module knows Chroma.
+
+What goes in: an id, the number of its note and the vector. Never text: Chroma keeps deleted rows on disk.
+What comes out of a search: ids and cosines. LlamaIndex allows a store to answer without nodes
+(``VectorStoreQueryResult.nodes`` is optional), but its class for Chroma always rebuilds them, from texts
+and metadata that it has to fetch; the class below answers the same query with ids alone.
+
+Chroma's own data and the stamp lie in one SQLite file, written in order, so that a stamp is never newer
+than the vectors. The graph files beside it are not written safely; what is lost there is noticed when the
+store is opened or asked, and raises `IndexDamaged`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from vaultseek import limits, paths
+from vaultseek.errors import Busy, IndexDamaged, WorkerUnavailable
+from vaultseek.index.vectors.index import Entries, Vectors
+
+VECTOR_IDS = 500
+VECTOR_PAGE = 10_000
+"""Vectors whose notes are read at once when a store is opened."""
+
+NOTE = "note"
+STAMP = "stamp"
+_MARKER = "chroma.sqlite3"
+_HNSW = {"space": "cosine", "ef_construction": 128, "ef_search": 400, "max_neighbors": 24}
+
+
+def warm_up() -> None:
+    """Import what is needed, so that the first query does not wait for it."""
+    import chromadb  # noqa: F401
+    import llama_index.core.schema  # noqa: F401
+
+    _llama_store()
+
+
+def examine(path: Path) -> dict[str, tuple[int, str | None]]:
+    """Each collection of the database in the folder ``path``: how many vectors it holds, and its stamp.
+
+    Changes nothing, opens nothing of Chroma's and may be asked while the database is in use. Raises
+    IndexDamaged if it cannot be read.
+    """
+    address = f"file:{quote(os.fsencode(path / _MARKER))}?mode=ro"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10.0)) as connection:
+            rows = connection.execute(
+                "SELECT c.name, count(e.id), (SELECT str_value FROM collection_metadata m"
+                " WHERE m.collection_id = c.id AND m.key = ?) FROM collections c"
+                " JOIN segments s ON s.collection = c.id AND s.scope = 'METADATA'"
+                " LEFT JOIN embeddings e ON e.segment_id = s.id GROUP BY c.id",
+                (STAMP,),
+            ).fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise Busy("the vector store is being written to; ask again") from None
+        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
+    return {name: (count, stamp) for name, count, stamp in rows}
+
+
+class ChromaDirectory:
+    """The Chroma database in the folder ``path``, which is made when the first collection is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._client: Any = None
+
+    def collection(self, name: str, *, create: bool) -> ChromaStore | None:
+        """See `StoreDirectory.collection`."""
+        if not create and not (self._path / _MARKER).exists():
+            return None
+        with _damage(self._path):
+            client = self._open()
+            if not create and name not in {collection.name for collection in client.list_collections()}:
+                return None
+            collection = client.get_or_create_collection(
+                name, embedding_function=None, configuration={"hnsw": _HNSW}
+            )
+        return ChromaStore(self._path, collection)
+
+    def close(self) -> None:
+        """See `StoreDirectory.close`."""
+        client, self._client = self._client, None
+        if client is not None:
+            with contextlib.suppress(Exception):
+                client.close()
+        _forget(self._path)
+
+    def _open(self) -> Any:
+        if self._client is None:
+            import chromadb
+            from chromadb.config import Settings
+
+            paths.private_directory(self._path)
+            self._client = chromadb.PersistentClient(
+                str(self._path), settings=Settings(anonymized_telemetry=False)
+            )
+        return self._client
+
+
+class ChromaStore:
+    """One collection of Chroma's, cosine distance, written and searched through LlamaIndex."""
+
+    def __init__(self, path: Path, collection: Any) -> None:
+        self._path = path
+        self._collection = collection
+        self.llama_index = _llama_store()(chroma_collection=collection)
+
+    def write(self, entries: Entries, deletes: Sequence[str]) -> None:
+        """See `VectorStore.write`."""
+        from llama_index.core.schema import TextNode
+
+        nodes = [
+            TextNode(id_=id, embedding=vector, metadata={NOTE: note})
+            for id, note, vector in zip(entries.ids, entries.notes, entries.vectors.tolist(), strict=True)
+        ]
+        with _damage(self._path):
+            for at in range(0, len(deletes), VECTOR_IDS):
+                self.llama_index.delete_nodes(list(deletes[at : at + VECTOR_IDS]))
+            for at in range(0, len(nodes), VECTOR_IDS):
+                self.llama_index.add(nodes[at : at + VECTOR_IDS])
+
+    def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+        """See `VectorStore.nearest`."""
+        from llama_index.core.vector_stores.types import VectorStoreQuery
+
+        if k <= 0:
+            return []
+        with _damage(self._path):
+            query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=k)
+            result = self.llama_index.query(query)
+        return list(zip(result.ids, result.similarities, strict=True))
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        """See `VectorStore.vectors`."""
+        found: dict[str, Vectors] = {}
+        with _damage(self._path):
+            for at in range(0, len(ids), VECTOR_IDS):
+                some = list(ids[at : at + VECTOR_IDS])
+                got = self._collection.get(ids=some, include=["embeddings"])
+                found |= zip(got["ids"], np.asarray(got["embeddings"], dtype=np.float32), strict=True)
+        return found
+
+    def notes(self) -> dict[str, int]:
+        """See `VectorStore.notes`."""
+        notes: dict[str, int] = {}
+        with _damage(self._path):
+            while True:  # all at once is more than one SQL statement takes
+                got = self._collection.get(include=["metadatas"], limit=VECTOR_PAGE, offset=len(notes))
+                if not got["ids"]:
+                    return notes
+                notes |= {id: int(held[NOTE]) for id, held in zip(got["ids"], got["metadatas"], strict=True)}
+
+    def stamp(self, new: str | None = None) -> str | None:
+        """See `VectorStore.stamp`; kept in the collection's metadata."""
+        with _damage(self._path):
+            if new is not None:
+                self._collection.modify(metadata={STAMP: new})
+            value = (self._collection.metadata or {}).get(STAMP)
+        return value if isinstance(value, str) else None
+
+
+@functools.cache
+def _llama_store() -> Any:
+    """The class that speaks LlamaIndex's interface to a Chroma collection, without texts or nodes."""
+    from llama_index.core.vector_stores.types import VectorStoreQueryResult
+    from llama_index.vector_stores.chroma import ChromaVectorStore
+
+    class NoteVectorStore(ChromaVectorStore):  # type: ignore[misc] # LlamaIndex's types are not followed
+        """LlamaIndex's store for Chroma, but ids and vectors only; adding what is there replaces it."""
+
+        stores_text: bool = False
+
+        def add(self, nodes: Sequence[Any], **add_kwargs: Any) -> list[str]:
+            ids = [node.node_id for node in nodes]
+            self.client.upsert(
+                ids=ids,
+                embeddings=np.array([node.get_embedding() for node in nodes], dtype=np.float32),
+                metadatas=[{NOTE: node.metadata[NOTE]} for node in nodes],
+            )
+            return ids
+
+        def query(self, query: Any, **kwargs: Any) -> Any:
+            if query.filters is not None or query.query_embedding is None or kwargs:
+                return super().query(query, **kwargs)
+            found = self.client.query(
+                query_embeddings=[query.query_embedding],
+                n_results=query.similarity_top_k,
+                include=["distances"],
+            )
+            cosines = [1.0 - distance for distance in found["distances"][0]]
+            return VectorStoreQueryResult(ids=found["ids"][0], similarities=cosines)
+
+    return NoteVectorStore
+
+
+def _forget(path: Path) -> None:
+    """Chroma remembers a database that it failed to open, and would give the same broken one again."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from chromadb.api.shared_system_client import SharedSystemClient
+
+        SharedSystemClient._identifier_to_system.pop(str(path), None)
+        SharedSystemClient._identifier_to_refcount.pop(str(path), None)
+
+
+@contextlib.contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Whatever Chroma raises means that the store must be filled again, except that the disk is full."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:  # Chroma's native part panics with a BaseException
+        line = " ".join(str(error).split())[:200] or type(error).__name__
+        if _full(path, line):
+            raise WorkerUnavailable("the disk is full; free some space, it goes on by itself") from None
+        raise IndexDamaged(f"the vector index cannot be used and has to be filled again: {line}") from None
+
+
+def _full(path: Path, line: str) -> bool:
+    if "disk is full" in line or "No space left" in line:
+        return True
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(os.fspath(path)).free < limits.VECTOR_FREE_BYTES
+    return False

@@ -1,0 +1,206 @@
+"""The one place that makes texts for the embedding model: of a passage, and of a whole note.
+
+A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
+description and the opening of its body. Title, aliases and heading path have a limit each, so that what is
+left for the passage does not depend on them and a longer file name moves no border between chunks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vaultseek.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
+
+TITLE_SHARE = 0.11
+ALIASES_SHARE = 0.06
+"""What is left of HEADER_SHARE is for the heading path."""
+TAGS_SHARE = 0.1
+DESCRIPTION_SHARE = 0.35
+KEY_TEXT_CHARS = 16
+"""With fewer letters and digits beside it, a title from the file name is in the key of the vector."""
+
+RECIPE_VERSION = 1
+"""Raised whenever the same note gives other texts than before."""
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingText:
+    """A text for the model and the key under which its vector is kept.
+
+    Equal keys mean that one vector serves both. A title that is only the file's name is in the text but not
+    in the key, so a renamed file keeps its vectors, unless there is next to nothing else in the text.
+    """
+
+    text: str
+    key: str
+
+
+def passage_text(
+    *,
+    title: str,
+    title_is_name: bool,
+    aliases: Sequence[str],
+    heading_path: Sequence[str],
+    text: str,
+    count: Count,
+    window: int,
+) -> EmbeddingText:
+    """The text that is embedded for a chunk: at most ``window`` tokens, the passage without its markup."""
+    path = heading_path
+    if path and not title_is_name and _same(path[0], title):
+        path = path[1:]
+    parts = [
+        alias_line(aliases, count, window),
+        heading_line(path, count, window),
+        plain(text) or text.strip(),
+    ]
+    return _embedding_text(title, title_is_name, parts, count, window)
+
+
+def note_text(
+    *,
+    title: str,
+    title_is_name: bool,
+    aliases: Sequence[str],
+    tags: Sequence[str],
+    description: str,
+    opening: str,
+    count: Count,
+    window: int,
+) -> EmbeddingText:
+    """The text that is embedded for a whole note; ``opening`` is the first part of its body as written."""
+    body = plain(opening)
+    first, _, rest = body.partition("\n")
+    if not title_is_name and _same(first, title):
+        body = rest.strip()
+    parts = [
+        alias_line(aliases, count, window),
+        _listed(tags, count, int(window * TAGS_SHARE)),
+        fit(plain(description), count, int(window * DESCRIPTION_SHARE)),
+        body,
+    ]
+    return _embedding_text(title, title_is_name, parts, count, window)
+
+
+def names_room(window: int) -> int:
+    """Tokens that are kept free for title and aliases in every passage."""
+    return int(window * TITLE_SHARE) + int(window * ALIASES_SHARE)
+
+
+def headings_room(window: int) -> int:
+    """Tokens that a heading path may take at most."""
+    return int(window * HEADER_SHARE) - names_room(window)
+
+
+def title_line(title: str, count: Count, window: int) -> str:
+    """The title, cut to its share of the window."""
+    room = int(window * TITLE_SHARE)
+    return fit(plain(title[: room * TOKEN_CHARS]), count, room)
+
+
+def alias_line(aliases: Sequence[str], count: Count, window: int) -> str:
+    """The aliases that fit into their share of the window, first ones first."""
+    return _listed(aliases, count, int(window * ALIASES_SHARE))
+
+
+def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
+    """The heading path, cut to its share of the window: the innermost headings are the last to go."""
+    room = headings_room(window)
+    line = ""
+    for heading in reversed(heading_path):
+        text = plain(heading[: room * TOKEN_CHARS])
+        longer = f"{text} > {line}" if line else text
+        if line and count(longer) > room:
+            break
+        line = longer
+    return fit(line, count, room)
+
+
+def fit(text: str, count: Count, room: int) -> str:
+    """The longest beginning of ``text`` that has at most ``room`` tokens, cut between words if possible."""
+    text = text[: room * TOKEN_CHARS].strip()
+    if count(text) <= room:
+        return text
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    cut = _longest(text, ends, count, room)
+    return cut or _longest(text, range(1, len(text)), count, room)
+
+
+def plain(text: str) -> str:
+    """Markdown with the markup that says nothing taken out: addresses of links, markers, ids. Code stays."""
+    text = _SPACE.sub(" ", text)[:PLAIN_CHARS]
+    for pattern, replacement in _MARKUP:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+# Runs of spaces go first: some patterns below would go over them again and again.
+_SPACE = re.compile(r"[ \t]{2,}")
+_MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"<!--|-->|%%", " "),
+        (r"!\[\[([^\[\]|\n]*)\|[\dx ]*\]\]", r"\1"),
+        (r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
+        (r"!?\[([^\[\]\n]*)\]\([^()\[\]\s]*(?:[ \t]+[\"'][^\"'\n]*[\"'])?\)", r"\1"),
+        (r"^[ \t]*\[([^\[\]\n]+)\]:[ \t]+\S+", r"\1"),
+        (r"<?\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*>?", r"\1"),
+        (r"[ \t]\^[a-z\d-]+[ \t]*$", ""),
+        (r"^\^[a-z\d-]+[ \t]*$", ""),
+        (r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?", ""),
+        (r"^[ \t]*(?:>[ \t]?)+(?:\[!([^\]\n]*)\][-+]?)?", r"\1"),
+        (r"^[ \t]{0,3}#{1,6}[ \t]+", ""),
+        (r"^[ \t|:+=*_-]+$", ""),
+        (r"[ \t]*\|[ \t]*(?=\S.*\|[ \t]*$)|[ \t]*\|[ \t]*$", " "),
+        (r"`+|~~~+|(?<=\S)\*\*+(?!\w)|(?<!\w)\*\*+(?=\S)|==(?!\w)(?<=\w==)|(?<!\S)==(?=\w)", " "),
+        (
+            r"</?(?:a|b|br|center|div|em|i|img|kbd|li|mark|p|span|strong|su[bp]|table|t[dhr]|u|[ou]l)\b[^<>]*>",
+            " ",
+        ),
+        (r"[ \t]{2,}|^[ \t]+|[ \t]+$", " "),
+        (r"[ \t]*\n[ \t\n]*", "\n"),
+    )
+)
+
+
+def _embedding_text(
+    title: str, title_is_name: bool, parts: Sequence[str], count: Count, window: int
+) -> EmbeddingText:
+    heading = title_line(title, count, window)
+    rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
+    text = fit("\n".join(filter(None, (heading, rest))), count, window)
+    shared = title_is_name and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
+    signed = f"{RECIPE_VERSION}\0{'' if shared else heading}\0{rest}"
+    return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def _listed(items: Sequence[str], count: Count, room: int) -> str:
+    line = ""
+    for item in items[:LISTED_ITEMS]:
+        longer = f"{line}, {item.strip()}" if line else item.strip()
+        if len(longer) <= room * TOKEN_CHARS and count(longer) <= room:
+            line = longer
+    return line
+
+
+def _longest(text: str, ends: Sequence[int], count: Count, room: int) -> str:
+    """The longest of the beginnings that end at ``ends`` and fit; counts grow with the text."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[: ends[middle - 1]]) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[: ends[low - 1]] if low else ""
+
+
+def _same(heading: str, title: str) -> bool:
+    return (
+        heading == title or plain(heading[:PLAIN_CHARS]).casefold() == plain(title[:PLAIN_CHARS]).casefold()
+    )

@@ -1,0 +1,1 @@
+"""The Model Context Protocol: a thin client of the socket for agents."""

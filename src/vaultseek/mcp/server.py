@@ -1,0 +1,342 @@
+"""The Model Context Protocol over standard input and output, for agents that may read the user's notes.
+
+A thin client of the daemon's socket: it opens no index, keeps nothing, writes nothing, and ends when its
+standard input or its parent does. What it answers is made by `vaultseek.mcp.answers`.
+
+An agent may be led astray by what it reads, so it can name only vaults that are known by name, never a
+folder; and a server that was started for one vault answers for no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from inspect import cleandoc
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, CallToolResult, Completion, Resource, TextContent, ToolAnnotations
+from pydantic import Field
+
+from vaultseek import __version__, limits
+from vaultseek.client import AsyncClient
+from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError, VaultMissing, VaultseekError
+from vaultseek.mcp import answers as mcp_answers
+from vaultseek.mcp.answers import WARNING, Reply
+from vaultseek.model import JSON
+from vaultseek.wire.endpoint import NO_DAEMON
+
+AGENT_TOKENS = 2_000
+AGENT_TOKENS_LEAST = 200
+AGENT_LINKS = 200
+AGENT_RESOURCES = 50
+"""Notes that are listed as resources: the last changed."""
+PARENT_POLL_SECONDS = 1.0
+
+Ask = Callable[[str, JSON], Awaitable[JSON]]
+"""Method and parameters to the daemon's answer; raises VaultseekError."""
+
+_INSTRUCTIONS = (
+    "Searches and reads the user's own Markdown notes on this computer; nothing can be changed. "
+    "Search first, then read the lines that a result names. " + WARNING
+)
+_NOTE_URI = "vaultseek:///{vault}/{+path}"
+_META = {"untrusted": True}
+_PROTOCOL_ERROR = partial(MCPError, INTERNAL_ERROR)
+
+Note = Annotated[str, Field(description="Path in the vault, end of a path, title, alias or file name.")]
+Vault = Annotated[str | None, Field(description="Name of the vault; needed only where there are several.")]
+Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
+Budget = Annotated[
+    int,
+    Field(
+        ge=AGENT_TOKENS_LEAST,
+        le=limits.AGENT_TOKENS_MOST,
+        description="About how many tokens the answer may take; what does not fit is cut with a mark.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which notes the server is for: one ``vault``, or by default those around the folder ``cwd``."""
+
+    vault: str | None
+    cwd: str
+
+
+def serve(start: Callable[[], object], place: Place) -> None:
+    """Answer on standard input and output until standard input or the parent process ends.
+
+    ``start`` sees to it that a daemon runs, or raises VaultseekError; it is called when one is needed.
+    """
+    # A read of standard input cannot be interrupted; nothing is lost by ending at once.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with(os.getppid())
+    server(Daemon(start).call, place).run("stdio")
+
+
+def server(ask: Ask, place: Place) -> MCPServer[Any]:
+    """A server of the notes at ``place``, for any transport."""
+    notes = _Notes(ask, place)
+    tools = _Tools(notes)
+    made = _Server(notes)
+    hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    for tool in (tools.search, tools.read_note, tools.related_notes, tools.list_links, tools.vault_status):
+        made.add_tool(tool, description=f"{cleandoc(tool.__doc__ or '')}\n\n{WARNING}", annotations=hints)
+    made.resource(
+        _NOTE_URI,
+        name="note",
+        description=f"A note as it is on disk. {WARNING}",
+        mime_type="text/markdown",
+        meta=_META,
+    )(notes.text)
+    made.completion()(notes.complete)  # type: ignore[no-untyped-call]
+    return made
+
+
+class Daemon:
+    """The running daemon; one that is missing, or went away, is started when it is needed."""
+
+    def __init__(self, start: Callable[[], object]) -> None:
+        self._start = start
+        self._starting = asyncio.Lock()
+        self._client = AsyncClient(name="vaultseek.mcp")
+
+    async def call(self, method: str, params: JSON) -> JSON:
+        """The answer to ``method``. Raises VaultseekError."""
+        try:
+            return await self._asked(method, params)
+        except Unavailable as error:
+            if str(error) != NO_DAEMON:
+                raise
+        async with self._starting:
+            await asyncio.to_thread(self._start)
+        return await self._asked(method, params)
+
+    async def _asked(self, method: str, params: JSON) -> JSON:
+        answer: JSON = await self._client.call(method, params)
+        return answer
+
+
+class _Tools:
+    """What an agent can ask. Names, docstrings and parameters are what it is told."""
+
+    def __init__(self, notes: _Notes) -> None:
+        self._notes = notes
+
+    async def search(
+        self,
+        query: str,
+        limit: Limit = 10,
+        mode: Literal["hybrid", "keyword", "semantic"] = "hybrid",
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[CallToolResult, mcp_answers.Results]:
+        """Search the user's notes by word and by meaning; each result is a note with its best passage.
+
+        Plain words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:, after: and OR
+        filter. `partial` names a kind of search that could not take part.
+        """
+        asked = {"query": query, "limit": limit, "mode": mode}
+        return await self._told("search", asked, vault, lambda answer: mcp_answers.found(answer, max_tokens))
+
+    async def read_note(
+        self,
+        note: Note,
+        start_line: Annotated[int, Field(ge=1)] = 1,
+        end_line: Annotated[int | None, Field(ge=1)] = None,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[CallToolResult, mcp_answers.Lines]:
+        """Read a note, or some of its lines, with line numbers. Where it is cut, `next_line` goes on."""
+        asked = {"note": note, "start_line": start_line}
+        if end_line is not None:
+            asked["end_line"] = end_line
+        return await self._told(
+            "note/get", asked, vault, lambda answer: mcp_answers.lines(answer, max_tokens)
+        )
+
+    async def related_notes(
+        self, note: Note, limit: Limit = 10, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+    ) -> Annotated[CallToolResult, mcp_answers.Results]:
+        """Find notes like a note: near in meaning, joined by links, or with its words."""
+        asked = {"note": note, "limit": limit}
+        return await self._told(
+            "note/related", asked, vault, lambda found: mcp_answers.found(found, max_tokens)
+        )
+
+    async def list_links(
+        self,
+        note: Note,
+        direction: Literal["both", "outgoing", "backlinks", "unresolved"] = "both",
+        first: Annotated[int, Field(ge=1, le=limits.LISTED_ITEMS_MOST)] = 1,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[CallToolResult, mcp_answers.Links]:
+        """List where a note links to, what links to it, or its links that lead nowhere.
+
+        The list begins with link number `first` of `total`. Where it is cut, `next_first` goes on.
+        """
+        with _told_as(ToolError):
+            wanted = ("outgoing", "backlinks") if direction == "both" else (direction,)
+            last = min(first - 1 + AGENT_LINKS, limits.LISTED_ITEMS_MOST)
+            asked = {"note": note, "limit": last}
+            answers = [await self._notes.ask(f"links/{way}", asked, vault) for way in wanted]
+        items = [
+            {**link, "direction": way}
+            for way, answer in zip(wanted, answers, strict=True)
+            for link in answer["links"]
+        ]
+        total = sum(int(answer["total"]) for answer in answers)
+        page = mcp_answers.Page(items[first - 1 : last], first, total)
+        return _result(mcp_answers.links(answers[0], page, max_tokens))
+
+    async def vault_status(
+        self, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+    ) -> Annotated[CallToolResult, mcp_answers.Status]:
+        """Tell which vaults are open, how far their indexes are and what does not work."""
+        with _told_as(ToolError):
+            return _result(mcp_answers.status(await self._notes.status(vault), max_tokens))
+
+    async def _told(
+        self, method: str, asked: JSON, vault: str | None, reply: Callable[[JSON], Reply]
+    ) -> CallToolResult:
+        with _told_as(ToolError):
+            return _result(reply(await self._notes.ask(method, asked, vault)))
+
+
+class _Notes:
+    """The daemon, asked about the notes that this server is for and no others."""
+
+    def __init__(self, ask: Ask, place: Place) -> None:
+        self._ask = ask
+        self._place = place
+
+    async def ask(self, method: str, asked: JSON, vault: str | None) -> JSON:
+        """The answer about ``vault``, or about the one that the server is for."""
+        try:
+            answer = await self._ask(method, {**asked, **self._which(vault)})
+        except VaultMissing:
+            # A daemon that was started anew knows the vault around a folder by name once it was asked for it.
+            if self._place.vault or vault is None:
+                raise
+            await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
+            answer = await self._ask(method, {**asked, **self._which(vault)})
+        self._check(vault, [answer.get("vault")])
+        return answer
+
+    async def status(self, vault: str | None) -> JSON:
+        """The answer to ``index/status``: of one vault, or of all that the server may tell about."""
+        answer = await self._ask("index/status", self._which(vault))
+        self._check(vault, [found.get("name") for found in answer["vaults"]])
+        return answer
+
+    async def recent(self) -> list[Resource]:
+        """The notes that were changed last, as resources."""
+        with _told_as(_PROTOCOL_ERROR):
+            asked = {"query": "ext:md", "mode": "keyword", "limit": AGENT_RESOURCES}
+            answer = await self.ask("search", asked, None)
+        return [
+            Resource(
+                uri=note_uri(answer["vault"], found["path"]),
+                name=found["path"],
+                title=found["title"],
+                mime_type="text/markdown",
+                _meta=_META,
+            )
+            for found in answer["results"]
+        ]
+
+    async def text(self, vault: str, path: str) -> str:
+        """The note that a resource's address names."""
+        with _told_as(ResourceError):
+            answer = await self.ask("note/get", {"note": path}, vault)
+            if answer["path"] != path:
+                raise NotFound(f"there is no note at {path!r}; the nearest is {answer['path']!r}")
+            return mcp_answers.note_text(answer)
+
+    async def complete(self, of: Any, argument: Any, context: Any) -> Completion | None:
+        """What the ``path`` of a resource could be, from how it begins."""
+        if argument.name != "path":
+            return None
+        vault = (context.arguments or {}).get("vault") if context else None
+        with _told_as(_PROTOCOL_ERROR):
+            asked = {"text": argument.value, "limit": AGENT_RESOURCES}
+            answer = await self.ask("complete", asked, vault)
+        paths = dict.fromkeys(item["path"] for item in answer["items"])
+        return Completion(values=list(paths))
+
+    def _which(self, vault: str | None) -> JSON:
+        if vault is not None and ("/" in vault or vault.startswith("~")):
+            raise BadPath("a vault is named here, not given as a folder; leave it out, or ask vault_status")
+        named = self._place.vault or vault
+        return {"cwd": self._place.cwd, **({"vault": named} if named else {})}
+
+    def _check(self, vault: str | None, answered: list[Any]) -> None:
+        if vault is None or self._place.vault is None:
+            return
+        if [str(name).casefold() for name in answered] != [vault.casefold()]:
+            raise UsageError(f"this server is for the vault {answered[0]!r} only; leave the vault out")
+
+
+class _Server(MCPServer[Any]):
+    """The SDK's server, with a list of resources that is made when it is asked for."""
+
+    def __init__(self, notes: _Notes) -> None:
+        super().__init__(
+            "vaultseek",
+            title="Notes (vaultseek)",
+            instructions=_INSTRUCTIONS,
+            version=__version__,
+            log_level="ERROR",
+        )
+        self._notes = notes
+
+    async def list_resources(self) -> list[Resource]:
+        """The notes that were changed last."""
+        return await self._notes.recent()
+
+
+def note_uri(vault: str, path: str) -> str:
+    """The address of a note as a resource."""
+    return f"vaultseek:///{quote(vault, safe='')}/{quote(path)}"
+
+
+def _result(reply: Reply) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(type="text", text=reply.text)], structured_content=reply.structured, _meta=_META
+    )
+
+
+@contextmanager
+def _told_as(kind: Callable[[str], Exception]) -> Iterator[None]:
+    """Errors of the daemon's are told to the agent; any other is a fault of ours, which the SDK hides."""
+    try:
+        yield
+    except VaultseekError as error:
+        raise kind(str(error)) from error
+
+
+def _end_with(parent: int) -> None:
+    """End this process when ``parent`` is no longer its parent.
+
+    Standard input may stay open then, where another process holds its other end.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_POLL_SECONDS)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True, name="parent").start()

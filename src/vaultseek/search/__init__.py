@@ -1,0 +1,1 @@
+"""The way of a query: parse, filter, retrieve, score, fuse, rerank, respond."""

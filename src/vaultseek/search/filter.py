@@ -1,0 +1,351 @@
+"""Which notes satisfy a filter: decided from the ledger alone, exactly, before any lane makes its cut.
+
+Each kind of condition has a way of its own to the notes that could satisfy it, through an index or a pattern
+that misses none; only those are read, and :func:`vaultseek.query.filters.matches` has the last word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultseek.index.ledger import Ledger
+from vaultseek.limits import SQL_VARIABLES
+from vaultseek.model import Chunk, Task
+from vaultseek.query.compare import comparable, fold, is_named, number_of
+from vaultseek.query.facts import Scope
+from vaultseek.query.filters import (
+    AliasContains,
+    And,
+    Contains,
+    Dated,
+    Extension,
+    FileContains,
+    Filter,
+    HasProperty,
+    HasTask,
+    HeadingContains,
+    InFolder,
+    LinkedFrom,
+    LinksTo,
+    Not,
+    Or,
+    PathContains,
+    PropertyCompare,
+    PropertyEquals,
+    PropertyNull,
+    Tag,
+    Within,
+    conjuncts,
+    needs_text,
+    posix,
+)
+from vaultseek.search.prefilter import superset
+
+NoteIds = npt.NDArray[np.int64]
+Ids = set[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The notes that satisfy a filter, sorted by id, and how many each of its conditions left over."""
+
+    ids: NoteIds
+    steps: tuple[tuple[str, int], ...]
+
+
+def allowed(condition: Filter | None, ledger: Ledger) -> Allowed | None:
+    """The notes that ``condition`` admits; None means every note."""
+    if condition is None:
+        return None
+    left: Ids | None = None
+    steps: list[tuple[str, int]] = []
+    for part in sorted(conjuncts(condition), key=_cost):
+        left = _among(part, ledger, left)
+        steps.append((str(part), len(left)))
+    return Allowed(np.array(sorted(left or ()), np.int64), tuple(steps))
+
+
+def _cost(part: Filter) -> int:
+    """Conditions that the ledger answers from an index go first, those that read text last."""
+    if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension):
+        return 0
+    return 2 if needs_text(part) else 1
+
+
+def _among(part: Filter, ledger: Ledger, left: Ids | None) -> Ids:
+    """Those of the notes ``left`` (None is all) that satisfy ``part``."""
+    match part:
+        case And(parts):
+            for inner in sorted(parts, key=_cost):
+                left = _among(inner, ledger, left)
+            return left or set()
+        case Or(parts):
+            return set().union(*(_among(inner, ledger, left) for inner in parts))
+        case Not(inner):
+            all_of_them = set(ledger.note_ids()) if left is None else left
+            return all_of_them - _among(inner, ledger, left)
+        case Contains() | Within():
+            return _reading(part, ledger, left)
+    found = _by_table(part, ledger)
+    return found if left is None else found & left
+
+
+def _by_table(part: Filter, ledger: Ledger) -> Ids:
+    match part:
+        case Tag():
+            return _tagged(part, ledger)
+        case Dated():
+            return _dated(part, ledger)
+        case LinksTo():
+            return _linking(part, ledger)
+        case LinkedFrom():
+            return _linked(part, ledger)
+        case _:
+            return _in_column(part, ledger)
+
+
+def _tagged(part: Tag, ledger: Ledger) -> Ids:
+    name = fold(part.name).removeprefix("#").strip("/")
+    if not name or name.isdigit():
+        return set()
+    # "0" follows "/", so the range holds everything nested under the tag.
+    sql = "SELECT note FROM tags WHERE tag = ? OR (tag >= ? AND tag < ?)"
+    return {row[0] for row in ledger.select(sql, name, name + "/", name + "0")}
+
+
+def _dated(part: Dated, ledger: Ledger) -> Ids:
+    start = posix(part.start) if part.start else float("-inf")
+    end = posix(part.end) if part.end else float("inf")
+    column = "created" if part.field == "created" else "modified"
+    sql = f"SELECT id FROM notes WHERE {column} >= ? AND {column} < ?"
+    return {row[0] for row in ledger.select(sql, start, end)}
+
+
+def _linking(part: LinksTo, ledger: Ledger) -> Ids:
+    target = "coalesce(resolved, target)"
+    rows = _could_hold(ledger, f"SELECT DISTINCT note, {target} FROM links", target, _bare(part.note))
+    return {note for note, path in rows if is_named(path, part.note)}
+
+
+def _linked(part: LinkedFrom, ledger: Ledger) -> Ids:
+    rows = _could_hold(ledger, "SELECT id, path FROM notes", "path", _bare(part.note))
+    sql = "SELECT n.id FROM links l JOIN notes n ON n.path = l.resolved WHERE l.note = ?"
+    sources = [note for note, path in rows if is_named(path, part.note)]
+    return {row[0] for note in sources for row in ledger.select(sql, note)}
+
+
+def _bare(name: str) -> str:
+    """A note's name as far as a link to it has to hold it; a file's extension may be left out."""
+    return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
+
+
+def _in_column(part: Filter, ledger: Ledger) -> Ids:
+    """Conditions on one column: the rows that could satisfy them by pattern, and then properly."""
+    column, held = _column(part)
+    if column == "path":
+        rows = _could_hold(ledger, "SELECT id, path FROM notes", column, *held)
+        return {row[0] for row in rows if part.matches(_Facts("path", row[1]))}
+    sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
+    rows = _could_hold(ledger, sql, column, *held)
+    read = _READ[column]
+    return {note for note, value in rows if part.matches(_Facts(column, read(value)))}
+
+
+def _column(part: Filter) -> tuple[str, Sequence[str]]:
+    """The column of a condition, and what a value of it has to hold to satisfy it."""
+    match part:
+        case PathContains(text) | InFolder(text) | FileContains(text) | Extension(text):
+            return "path", [text]
+        case AliasContains(text):
+            return "aliases", [text]
+        case HeadingContains(text):
+            return "headings", [text]
+        case HasTask():
+            return "tasks", []
+        case PropertyEquals(name, value):
+            return "properties", [name, *_literal(value)]
+        case HasProperty(name) | PropertyNull(name) | PropertyCompare(name=name):
+            return "properties", [name]
+        case _:
+            raise TypeError(f"no column for {part}")
+
+
+def _literal(value: str) -> list[str]:
+    """The text of a property's value, unless values that are written otherwise are equal to it."""
+    text = comparable(value) or ""
+    is_number = number_of(text) is not None or text.lstrip("-").isdigit()
+    return [] if is_number or text in ("true", "false") else [text]
+
+
+def _could_hold(ledger: Ledger, sql: str, expression: str, *held: str) -> list[Any]:
+    """Rows whose ``expression`` could hold all of these texts."""
+    found = [condition for condition in map(superset, held) if condition is not None]
+    if found:
+        sql += " AND " if " WHERE " in sql else " WHERE "
+        sql += " AND ".join(condition.sql(expression) for condition in found)
+    return ledger.select(sql, *(value for condition in found for value in condition.values))
+
+
+def _reading(part: Contains | Within, ledger: Ledger, left: Ids | None) -> Ids:
+    """Conditions on the text: notes that could satisfy them by pattern are read one by one."""
+    could = _could_read(part, ledger)
+    if left is None:
+        left = set(ledger.note_ids())
+    kept = left if could is None else left & could
+    return {number for number, facts in _facts(sorted(kept), ledger) if part.matches(facts)}
+
+
+def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
+    for start in range(0, len(ids), SQL_VARIABLES):
+        part = ids[start : start + SQL_VARIABLES]
+        chunks = ledger.chunks_of(part)
+        marks = ", ".join("?" * len(part))
+        for row in ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE id IN ({marks})", *part):
+            yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
+
+
+def _could_read(part: Filter, ledger: Ledger) -> Ids | None:
+    """A superset of the notes whose text satisfies a test; None if that is any of them."""
+    match part:
+        case Within(test=test):
+            return _could_read(test, ledger)
+        case And(parts):
+            found = [ids for ids in (_could_read(inner, ledger) for inner in parts) if ids is not None]
+            return set.intersection(*found) if found else None
+        case Or(parts):
+            each = [_could_read(inner, ledger) for inner in parts]
+            return None if None in each else set().union(*(ids for ids in each if ids is not None))
+        case Contains(text):
+            return _could_contain(text, ledger)
+        case _:
+            return None
+
+
+def _could_contain(text: str, ledger: Ledger) -> Ids | None:
+    condition = superset(text)
+    if condition is None:
+        return None
+    found = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
+    named = " OR ".join(condition.sql(column) for column in ("path", "title", "aliases"))
+    found += ledger.select(f"SELECT id FROM notes WHERE {named}", *condition.values * 3)
+    return {row[0] for row in found}
+
+
+_COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"
+
+
+def _headings(value: str) -> list[str]:
+    return [text for _, text, _ in json.loads(value)]
+
+
+def _tasks(value: str) -> list[Task]:
+    return [Task(*task) for task in json.loads(value)]
+
+
+_READ: Mapping[str, Any] = {
+    "aliases": json.loads,
+    "headings": _headings,
+    "tasks": _tasks,
+    "properties": json.loads,
+}
+
+
+class LedgerFacts:
+    """What filters ask about one note, read from the ledger when it is asked for."""
+
+    def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
+        self._ledger = ledger
+        self._row = row
+        self._chunks = chunks
+        self.path: str = row[1]
+        self.title: str = row[2]
+        self.modified: float | None = row[8]
+        self.created: float | None = row[9]
+
+    @cached_property
+    def aliases(self) -> Collection[str]:
+        return list(json.loads(self._row[3]))
+
+    @cached_property
+    def tags(self) -> Collection[str]:
+        return list(json.loads(self._row[4]))
+
+    @cached_property
+    def headings(self) -> Collection[str]:
+        return _headings(self._row[5])
+
+    @cached_property
+    def tasks(self) -> Sequence[Task]:
+        return _tasks(self._row[6])
+
+    @cached_property
+    def properties(self) -> Mapping[str, Any]:
+        return dict(json.loads(self._row[7]))
+
+    @cached_property
+    def links(self) -> Collection[str]:
+        return [row.resolved or row.link.target for row in self._ledger.links_from([self._row[0]])]
+
+    @cached_property
+    def backlinks(self) -> Collection[str]:
+        return [row.source for row in self._ledger.links_to([self.path])]
+
+    def passages(self, scope: Scope) -> Iterable[str]:
+        number: int = self._row[0]
+        chunks = self._ledger.chunks_of([number])[number] if self._chunks is None else self._chunks
+        if scope == "content":
+            return ["\n".join(chunk.text for chunk in chunks)]
+        if scope == "section":
+            return _sections([(chunk.heading_path, chunk.text) for chunk in chunks])
+        if scope == "line":
+            return [line for chunk in chunks for line in chunk.text.split("\n")]
+        return [block for chunk in chunks for block in _blocks(chunk.text)]
+
+
+def _sections(chunks: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
+    """What stands between two headings: chunks put together again, and cut where a heading begins."""
+    parts: list[list[str]] = []
+    before: tuple[str, ...] | None = None
+    for heading_path, text in chunks:
+        for index, piece in enumerate(re.split(r"(?m)^(?=#{1,6}\s)", text)):
+            if index or before != heading_path or not parts:
+                parts.append([])
+            parts[-1].append(piece)
+            before = heading_path
+    return ["\n".join(part) for part in parts]
+
+
+def _blocks(text: str) -> list[str]:
+    """Paragraphs, list items and quotes."""
+    return [block for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)", text) if block.strip()]
+
+
+class _Facts:
+    """Facts for conditions that look at one of them; made for thousands of notes."""
+
+    path = ""
+    title = ""
+    aliases: Collection[str] = ()
+    tags: Collection[str] = ()
+    properties: Mapping[str, Any] = MappingProxyType({})
+    created: float | None = None
+    modified: float | None = None
+    links: Collection[str] = ()
+    backlinks: Collection[str] = ()
+    headings: Collection[str] = ()
+    tasks: Sequence[Task] = ()
+
+    def __init__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def passages(self, scope: Scope) -> Iterable[str]:
+        return ()

@@ -1,0 +1,92 @@
+"""Changing one key of ``config.toml``; comments, order and everything else in it stay as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from vaultseek.errors import ConfigError
+from vaultseek.settings import toml as toml_file
+from vaultseek.settings.reference import toml
+
+_MODE = 0o600
+
+
+def create(file: Path, text: str) -> None:
+    """Write a new file, readable by the user alone.
+
+    Raises ConfigError if something is there already, whatever it is, or if it cannot be written.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{file}: cannot name a folder whose name is not valid UTF-8; rename it") from None
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _MODE)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+    except FileExistsError:
+        raise ConfigError(f"{file}: is there already and is left as it is") from None
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: cannot be written ({error.strerror or error}); look at the permissions of its folder"
+        ) from None
+
+
+def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
+    """Set ``key`` in ``[section]`` of ``file``, which is made if it does not exist. A link stays a link.
+
+    Raises ConfigError if the file cannot be read or written, or is no TOML; it is then as it was.
+    """
+    text = toml_file.read_text(file, required=False)
+    if text is None:
+        create(file, _changed("", section, key, value, file))
+    else:
+        _replace(Path(os.path.realpath(file)), _changed(text, section, key, value, file))
+
+
+def _changed(text: str, section: str, key: str, value: str | bool, file: Path) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    wanted: dict[str, Any] = toml_file.parse(text, file)
+    by_hand = ConfigError(f"{file}: cannot be changed here; write {key} = {toml(value)} under [{section}]")
+    table = wanted.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise by_hand
+    table[key] = value
+    try:
+        document = tomlkit.parse(text)
+        if section not in document:
+            document[section] = tomlkit.table()
+        document[section][key] = value
+        changed = document.as_string()
+    except TOMLKitError:
+        raise by_hand from None
+    if toml_file.parse(changed, file) != wanted:
+        raise by_hand
+    return changed
+
+
+def _replace(file: Path, text: str) -> None:
+    """Put ``text`` in the place of what is in ``file``, at once and with the mode that it has."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).chmod(file.stat().st_mode & 0o777)
+            Path(name).replace(file)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                Path(name).unlink()
+    except OSError as error:
+        raise ConfigError(
+            f"{file}: cannot be written ({error.strerror or error}); look at the permissions of its folder"
+        ) from None

@@ -1,0 +1,12 @@
+"""docs/models.md names the models that ``vaultseek models list`` suggests, and no other."""
+
+import re
+from pathlib import Path
+
+from vaultseek.models.catalogue import SUGGESTED
+
+PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+
+
+def test_the_table_is_the_catalogue() -> None:
+    assert dict(re.findall(r"^\| `(\S+/\S+)` \| (.+) \|$", PAGE, re.MULTILINE)) == SUGGESTED

@@ -1,0 +1,160 @@
+"""The pages for people: every page is named, every link leads somewhere, every command line can be given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import click
+import pytest
+
+from test_layout import group_of
+from vaultseek.cli.commands import vaultseek
+
+PROJECT = Path(__file__).parents[2]
+README = PROJECT / "README.md"
+DOCS = sorted((PROJECT / "docs").glob("*.md"))
+PAGES = [README, *DOCS, *sorted((PROJECT / "editors").rglob("README.md"))]
+EXCLUSION = re.compile(r"-(?!-|h$|n$).+")
+SHELLS = ("sh", "bash", "console", "fish")
+_FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(<?([^)\s>]+)>?\)")
+_INLINE = re.compile(r"`(vaultseek [^`]+)`")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(PROJECT))
+
+
+def test_the_readme_names_every_page():
+    text = README.read_text(encoding="utf-8")
+    assert [page.name for page in DOCS if f"(docs/{page.name})" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_to_something(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    lost = []
+    for target in _LINK.findall(text):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        path, _, anchor = unquote(target).partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            lost.append(target)
+    assert lost == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_shown_is_one_that_can_be_given(page):
+    wrong = {}
+    for command in commands(page.read_text(encoding="utf-8")):
+        try:
+            understood(command)
+        except (click.UsageError, ValueError) as error:
+            wrong[command] = str(error)
+    assert wrong == {}
+
+
+def test_commands_are_found_where_they_are_shown():
+    shown = (
+        "Say `vaultseek status`.\n```sh\ncd x && vaultseek index --wait  # see\nvaultseek tags | head\n```\n"
+    )
+    assert list(commands(shown)) == [
+        "vaultseek index --wait  # see",
+        "vaultseek tags",
+        "vaultseek status",
+    ]
+    with pytest.raises(click.UsageError):
+        understood("vaultseek serch pump")
+    with pytest.raises(click.UsageError):
+        understood("vaultseek status --colour")
+    with pytest.raises(click.UsageError):
+        understood("vaultseek search pump --mode quick")
+
+
+def commands(text: str) -> Iterator[str]:
+    """The command lines of a page: in the blocks for a shell, and in the text."""
+    for _, language, block in _FENCE.findall(text):
+        if language not in SHELLS:
+            continue
+        lines = block.replace("\\\n", " ").splitlines()
+        prompted = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        for line in prompted if language == "console" else lines:
+            for part in re.split(r" && | \| |; | > | >> ", line.strip()):
+                if part.startswith("vaultseek "):
+                    yield part.strip()
+    yield from _INLINE.findall(_FENCE.sub("", text))
+
+
+def understood(command: str) -> None:
+    """Read a command line as the program would, without running it. Raises UsageError."""
+    given = [word for word in shlex.split(command, comments=True) if word != "…"][1:]
+    at: click.Command = vaultseek
+    context = click.Context(vaultseek, info_name="vaultseek")
+    while isinstance(at, click.Group) and given and not given[0].startswith("-"):
+        name = given.pop(0)
+        found = at.get_command(context, name)
+        if found is None:
+            raise click.UsageError(f"no command {name}")
+        at, context = found, click.Context(found, parent=context, info_name=name)
+    if at.name == "search":
+        given = [word for word in given if not EXCLUSION.fullmatch(word)]
+    values, _, _ = at.make_parser(context).parse_args(given)
+    for parameter in at.params:
+        if isinstance(parameter.type, click.Choice | click.IntRange) and parameter.name in values:
+            parameter.type_cast_value(context, values[parameter.name])
+
+
+def anchors(page: Path) -> set[str]:
+    """What can follow ``#`` in a link to ``page``."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
+    made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+def test_every_test_that_the_faults_name_exists():
+    text = (PROJECT / "docs" / "faults.md").read_text(encoding="utf-8")
+    sources = [file.read_text(encoding="utf-8") for file in (PROJECT / "tests").rglob("test_*.py")]
+    there = set(re.findall(r"def (test_\w+)", "\n".join(sources)))
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 80
+    assert named - there == set()
+    assert [path for path in re.findall(r"`(tests/\S+)`", text) if not (PROJECT / path).exists()] == []
+
+
+def test_figures_of_the_readme_are_those_of_the_pages():
+    pages = "".join((PROJECT / "docs" / name).read_text("utf-8") for name in ("ranking.md", "performance.md"))
+    figures = README.read_text(encoding="utf-8").split("## How good")[1].split("## What else there is")[0]
+    rows = [line for line in figures.splitlines() if line.startswith("|")]
+    assert len(rows) > 12
+    assert [row for row in rows if row not in pages] == []
+
+
+def test_words_that_the_troubleshooting_quotes_are_those_of_the_program():
+    text = (PROJECT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    sources = "".join(file.read_text("utf-8") for file in (PROJECT / "src").rglob("*.py"))
+    symptoms = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    quoted = {words for symptom in symptoms for words in re.findall(r"`([^`]+)`", symptom)}
+    missing = {words for words in quoted if not words.startswith("vaultseek") and words not in sources}
+    assert len(quoted) > 15
+    assert missing == set()
+
+
+def test_the_architecture_names_every_module_in_the_order_of_imports():
+    table = (PROJECT / "docs" / "architecture.md").read_text("utf-8").split("## Layout")[1].split("##")[0]
+    firsts = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| `")]
+    named = [re.findall(r"`([a-z_]+)/?`", first) for first in firsts]
+    modules = {path.stem for path in (PROJECT / "src" / "vaultseek").iterdir() if path.suffix in ("", ".py")}
+    assert {name for name in modules if not name.startswith("__")} == {name for row in named for name in row}
+    wrong = [
+        (upper, lower)
+        for upper, lower in pairwise(named)
+        if max(map(group_of, upper)) > min(map(group_of, lower))
+    ]
+    assert wrong == [], "rows whose modules stand in another order in tests/test_layout.py"

@@ -1,0 +1,59 @@
+"""The examples of docs/query.md, run on the sample vault."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from vaultseek.cli.search import search
+from vaultseek.index.ledger import Ledger
+from vaultseek.indexing import reconcile
+from vaultseek.indexing.ingest import Intake, Keyword, Reading
+from vaultseek.markdown.resolve import Names
+from vaultseek.query.fields import _READERS
+from vaultseek.query.grammar import parse_query
+from vaultseek.query.operators import OPERATORS
+from vaultseek.search.filter import allowed
+from vaultseek.vault.ignore import Ignore
+
+PROJECT = Path(__file__).parents[2]
+DOCUMENT = (PROJECT / "docs" / "query.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^\| `(.+)` \| (\d+) notes?: \*(.+?)\*", DOCUMENT, re.MULTILINE)
+NOW = datetime(2026, 11, 20, 12, 0)
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory) -> Ledger:
+    home = tmp_path_factory.mktemp("sample")
+    root = PROJECT / "tests" / "data" / "vault"
+    ledger = Ledger(home / "ledger.sqlite")
+    reading = Reading(root, lambda text: len(text) // 4 + 1, 254)
+    intake = Intake(reading, ledger, Names(), Keyword(home / "keyword", None))
+    intake.take(reconcile.everything(root, Ignore(root), ledger))
+    return ledger
+
+
+@pytest.mark.parametrize(("query", "count", "note"), EXAMPLES)
+def test_an_example_finds_what_the_page_says(sample, query, count, note):
+    parsed = parse_query(query, now=NOW)
+    found = allowed(parsed.filter, sample)
+    assert found is not None
+    titles = {
+        row.path.rpartition("/")[2].removesuffix(".md") for row in sample.notes(found.ids.tolist()).values()
+    }
+    assert note in titles
+    assert len(found.ids) == int(count)
+    assert parsed.notes == ()
+
+
+def test_the_page_names_every_operator_and_every_option():
+    assert len(EXAMPLES) > 25
+    for name in OPERATORS:
+        assert f"`{name}:" in DOCUMENT, name
+    options = {option for parameter in search.params for option in parameter.opts}
+    for field in _READERS:
+        assert f"--{field.replace('_', '-')}" in options
+        assert f"`--{field.replace('_', '-')} " in DOCUMENT

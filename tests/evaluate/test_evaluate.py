@@ -1,0 +1,248 @@
+"""Measuring: files of judgements, figures, variants, reports, and one whole measurement."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek.errors import UsageError
+from vaultseek.evaluate import (
+    MeasuredPlace,
+    MeasuredVault,
+    as_json,
+    as_text,
+    cache_directory,
+    evaluate,
+    read_queries,
+    variants,
+)
+from vaultseek.evaluate.judged import read_judgements
+from vaultseek.evaluate.measure import difference, interval, latency, scores
+from vaultseek.evaluate.page import page
+from vaultseek.models.catalogue import find_model
+from vaultseek.settings.model import SearchSettings
+
+GARDEN = {
+    "slugs.md": "# Slimy visitors\nSlugs ate the lettuce. Copper tape helps.",
+    "pump.md": "# Sump pump\nThe float switch E-4107 sticks when the water is high.",
+    "bread.md": "# Bread\nFlour, water, salt and time.",
+}
+
+
+def files(folder: Path, queries: str, qrels: str) -> tuple[Path, Path]:
+    (folder / "queries.jsonl").write_text(queries, encoding="utf-8")
+    (folder / "qrels.tsv").write_text(qrels, encoding="utf-8")
+    return folder / "queries.jsonl", folder / "qrels.tsv"
+
+
+def test_queries_and_their_judgements(tmp_path):
+    found = read_queries(
+        *files(
+            tmp_path,
+            '{"id": "1", "query": "slugs", "category": "word", "filters": {"tag": "garden"}}\n\n'
+            '{"_id": "2", "text": "pump"}\n',
+            "query\tpath\tgrade\n1\tslugs.md\t2\n1\tnotes/a b.md\t1\n",
+        )
+    )
+    assert [(q.id, q.text, q.category, dict(q.filters), dict(q.grades)) for q in found] == [
+        ("1", "slugs", "word", {"tag": "garden"}, {"slugs.md": 2, "notes/a b.md": 1}),
+        ("2", "pump", "", {}, {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        "query\tpath\tgrade\n1\ta.md\t2\n",
+        "1\ta.md\t2",
+        "query-id\tcorpus-id\tscore\n1\ta\t2\n",
+        "1 0 a 2\n",
+        "1\t0\ta.md\t2\r\n",
+    ],
+)
+def test_forms_of_judgements(tmp_path, qrels):
+    assert read_judgements(files(tmp_path, "", qrels)[1]) == {"1": {"a.md": 2}}
+
+
+@pytest.mark.parametrize(
+    ("queries", "qrels", "wrong"),
+    [
+        ("", "", "no queries"),
+        ("{", "", "queries.jsonl:1"),
+        ('\n{"id": "1"}', "", "queries.jsonl:2"),
+        ("[1]", "", "queries.jsonl:1"),
+        ('{"id": "1", "query": "a", "filters": 3}', "", "queries.jsonl:1"),
+        ('{"id": "1", "query": "a"}\n{"id": "1", "query": "b"}', "", "twice"),
+        ('{"id": "1", "query": "a"}', "1\ta.md\t1\n2\ta.md\t1", "'2'"),
+        ('{"id": "1", "query": "a"}', "1\ta.md\t1\n1\tb.md\tgood", "qrels.tsv:2"),
+        ('{"id": "1", "query": "a"}', "1\ta.md\t1\n1 1", "qrels.tsv:2"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_line(tmp_path, queries, qrels, wrong):
+    with pytest.raises(UsageError, match=wrong.replace("'", ".")):
+        read_queries(*files(tmp_path, queries, qrels))
+
+
+def test_metrics_of_a_ranking_worked_out_by_hand():
+    grades = {"q": {"a": 2, "b": 1, "c": 0}, "nothing": {"x": 0}, "missed": {"y": 1}}
+    found = scores({"q": ["c", "b", "a"], "nothing": ["x"]}, grades)
+    gained = 1 / math.log2(3) + 2 / math.log2(4)
+    ideal = 2 / math.log2(2) + 1 / math.log2(3)
+    assert found["nDCG@10"] == pytest.approx({"q": gained / ideal, "missed": 0.0})
+    assert found["MRR"]["q"] == 0.5
+    assert found["Hit@1"]["q"] == 0.0
+    assert found["Hit@5"]["q"] == 1.0
+    assert found["P@5"]["q"] == pytest.approx(0.4)
+    assert found["Recall@10"]["q"] == 1.0
+
+
+def test_intervals_and_differences():
+    assert interval([1.0] * 20).low == 1.0
+    spread = interval([0.0, 1.0] * 50)
+    assert spread.low < 0.5 < spread.high
+    assert interval([]).mean == 0.0
+    sure = difference([1.0] * 20, [0.5] * 20)
+    assert (sure.mean, sure.p < 0.01) == (0.5, True)
+    unsure = difference([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    assert unsure.p > 0.5
+    assert difference([], []).p == 1.0
+    assert latency([1.0, 2.0, 3.0]) == (2.0, pytest.approx(2.9))
+    assert latency([]) == (0.0, 0.0)
+
+
+def test_variants_are_the_settings_the_baselines_and_what_is_compared():
+    found = variants(SearchSettings(), ["70/30=fusion:linear,alpha:0.7", "words=mode:keyword"])
+    names = [variant.name for variant in found]
+    assert names[:5] == ["vaultseek", "grep", "keyword alone", "semantic alone", "plain RRF"]
+    assert found[4].settings.rrf_ranks == "integer"
+    assert (found[5].settings.fusion, found[5].settings.alpha_given) == ("linear", True)
+    assert found[6].mode == "keyword"
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=", "=rrf_k:1", "a=rrf_k", "a=no_key:1", "grep=rrf_k:1"])
+def test_a_comparison_that_cannot_be_made_is_named(text):
+    with pytest.raises(UsageError, match="--compare"):
+        variants(SearchSettings(), [text])
+
+
+async def test_a_whole_measurement(vault, tmp_path):
+    root = vault(GARDEN)
+    queries = read_queries(
+        *files(
+            tmp_path,
+            '{"id": "1", "query": "slugs lettuce", "category": "words"}\n'
+            '{"id": "2", "query": "E-4107", "category": "identifier"}\n'
+            '{"id": "3", "query": "zeppelin", "category": "nonsense"}\n'
+            '{"id": "4", "query": "\\"float switch\\" -bread", "category": "words"}\n',
+            "1\tslugs.md\t1\n2\tpump.md\t1\n4\tpump.md\t1\n4\tgone.md\t0\n1\tlost.md\t1",
+        )
+    )
+    measured = MeasuredVault(MeasuredPlace(root), tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    try:
+        await measured.take_in(lambda phase, counts: None)
+        report = await evaluate(measured, queries, variants(SearchSettings(), ["flat=rrf_k:200"]))
+    finally:
+        await measured.close()
+    best = report.outcomes[0]
+    assert (report.notes, dict(report.sizes)["all"], report.unjudged) == (3, 3, 1)
+    assert list(report.missing) == ["lost.md"]
+    assert best.figures["identifier"]["Hit@1"].mean == 1.0
+    assert best.figures["all"]["MRR"].mean == 1.0
+    assert best.confidence["nonsense"] < 0.2 < best.confidence["identifier"]
+    assert [outcome.name for outcome in report.outcomes][-1] == "flat"
+    told = json.loads(json.dumps(as_json(report)))
+    assert told["variants"]["vaultseek"]["queries"]["2"]["results"][0] == "pump.md"
+    assert "| identifier" in as_text(report)
+    shown = page(report)
+    assert shown.startswith("<!doctype html>")
+    assert "http" not in shown
+
+
+async def test_expansion_can_be_compared(vault, tmp_path):
+    queries = read_queries(*files(tmp_path, '{"id": "1", "query": "slimy"}', "1\tslugs.md\t1"))
+    place = MeasuredPlace(vault(GARDEN))
+    measured = MeasuredVault(place, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    ways = variants(SearchSettings(), ["expansion=expansion.enabled:true,expansion.floor:0.3"])
+    try:
+        await measured.take_in(lambda phase, counts: None)
+        report = await evaluate(measured, queries, [ways[0], ways[-1]])
+    finally:
+        await measured.close()
+    assert [(outcome.name, outcome.partial) for outcome in report.outcomes] == [
+        ("vaultseek", ()),
+        ("expansion", ()),
+    ]
+    assert (tmp_path / "cache" / "concept_vocabulary.json").is_file()
+
+
+async def test_words_that_look_like_operators_are_words_if_asked_for(vault, tmp_path):
+    queries = read_queries(
+        *files(tmp_path, '{"id": "1", "query": "slugs -lettuce tag:none"}', "1\tslugs.md\t1")
+    )
+    place = MeasuredPlace(vault(GARDEN))
+    measured = MeasuredVault(place, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    try:
+        await measured.take_in(lambda phase, counts: None)
+        own = variants(SearchSettings())[:1]
+        understood = await evaluate(measured, queries, own)
+        plain = await evaluate(measured, queries, own, raw=True)
+    finally:
+        await measured.close()
+    assert understood.outcomes[0].figures["all"]["Hit@1"].mean == 0.0
+    assert plain.outcomes[0].figures["all"]["Hit@1"].mean == 1.0
+
+
+def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
+    (tmp_path / "notes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert cache_directory(Path("notes"), tmp_path) == cache_directory(tmp_path / "notes", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "complaint"),
+    [
+        ("1\ta.md\tgood\n1\ta.md\t1", "qrels.tsv:1: expected query, path and grade"),
+        ("1\ta.md\t0.5", "qrels.tsv:1: the grade is 0.5; expected a whole number"),
+        ("1\ta.md\t1000000", "qrels.tsv:1: the grade is 1000000"),
+        ("1\ta.md\tnan", "qrels.tsv:1: the grade is nan"),
+        ("1\ta.md\t2\n1\ta\t0", "qrels.tsv:2: a.md is judged twice for '1'"),
+        ("1 Areas/Slimy Visitors.md 2", "qrels.tsv:1: expected query, path and grade"),
+        ("query\tpath\tgrade\n1\ta.md\t0", "no note is judged to be right"),
+    ],
+)
+def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str, complaint: str) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "query": "boat"}')
+    (tmp_path / "qrels.tsv").write_text(qrels)
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        read_queries(tmp_path / "q.jsonl", tmp_path / "qrels.tsv")
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"id": "1", "query": " "}', "q.jsonl:1: the query is empty; say a word"),
+        ('{"id": "1", "query": "-"}', "q.jsonl:1: the query is empty; say a word"),
+        ('{"id": "1", "query": "boat", "category": "all"}', "q.jsonl:1: the category 'all'"),
+        ('{"id": "1", "query": "boat", "filters": {"colour": "red"}}', "q.jsonl:1: "),
+        (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10000 characters"),
+    ],
+)
+def test_queries_that_cannot_be_asked_are_refused_before_any_is(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    (tmp_path / "q.jsonl").write_text(line)
+    (tmp_path / "qrels.tsv").write_text("1\ta.md\t1")
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        read_queries(tmp_path / "q.jsonl", tmp_path / "qrels.tsv")
+
+
+def test_queries_by_tabs_are_read(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("7\trow the boat\r\n")
+    (tmp_path / "qrels.txt").write_text("7 0 a.md 1\n")
+    (query,) = read_queries(tmp_path / "topics.tsv", tmp_path / "qrels.txt")
+    assert (query.id, query.text, query.grades) == ("7", "row the boat", {"a.md": 1})

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from vaultseek.limits import HEADER_SHARE
+from vaultseek.markdown.embedding_text import (
+    EmbeddingText,
+    fit,
+    heading_line,
+    headings_room,
+    names_room,
+    note_text,
+    passage_text,
+    plain,
+)
+from vaultseek.models.bundled import model_directory
+from vaultseek.models.tokens import TokenCounter
+
+COUNT = TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+
+
+def passage(**given: Any) -> EmbeddingText:
+    values: dict[str, Any] = {
+        "title": "Reef",
+        "title_is_name": False,
+        "aliases": (),
+        "heading_path": (),
+        "text": "Fish live in the reef all year.",
+        "count": COUNT,
+        "window": 254,
+    }
+    return passage_text(**(values | given))
+
+
+def whole(**given: Any) -> EmbeddingText:
+    values: dict[str, Any] = {
+        "title": "Reef",
+        "title_is_name": False,
+        "aliases": (),
+        "tags": (),
+        "description": "",
+        "opening": "Fish live in the reef all year.",
+        "count": COUNT,
+        "window": 254,
+    }
+    return note_text(**(values | given))
+
+
+def test_a_passage_is_title_aliases_heading_path_and_text() -> None:
+    made = passage(
+        aliases=("AR", "Wreck"), heading_path=("Life", "**Fish**"), text="## Fish\n\nThey [[Swim|swim]]."
+    )
+    assert made.text == "Reef\nAR, Wreck\nLife > Fish\nFish\nThey swim."
+
+
+def test_a_note_is_title_aliases_tags_description_and_opening() -> None:
+    made = whole(
+        aliases=("AR",), tags=("sea/fish", "dive"), description="A wreck.", opening="# Reef\n\nIt lies deep."
+    )
+    assert made.text == "Reef\nAR\nsea/fish, dive\nA wreck.\nIt lies deep."
+
+
+def test_a_heading_that_is_the_title_is_not_said_twice() -> None:
+    assert passage(heading_path=("Reef", "Fish")).text.startswith("Reef\nFish\n")
+
+
+def test_a_renamed_file_keeps_its_vectors() -> None:
+    for make in (passage, whole):
+        assert make(title="Old", title_is_name=True).key == make(title="New", title_is_name=True).key
+        assert make(title="Old", title_is_name=True).text != make(title="New", title_is_name=True).text
+        assert make(title="Old").key != make(title="New").key
+    assert (
+        passage(title="Fish", title_is_name=True, heading_path=("Fish",)).key
+        == passage(title="Reef", title_is_name=True, heading_path=("Fish",)).key
+    )
+
+
+def test_notes_with_nothing_in_them_do_not_share_a_vector() -> None:
+    empty = {"title_is_name": True, "opening": "- [ ] "}
+    assert whole(title="Apples", **empty).key != whole(title="Rockets", **empty).key
+
+
+@pytest.mark.parametrize(
+    "change", [{"text": "Other fish live there."}, {"aliases": ("AR",)}, {"heading_path": ("Life",)}], ids=str
+)
+def test_all_else_is_in_the_key(change: dict[str, Any]) -> None:
+    assert passage(**change).key != passage().key
+    assert passage(**change, title_is_name=True).key != passage(title_is_name=True).key
+
+
+def test_an_address_that_is_not_embedded_is_not_in_the_key() -> None:
+    one = passage(text="See [the map](https://example.org/a) of the reef.")
+    assert one.key == passage(text="See [the map](https://example.org/b) of the reef.").key
+    assert one.text.endswith("See the map of the reef.")
+
+
+TEXT = st.text() | st.lists(
+    st.sampled_from(["word", "[[a|b]]", "**x**", "漢字", "\n", " ", "`c`", "#", "|"])
+).map("".join)
+
+
+@given(
+    TEXT,
+    st.lists(TEXT, max_size=5),
+    st.lists(TEXT, max_size=4),
+    TEXT,
+    st.sampled_from([32, 100, 254]),
+    st.booleans(),
+)
+@example("t " * 500, ["a " * 300, "b"], ["h " * 400, "i " * 90], "w " * 900, 254, True)
+@settings(deadline=None)
+def test_no_text_is_longer_than_the_window(
+    title: str, aliases: list[str], path: list[str], text: str, window: int, by_name: bool
+) -> None:
+    values = {"title": title, "title_is_name": by_name, "aliases": aliases, "window": window}
+    made = passage(**values, heading_path=path, text=text)
+    assert COUNT(made.text) <= window
+    made = whole(**values, tags=path, description=text, opening=text + title)
+    assert COUNT(made.text) <= window
+
+
+@given(st.lists(TEXT, max_size=5), TEXT)
+@settings(deadline=None)
+def test_text_that_a_chunk_has_room_for_is_not_cut(path: list[str], text: str) -> None:
+    text = fit(text, COUNT, 254 - names_room(254) - headings_room(254))
+    shown = plain(text) or text.strip()
+    made = passage(title="t " * 99, aliases=("a " * 15,), heading_path=path, text=text)
+    assert made.text.endswith(shown)
+
+
+def test_the_heading_path_loses_its_outer_headings_first() -> None:
+    line = heading_line(["outer " * 60, "middle", "inner"], COUNT, 254)
+    assert line == "middle > inner"
+    assert heading_line(["inner " * 99], COUNT, 254) == ("inner " * 99)[: 6 * headings_room(254)].strip()
+
+
+def test_the_header_has_its_share() -> None:
+    assert names_room(254) + headings_room(254) == int(254 * HEADER_SHARE)
+
+
+@given(st.text(), st.integers(0, 30))
+@settings(deadline=None)
+def test_fit_gives_a_beginning_that_fits(text: str, room: int) -> None:
+    found = fit(text, COUNT, room)
+    assert COUNT(found) <= room
+    assert text.strip().startswith(found)
+
+
+def test_fit_cuts_between_words_if_it_can() -> None:
+    assert fit("one two three", COUNT, 2) == "one two"
+    assert fit("a/b/c/d", COUNT, 3) == "a/b"
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("[[Note|text]] and [[Other#Part]]", "text and Other#Part"),
+        ("![[pic.png|120x80]] ![alt|30](a/b.png)", "pic.png alt|30"),
+        ('[map](https://e.org/x?a=1 "Title") <https://www.e.org/y?q#f>', "map e.org/y"),
+        ("Text here. ^block-1\n\n^other", "Text here."),
+        ("%%hidden%% <!-- so --> <br/>end", "hidden so end"),
+        ("> [!note]- Title\n> - [x] done\n> 1. first", "note Title\ndone\nfirst"),
+        ("# H\n\n## **B** ==m== ==a==, x==y", "H\nB m a , x==y"),
+        ("| a | b |\n|---|:-:|\n| c | d |", "a b\nc d"),
+        (
+            "```python\ndef __init__(self, a):\n    return a[0] ** 2\n```",
+            "python\ndef __init__(self, a):\nreturn a[0] ** 2",
+        ),
+        ("a **bold** b**o**ld `code`", "a bold b**o**ld code"),
+        ("[ref]: https://example.org/ 'T'", "ref 'T'"),
+        ("***\n---\n", ""),
+    ],
+)
+def test_markup_that_says_nothing_is_taken_out(markdown: str, shown: str) -> None:
+    assert plain(markdown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [" " * 10**6 + "|", "|" * 10**6, "[" * 10**6, "*" * 10**6, "\n" * 10**6, "[a](b " * 10**5, "<a " * 10**5],
+)
+def test_hostile_markup_is_bounded(text: str) -> None:
+    assert len(plain(text)) <= 20_000

@@ -1,0 +1,23 @@
+"""A note of that very name comes first, the file of that name before what only bears it as a heading."""
+
+from __future__ import annotations
+
+from semantic_here import measured_here
+from vaultseek.settings.model import SearchSettings
+
+
+def test_the_file_of_that_name_comes_before_headings_of_that_name(vault, tmp_path):
+    notes = {
+        "Categories/Movies.md": "## Favorites\n\nnothing yet\n",
+        "Templates/Actor.md": "## Movies\n\nmovies movies movies\n",
+        "Templates/Director.md": "# Movies\n\nmovies with movies\n",
+    }
+    with measured_here(vault(notes), tmp_path) as ask:
+        found = [result["path"] for result in ask("movies", SearchSettings())["results"]]
+    assert found[0] == "Categories/Movies.md"
+
+
+def test_a_title_that_is_the_query_comes_first_where_no_file_is_called_so(vault, tmp_path):
+    notes = {"a.md": "# Boat\n\nhull\n", "b.md": "# Sea\n\nboat boat boat\n"}
+    with measured_here(vault(notes), tmp_path) as ask:
+        assert ask("boat", SearchSettings())["results"][0]["path"] == "a.md"

@@ -1,0 +1,206 @@
+"""Filters decided from a ledger: the same notes as reading every one of them gives."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vaultseek.index.ledger import Ledger
+from vaultseek.indexing import reconcile
+from vaultseek.indexing.ingest import Intake, Keyword, Reading
+from vaultseek.markdown.resolve import Names
+from vaultseek.query.compare import fold
+from vaultseek.query.filters import Filter, matches
+from vaultseek.query.grammar import parse_query
+from vaultseek.search.filter import _COLUMNS, LedgerFacts, allowed
+from vaultseek.search.prefilter import superset
+from vaultseek.vault.ignore import Ignore
+
+NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
+
+
+def ledger_of(home: Path, notes: Mapping[str, str]) -> Ledger:
+    """A ledger that took in these notes the usual way."""
+    root = home / "vault"
+    for path, text in notes.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(text.encode("utf-8", "replace"))
+    ledger = Ledger(home / "ledger.sqlite")
+    reading = Reading(root, lambda text: len(text) // 4 + 1, 254)
+    intake = Intake(reading, ledger, Names(), Keyword(home / "keyword", None))
+    intake.take(reconcile.everything(root, Ignore(root), ledger))
+    return ledger
+
+
+def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:
+    rows = ledger.select(f"SELECT {_COLUMNS} FROM notes")
+    return sorted(row[0] for row in rows if matches(condition, LedgerFacts(ledger, row)))
+
+
+def paths(query: str, ledger: Ledger) -> set[str]:
+    found = allowed(parse_query(query, now=NOW).filter, ledger)
+    assert found is not None
+    return {row.path for row in ledger.notes(found.ids.tolist()).values()}
+
+
+SPELLINGS = {
+    "sharp.md": "Die Straße ist zu.",
+    "plain.md": "Die STRASSE ist zu.",
+    "ligature.md": "An oﬃce with a ﬁle, all ﬂat.",
+    "kelvin.md": "Kilometres on the ſtreet.",
+    "composed.md": "Grüne Möhren, Ärger, \u1ebf.",
+    "decomposed.md": unicodedata.normalize("NFD", "Grüne Möhren, ÄRGER, \u1ebf."),
+    "korean.md": unicodedata.normalize("NFD", "한국어 문서"),
+    "cyrillic.md": "ФАЙЛ и Йод",
+    "greek.md": "ΘΕΌΣ Σίσυφος",
+    "compat.md": "昆明 \uf90a",
+    "dotted.md": "İstanbul ŉ ẚ",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"strasse"', {"sharp.md", "plain.md"}),
+        ('"straße"', {"sharp.md", "plain.md"}),
+        ('"file"', {"ligature.md"}),
+        ('"office"', {"ligature.md"}),
+        ('"ﬂat"', {"ligature.md"}),
+        ('"kilometres"', {"kelvin.md"}),
+        ('"street"', {"kelvin.md"}),
+        ('"grüne möhren"', {"composed.md", "decomposed.md"}),
+        ('"ärger"', {"composed.md", "decomposed.md"}),
+        ('"ế"', {"composed.md", "decomposed.md"}),
+        ('"한국어"', {"korean.md"}),
+        ('"файл"', {"cyrillic.md"}),
+        ('"йод"', {"cyrillic.md"}),
+        ('"θεός"', {"greek.md"}),
+        ('"σίσυφοσ"', {"greek.md"}),
+        ('"金"', {"compat.md"}),
+        ('"昆明"', {"compat.md"}),
+        ('"i\u0307stanbul"', {"dotted.md"}),
+        ("-d*", set(SPELLINGS) - {"sharp.md", "plain.md", "decomposed.md", "dotted.md"}),
+    ],
+)
+def test_a_text_is_found_however_it_is_spelled(tmp_path, query, expected):
+    assert paths(query, ledger_of(tmp_path, SPELLINGS)) == expected
+
+
+_LETTERS = st.sampled_from(
+    [
+        *"aeksftilnjKSu -_",
+        *"ßẞſﬀﬁﬂﬃﬅﬆŉǰẚİKÅéÉüчЧйЙσςΣό",
+        *"\u0301\u0308\u0306\u0345\u0344\uf90a昆한が\U00010400",
+        "\u1112\u1161\u11ab",
+        "か\u3099",
+    ]
+)
+
+
+@given(st.lists(_LETTERS, max_size=8).map("".join), st.data())
+def test_a_pattern_misses_no_text(text, data):
+    folded = fold(text)
+    start = data.draw(st.integers(0, len(folded)))
+    words = folded[start : data.draw(st.integers(start, len(folded)))]
+    condition = superset(words)
+    if condition is not None and fold(words) in folded:
+        sql = f"SELECT {condition.sql('text')} FROM (SELECT ? AS text)"
+        # The text stands behind the condition in SQL, but before FROM, so its value comes last.
+        with sqlite3.connect(":memory:") as connection:
+            assert connection.execute(sql, (*condition.values, text)).fetchone()[0]
+        connection.close()
+
+
+WORDS = st.sampled_from(
+    [
+        "Straße",
+        "strasse",
+        "ﬁle",
+        "file",
+        "Kiwi",
+        "kiwi",
+        "grün",
+        "gru\u0308n",
+        "рыба",
+        "昆明",
+        "a",
+        "x-y",
+        "c++",
+    ]
+)
+PROPERTY = st.tuples(
+    st.sampled_from(["status", "Größe", "n"]),
+    st.sampled_from(["open", "OPEN", "5", "5.0", "true", "", "[a, Straße]", "'[[Kiwi]]'", "2026-03-01", "~"]),
+)
+LINE = st.one_of(
+    WORDS,
+    st.lists(WORDS, min_size=2, max_size=3).map(" ".join),
+    WORDS.map(lambda word: f"# {word}"),
+    WORDS.map(lambda word: f"- [ ] {word}"),
+    WORDS.map(lambda word: f"- [x] {word}"),
+    st.sampled_from(["#work", "#work/Pumps", "#Straße", "[[b]]", "[[Kiwi|x]]", "[[gone]]", "", ""]),
+)
+NOTE = st.tuples(
+    st.dictionaries(st.sampled_from(["status", "Größe", "n", "aliases"]), PROPERTY.map(lambda p: p[1])),
+    st.lists(LINE, max_size=6),
+).map(lambda parts: _note(*parts))
+PATH = st.sampled_from(["a.md", "b.md", "Straße/c.md", "strasse/d.md", "Kiwi.md", "x y/ﬁle.md", "grün.md"])
+
+
+def _note(properties: Mapping[str, str], lines: list[str]) -> str:
+    head = "".join(f"{name}: {value}\n" for name, value in properties.items())
+    return (f"---\n{head}---\n" if head else "") + "\n".join(lines)
+
+
+_TERM = st.one_of(
+    WORDS.map(lambda word: f'"{word}"'),
+    WORDS.map(lambda word: f"({word[:-1] or word}* OR tag:none)"),
+    st.sampled_from(["path", "file", "heading", "alias", "line", "section", "block", "content", "task-todo"])
+    .flatmap(lambda name: WORDS.map(lambda word: f'{name}:"{word}"')),
+    st.sampled_from(["tag:work", "tag:strasse", "path:strasse/", "link:b", "link:kiwi", "link:x", "ext:m",
+                     "task:kiwi", "line:(kiwi -file)", "line:(kiwi OR grün)", "before:2020", "after:2020"]),
+    PROPERTY.map(lambda p: f"[{p[0]}:{p[1].strip('[]')}]"),
+    st.sampled_from(["[status]", "[grösse:null]", "[n:>4]", "[n:<2026-04]"]),
+)  # fmt: skip
+QUERY = st.recursive(
+    _TERM,
+    lambda term: st.one_of(
+        term.map(lambda inner: f"-({inner})"),
+        st.lists(term, min_size=2, max_size=3).map(" ".join),
+        st.lists(term, min_size=2, max_size=3).map(lambda parts: f"({' OR '.join(parts)})"),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(PATH, NOTE, min_size=1, max_size=5), st.lists(QUERY, min_size=5, max_size=12))
+def test_filters_admit_what_reading_every_note_admits(notes, queries):
+    with tempfile.TemporaryDirectory() as home:
+        ledger = ledger_of(Path(home), notes)
+        for query in queries:
+            condition = parse_query(query, now=NOW).filter
+            found = allowed(condition, ledger)
+            expected = by_reading(condition, ledger)
+            assert (ledger.note_ids() if found is None else found.ids.tolist()) == expected, query
+        ledger.close()
+
+
+def test_backlinks_and_the_count_of_each_step(tmp_path):
+    from vaultseek.query.fields import from_fields
+
+    ledger = ledger_of(tmp_path, {"a.md": "[[b]] #x", "b.md": "#x", "sub/b2.md": "[[a]]", "c.md": ""})
+    condition = from_fields({"linked_from": "A", "tag": "x"}, now=NOW)
+    found = allowed(condition, ledger)
+    assert found is not None
+    assert found.steps == (("tag x", 2), ('linked from "A"', 1))
+    assert found.ids.tolist() == by_reading(condition, ledger)
+    assert allowed(None, ledger) is None

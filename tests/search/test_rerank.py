@@ -1,0 +1,66 @@
+"""The first results read again by a cross-encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import measured_here
+from vaultseek.settings.model import SearchSettings
+
+NOTES = {
+    "Rope.md": "# Rope\n\nrope rope rope rope",
+    "Both.md": "# Both\n\nrope and wheel among many other words that stand here",
+    "Wheel.md": "# Wheel\n\nwheel wheel wheel wheel",
+    "Slug.md": "# Slug\n\nwheel slugs eat salad",
+}
+
+
+@pytest.fixture
+def ask(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Search the notes with these settings."""
+    with measured_here(vault(NOTES), tmp_path) as asked:
+        yield lambda query, limit=10, **settings: asked(query, SearchSettings(**settings), limit)
+
+
+def order(answer: Any) -> list[str]:
+    return [result["path"] for result in answer["results"]]
+
+
+AGAIN = {"rerank_enabled": True, "rerank_model": "shared words"}
+
+
+def test_the_model_that_reads_both_decides_the_order(ask):
+    answer = ask("rope wheel", **AGAIN)
+    first = answer["results"][0]
+    assert order(answer)[0] == "Both.md"
+    assert first["rerank"]["score"] == 1.0
+    assert first["score"] == 1.0
+    assert answer["partial"] == []
+
+
+def test_it_reads_more_than_is_answered(ask):
+    plain = ask("rope wheel", keyword_weight=0.0, semantic_weight=1.0)
+    last = order(plain)[-1]
+    best = ask(f"rope wheel {Path(last).stem}", limit=1, rerank_top_n=10, **AGAIN)
+    assert len(best["results"]) == 1
+    assert best["results"][0]["rerank"]["rank_before"] >= 1
+
+
+def test_only_the_first_are_read_again(ask):
+    answer = ask("rope wheel", rerank_top_n=2, **AGAIN)
+    assert [bool(result["rerank"]) for result in answer["results"]] == [True, True, False, False][
+        : len(order(answer))
+    ]
+
+
+def test_without_the_model_the_order_is_as_it_was_and_the_answer_says_so(ask):
+    answer = ask("rope wheel", rerank_enabled=True, rerank_model="none")
+    assert order(answer) == order(ask("rope wheel"))
+    assert answer["partial"] == [
+        {"lane": "rerank", "reason": "the order is that without reranking: there is no model none"}
+    ]
+    assert all(result["rerank"] is None for result in answer["results"])
