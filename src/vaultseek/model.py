@@ -1,4 +1,7 @@
-"""The words that every part of vaultseek shares: notes, chunks, links, results. Values only, no I/O."""
+"""Values that every part shares: a parsed note and its parts, chunks, problems. No I/O.
+
+Lines are 1-based, and ranges of lines include both ends. Ranges of characters are half-open.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, Literal
 JSON = dict[str, Any]
 LinkKind = Literal["wikilink", "embed", "markdown"]
 STAGES = frozenset({"rerank", "expansion"})
-"""What an answer may lack that is no lane of search."""
+"""Stages of a search that are not lanes; ``partial`` may name them too."""
 SpanKind = Literal[
     "heading", "paragraph", "list", "list_item", "code", "table", "quote", "html", "math", "break", "other"
 ]
@@ -16,20 +19,20 @@ SpanKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that was wrong with a note and what was done about it."""
+    """A fault in a note and how it was handled; ``code`` is stable, ``message`` is for people."""
 
     code: str
     message: str
     line: int | None = None
 
     def as_json(self) -> JSON:
-        """The form that ``inspect --json`` and ``status --json`` print."""
+        """Return the object that ``inspect --json`` and ``status --json`` print."""
         return {"code": self.code, "message": self.message, "line": self.line}
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading at the top level of the note; ``text`` is raw Markdown."""
+    """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is raw Markdown."""
 
     level: int
     text: str
@@ -38,7 +41,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as written. ``target`` is ``""`` for the same note; ``property`` names the frontmatter key."""
+    """A link as written, not resolved.
+
+    ``target`` is ``""`` for a link within the note. ``property`` is the frontmatter key of a link in
+    the frontmatter.
+    """
 
     kind: LinkKind
     target: str
@@ -51,7 +58,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Fenced or indented code: language (or None) and its lines, fences included."""
+    """A fenced or indented code block. Its lines include the fences; ``lang`` is None if none is named."""
 
     lang: str | None
     line: int
@@ -60,7 +67,7 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True)
 class BlockId:
-    """A ``^id`` marker and the line it stands on."""
+    """A ``^id`` marker and its line."""
 
     id: str
     line: int
@@ -68,7 +75,7 @@ class BlockId:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task item; any ``mark`` but a space counts as done."""
+    """A list item with a checkbox; any ``mark`` but a space counts as done."""
 
     mark: str
     text: str
@@ -77,7 +84,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Callout:
-    """A callout: its type in lower case, its title and the line of its ``[!type]``."""
+    """A callout: ``kind`` is its type in lower case, ``line`` the line of its ``[!type]``."""
 
     kind: str
     title: str
@@ -86,10 +93,10 @@ class Callout:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A block of the body with its 1-based lines, both included.
+    """A block of the body.
 
-    Spans come in document order and do not overlap, except that a ``list`` is followed by the ``list_item``
-    spans of its direct children, which lie inside it.
+    Spans are in document order and do not overlap, with one exception: a ``list`` is followed by the
+    ``list_item`` spans of its direct children, which lie inside it.
     """
 
     kind: SpanKind
@@ -99,9 +106,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What was understood of one note. ``lines`` are the whole file's lines without their line ends.
+    """A parsed note.
 
-    ``body_line`` is the 1-based line on which the body starts (1 without frontmatter).
+    ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
+    included, without line endings. ``body_line`` is the first line of the body: 1 without frontmatter.
     """
 
     path: str
@@ -124,10 +132,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a note, the unit of embedding and of what a result points at.
+    """A passage of a note: the unit that is embedded and that a result points to.
 
-    ``id`` depends on path, heading path, text and the ordinal among equals only. ``code`` holds the
-    character ranges of ``text`` that are code.
+    ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks. ``code``
+    holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint.
     """
 
     id: str
@@ -138,19 +146,19 @@ class Chunk:
     code: tuple[tuple[int, int], ...] = ()
 
     def prose_text(self) -> str:
-        """The text without its code."""
+        """Return the text without its code, the pieces joined by newlines."""
         return self._pick(inside=False)
 
     def code_text(self) -> str:
-        """The code alone."""
+        """Return the code alone, the pieces joined by newlines."""
         return self._pick(inside=True)
 
     def _pick(self, *, inside: bool) -> str:
         parts: list[str] = []
-        at = 0
+        prose_start = 0
         for start, end in self.code:
-            parts.append(self.text[start:end] if inside else self.text[at:start])
-            at = end
+            parts.append(self.text[start:end] if inside else self.text[prose_start:start])
+            prose_start = end
         if not inside:
-            parts.append(self.text[at:])
+            parts.append(self.text[prose_start:])
         return "\n".join(part for part in parts if part)
