@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from mcp import Client
+
 from vaultseek import limits
 from vaultseek.errors import Busy, VaultMissing
 from vaultseek.mcp import answers as mcp_answers
