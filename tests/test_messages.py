@@ -23,7 +23,8 @@ from vaultseek.indexing.reconcile import everything
 from vaultseek.notes.inspect import Inspector
 from vaultseek.notes.lookup import note_called
 from vaultseek.query.grammar import parse_query
-from vaultseek.settings.model import SearchSettings, load, search_settings
+from vaultseek.settings.load import load, with_overrides
+from vaultseek.settings.model import SearchSettings
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note
 from vaultseek.vault.scan import scan
@@ -151,7 +152,7 @@ def wrong_configuration(root: Path) -> None:
 
 PROVOKED: dict[str, Provoke] = {
     "bad_config": wrong_configuration,
-    "bad_request": lambda root: search_settings(SearchSettings(), {"nothing": "1"}),
+    "bad_request": lambda root: with_overrides(SearchSettings(), {"nothing": "1"}),
     "bad_query": lambda root: parse_query("x" * (limits.QUERY_CHARS + 1)),
     "bad_path": lambda root: ask_for_a_note("../../x.md", root),
     "not_found": lambda root: Inspector(root).inspect_file(root / "none.md"),

@@ -120,7 +120,7 @@ def test_variants_are_the_settings_the_baselines_and_what_is_compared():
     names = [variant.name for variant in found]
     assert names[:5] == ["vaultseek", "grep", "keyword alone", "semantic alone", "plain RRF"]
     assert found[4].settings.rrf_ranks == "integer"
-    assert (found[5].settings.fusion, found[5].settings.alpha_given) == ("linear", True)
+    assert (found[5].settings.fusion, found[5].settings.has_explicit_alpha) == ("linear", True)
     assert found[6].mode == "keyword"
 
 

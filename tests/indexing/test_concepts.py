@@ -22,7 +22,8 @@ from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import Request
-from vaultseek.settings.model import SearchSettings, search_settings
+from vaultseek.settings.load import with_overrides
+from vaultseek.settings.model import SearchSettings
 
 NOTES = {
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Float alarm]\n---\n# Cellar drain\n\nvalve water float",
@@ -62,7 +63,7 @@ class Open:
         self.worker.embedded.clear()
 
     async def ask(self, query: str, **more: Any) -> Any:
-        settings = search_settings(SearchSettings(), {**WISHED, **more.pop("settings", {})})
+        settings = with_overrides(SearchSettings(), {**WISHED, **more.pop("settings", {})})
         return await Searcher(self.measured).search(Request(query, settings, explain=True, **more))
 
     async def terms_for(self, query: str, **settings: Any) -> list[str]:

@@ -19,7 +19,7 @@ from vaultseek.models import bundled, embed, rerank
 from vaultseek.models.fetch import Fetched, fetch, remembered
 from vaultseek.models.installed import dimension_of, kind_of
 from vaultseek.paths import lock_directory
-from vaultseek.settings import model as config
+from vaultseek.settings.load import load
 
 pytestmark = pytest.mark.model
 NAME = "owner/tiny"
@@ -193,7 +193,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
         "every vault is then embedded anew; until one is done, its old vectors answer",
     ]
     assert file.read_text().startswith("# mine\n[search]\nlimit = 3 # few\n")
-    assert config.load().model.name == str(bundled.fetched_directory(NAME))
+    assert load().model.name == str(bundled.fetched_directory(NAME))
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert (listed[NAME]["in_use"], listed["bundled"]["in_use"]) == (True, False)
     assert (listed[NAME]["dimension"], listed["bundled"]["dimension"]) == (32, 384)
@@ -206,16 +206,16 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert "is not what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
     assert "VAULTSEEK_MODEL__NAME goes before it" in overruled.stderr
-    assert config.load().model.name == "bundled"
+    assert load().model.name == "bundled"
 
 
 def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
     hub.models["cross-encoder/tiny"] = tiny_reranker
     assert run("models", "fetch", "cross-encoder/tiny").returncode == 0
     assert "the first results are read again from now on" in run("models", "use", "cross-encoder/tiny").stdout
-    search = config.load().search
+    search = load().search
     assert (search.rerank_enabled, search.rerank_model) == (True, "cross-encoder/tiny")
-    assert config.load().model.name == "bundled"
+    assert load().model.name == "bundled"
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert {name: entry["in_use"] for name, entry in listed.items()} == {
         "bundled": True,
@@ -235,7 +235,7 @@ def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_wri
         assert said in ended.stderr
     assert not file.exists()
     assert run("models", "use", "served").returncode == 0
-    assert config.load().model.name == str(model)
+    assert load().model.name == str(model)
     rows = run("models", "list").stdout.splitlines()
     assert any(row.startswith(str(model)) and row.endswith("in use") for row in rows)
 

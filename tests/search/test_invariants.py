@@ -21,7 +21,8 @@ from vaultseek.evaluate import MeasuredPlace, MeasuredVault
 from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import Request
-from vaultseek.settings.model import RecencySettings, SearchSettings, search_settings
+from vaultseek.settings.load import with_overrides
+from vaultseek.settings.model import RecencySettings, SearchSettings
 
 WORDS = [
     "rope",
@@ -127,7 +128,7 @@ wishes = st.fixed_dictionaries(
         "rerank_model": st.sampled_from(["shared words", "none"]),
         "rerank_top_n": st.integers(2, 20),
     },
-).map(lambda wished: search_settings(SearchSettings(recency=RecencySettings()), wished))
+).map(lambda wished: with_overrides(SearchSettings(recency=RecencySettings()), wished))
 modes = st.sampled_from(["hybrid", "keyword", "semantic"])
 limits_ = st.integers(1, 30)
 few = settings(max_examples=60, deadline=None)
@@ -185,7 +186,7 @@ def test_every_result_satisfies_every_filter(made_up, query, chosen, mode, tag, 
 def test_confidence_does_not_grow_by_words_that_joined(made_up, query, mode):
     free = {"graph": False, "fusion": "linear"}
     plain, expanded = (
-        made_up.ask(query, settings=search_settings(SearchSettings(), free | more), mode=mode, limit=200)
+        made_up.ask(query, settings=with_overrides(SearchSettings(), free | more), mode=mode, limit=200)
         for more in ({}, {"expansion.enabled": True, "expansion.floor": 0.0})
     )
     known = {result["path"]: result["confidence"] for result in plain["results"]}
@@ -209,7 +210,7 @@ def test_another_filter_never_adds_a_result(made_up, query, filters):
 @given(query=queries, chosen=wishes)
 def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, chosen):
     """With all that a lane knows it is the same list, cut."""
-    chosen = search_settings(chosen, {"graph": False, "rrf_ranks": "score", "fusion": "rrf"})
+    chosen = with_overrides(chosen, {"graph": False, "rrf_ranks": "score", "fusion": "rrf"})
     few_, many = (made_up.ask(query, settings=chosen, limit=limit)["results"] for limit in (10, 100))
     kept = {result["path"] for result in few_}
     shared = [result["path"] for result in many if result["path"] in kept]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vaultseek.errors import ConfigError
-from vaultseek.settings import toml as toml_file
+from vaultseek.settings import toml
 from vaultseek.settings.edit import create, set_key
 from vaultseek.settings.reference import example
 
@@ -38,9 +38,9 @@ def test_the_rest_stays_byte_for_byte(tmp_path: Path) -> None:
 def test_a_key_or_a_table_that_was_not_there_is_added(tmp_path: Path, text: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(text)
-    before = toml_file.read(file, required=True)
+    before = toml.read(file, required=True)
     set_key(file, "model", "name", 'a"\\b')
-    assert toml_file.read(file, required=True) == before | {"model": {"name": 'a"\\b'}}
+    assert toml.read(file, required=True) == before | {"model": {"name": 'a"\\b'}}
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         line for line in file.read_text().splitlines() if line.startswith("#")
     ]

@@ -16,7 +16,7 @@ from vaultseek.cli.terminal import clean
 from vaultseek.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from vaultseek.settings.model import Wrong
+    from vaultseek.settings.origin import SettingProblem
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -71,7 +71,7 @@ def check(invocation: Invocation, json_: bool) -> int:
     vaultseek config check
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
-    from vaultseek.settings.model import examine
+    from vaultseek.settings.load import examine
 
     file = _file(invocation)
     try:
@@ -101,23 +101,25 @@ def show(invocation: Invocation, json_: bool) -> int:
     vaultseek config show
     vaultseek config show --json | jq '.settings["search.limit"]'
     """
-    from vaultseek.settings.model import load, sources
-    from vaultseek.settings.registry import read_added
+    from vaultseek.settings.load import load, sources
+    from vaultseek.settings.registry import read_registry
 
     settings = load(invocation.config)
     source = sources(invocation.config)
     vaults = [(vault, source(("vaults",))) for vault in settings.vaults]
-    vaults += [(vault, "vaultseek vault add") for vault in read_added().vaults]
+    vaults += [(vault, "vaultseek vault add") for vault in read_registry().vaults]
     told = _in_force(settings.model_dump(mode="json"), source)
     if json_:
         shown = [{**vault.model_dump(mode="json"), "source": origin} for vault, origin in vaults]
         as_json({"file": _existing(_file(invocation)), "vaults": shown, "settings": told})
         return FOUND
     print("\n".join(invocation.out.wrapped(_heading(_file(invocation)))))
-    from vaultseek.settings.reference import toml
+    from vaultseek.settings.toml import format_value
 
     rows = [[f"vault {clean(vault.name)}", clean(vault.path), clean(origin)] for vault, origin in vaults]
-    rows += [[key, clean(toml(entry["value"])), clean(entry["source"])] for key, entry in told.items()]
+    rows += [
+        [key, clean(format_value(entry["value"])), clean(entry["source"])] for key, entry in told.items()
+    ]
     print("\n".join(invocation.out.tabled_or_listed(rows)))
     return FOUND
 
@@ -143,18 +145,18 @@ def _existing(file: Path) -> str | None:
     return str(file) if file.exists() else None
 
 
-def _problems(wrong: tuple[Wrong, ...], file: Path) -> list[JSON]:
-    from vaultseek.settings.describe import dotted
+def _problems(wrong: tuple[SettingProblem, ...], file: Path) -> list[JSON]:
+    from vaultseek.settings.describe import dotted_key
     from vaultseek.settings.toml import lines_of, read_text
 
-    in_file = [one.location for one in wrong if one.where == str(file)]
+    in_file = [one.location for one in wrong if one.source == str(file)]
     lines = lines_of(read_text(file, required=False) or "", in_file) if in_file else {}
     problems = []
     for one in wrong:
-        line = lines.get(one.location) if one.where == str(file) else None
-        key = dotted(one.location) if one.location else None
-        message = f"{file}: line {line}: {key}: {one.what}" if line else str(one)
-        problems.append({"where": one.where, "line": line, "key": key, "message": message})
+        line = lines.get(one.location) if one.source == str(file) else None
+        key = dotted_key(one.location) if one.location else None
+        message = f"{file}: line {line}: {key}: {one.message}" if line else str(one)
+        problems.append({"where": one.source, "line": line, "key": key, "message": message})
     return sorted(problems, key=lambda problem: (problem["line"] or 0, problem["message"]))
 
 
@@ -169,11 +171,11 @@ def _heading(file: Path) -> str:
 
 
 def _in_force(values: JSON, source: Any) -> JSON:
-    from vaultseek.settings import describe as schema
+    from vaultseek.settings.describe import keys
     from vaultseek.settings.model import Settings
 
     told: JSON = {}
-    for key, _ in schema.keys(Settings):
+    for key, _ in keys(Settings):
         if key == "vaults":
             continue
         value: Any = values

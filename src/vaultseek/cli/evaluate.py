@@ -73,7 +73,7 @@ def evaluate(
     import asyncio
 
     from vaultseek.evaluate import as_text, read_queries, variants
-    from vaultseek.settings.model import load
+    from vaultseek.settings.load import load
 
     settings = load(invocation.config)
     ways = variants(settings.search, compare)

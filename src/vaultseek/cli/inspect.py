@@ -167,10 +167,10 @@ def _named(invocation: Invocation) -> Path:
 def _configured(invocation: Invocation, folder: Path) -> Path | None:
     from vaultseek import paths
     from vaultseek.errors import ConfigError
-    from vaultseek.settings import registry as added
+    from vaultseek.settings.registry import registry_file
 
     file = invocation.config or paths.config_file()
-    if not (file.exists() or added.added_file().exists() or "VAULTSEEK_VAULTS" in os.environ):
+    if not (file.exists() or registry_file().exists() or "VAULTSEEK_VAULTS" in os.environ):
         return None
     try:
         vaults = _known(invocation)
@@ -185,10 +185,10 @@ def _configured(invocation: Invocation, folder: Path) -> Path | None:
 
 def _known(invocation: Invocation) -> Sequence[VaultSettings]:
     """The vaults of the configuration and those that were added by command."""
-    from vaultseek.settings.model import load
-    from vaultseek.settings.registry import read_added
+    from vaultseek.settings.load import load
+    from vaultseek.settings.registry import read_registry
 
-    return (*load(invocation.config).vaults, *read_added().vaults)
+    return (*load(invocation.config).vaults, *read_registry().vaults)
 
 
 def _page(found: JSON, root: Path | None, invocation: Invocation, *, whole: bool) -> str:

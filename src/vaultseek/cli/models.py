@@ -196,7 +196,7 @@ def _elsewhere(directories: set[str], used: set[str]) -> Iterator[JSON]:
 
 
 def _settings(invocation: Invocation) -> Settings:
-    from vaultseek.settings.model import examine
+    from vaultseek.settings.load import examine
 
     settings, wrong = examine(invocation.config)
     for one in wrong:

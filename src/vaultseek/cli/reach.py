@@ -83,7 +83,7 @@ def start(invocation: Invocation, *, asked: bool = False) -> Client:
     """
     # Read here what the daemon will read: a mistake is told at once, and autostart may be forbidden.
     from vaultseek.client.blocking import Client, start_daemon
-    from vaultseek.settings.model import load
+    from vaultseek.settings.load import load
 
     settings = load(invocation.config)
     if not asked and not (invocation.autostart and settings.daemon.autostart):

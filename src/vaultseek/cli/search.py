@@ -159,7 +159,7 @@ def blaming_the_shell(settings: dict[str, str]) -> Iterator[None]:
         yield
     except UsageError:
         if settings:
-            from vaultseek.settings.model import check_environment
+            from vaultseek.settings.load import check_environment
 
             check_environment()
         raise

@@ -108,7 +108,7 @@ async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncItera
 
 async def _open(library: Library, file: SettingsFile, settings: Settings, worker: SemanticWorker) -> None:
     try:
-        await library.open_configured(settings, file.added.paused)
+        await library.open_configured(settings, file.registry.paused)
     except Exception:
         log.exception("opening the configured vaults failed")
     await worker.start()

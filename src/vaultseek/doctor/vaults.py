@@ -19,7 +19,7 @@ from vaultseek.index.ledger import examine_stored
 from vaultseek.index.vectors.chroma import examine as examine_store
 from vaultseek.indexing.embed import store_folder
 from vaultseek.settings.model import Settings
-from vaultseek.settings.registry import read_added
+from vaultseek.settings.registry import read_registry
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
 from vaultseek.worker import CHUNKS, NOTES
@@ -40,7 +40,7 @@ class KnownVault:
 def known_vaults(settings: Settings) -> list[KnownVault]:
     """Those of the configuration, those that were added, and those that an index is kept of."""
     found: dict[Path, KnownVault] = {}
-    for vault in (*settings.vaults, *read_added().vaults):
+    for vault in (*settings.vaults, *read_registry().vaults):
         known = KnownVault(vault.name, vault.path, (*settings.index.exclude, *vault.exclude))
         found.setdefault(vault.path, known)
     for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):

@@ -8,7 +8,8 @@ from typing import Any
 
 from vaultseek.errors import UsageError
 from vaultseek.search.request import Mode
-from vaultseek.settings.model import SearchSettings, search_settings
+from vaultseek.settings.load import with_overrides
+from vaultseek.settings.model import SearchSettings
 
 DEFAULT = "vaultseek"
 GREP = "grep"
@@ -55,7 +56,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
         Variant(GREP, settings, grep=True),
         Variant(KEYWORD, settings, "keyword"),
         Variant(SEMANTIC, settings, "semantic"),
-        Variant(PLAIN_RRF, search_settings(settings, plain)),
+        Variant(PLAIN_RRF, with_overrides(settings, plain)),
     ]
     for text in compared:
         variant = _parsed(text, settings)
@@ -89,7 +90,7 @@ def _parsed(text: str, settings: SearchSettings) -> Variant:
         raise UsageError(f"--compare {text}: expected NAME=KEY:VALUE,KEY:VALUE, as in flat=rrf_k:100")
     wanted = {key.strip(): value.strip() for key, _, value in values}
     try:
-        changed = search_settings(settings, wanted)
+        changed = with_overrides(settings, wanted)
     except UsageError as error:
         raise UsageError(f"--compare {text}: {error}") from None
     return Variant(name.strip(), changed, changed.mode)

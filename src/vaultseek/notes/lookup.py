@@ -10,7 +10,7 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import CANDIDATES_NAMED, PATH_BYTES
 from vaultseek.query.compare import fold, is_file_name, is_named
 from vaultseek.search.prefilter import superset
-from vaultseek.settings.describe import printable, shown
+from vaultseek.settings.describe import printable, quote
 
 NOTE_SUFFIXES = ("", ".md")
 
@@ -32,10 +32,10 @@ def note_called(name: str, ledger: Ledger, root: Path) -> NoteRow:
     if len(found) > 1 and len(whole) != 1:
         names = ", ".join(printable(row.path) for row in found[:CANDIDATES_NAMED])
         more = ", …" if len(found) > CANDIDATES_NAMED else ""
-        raise UsageError(f"{shown(name)} could be {len(found)} notes; say which: {names}{more}")
+        raise UsageError(f"{quote(name)} could be {len(found)} notes; say which: {names}{more}")
     if not found:
         raise NotFound(
-            f"there is no note {shown(name)} in this vault; `vaultseek complete` lists names that begin alike"
+            f"there is no note {quote(name)} in this vault; `vaultseek complete` lists names that begin alike"
         )
     return (whole or found)[0]
 
@@ -44,18 +44,18 @@ def vault_path(name: str, root: Path) -> str:
     """``name`` as a path inside the vault, by its text alone. Raises BadPath if it cannot be one."""
     if not name.strip() or not name.isprintable() or len(name.encode(errors="replace")) > PATH_BYTES:
         raise BadPath(
-            f"{shown(name)} is neither a path in the vault nor the name of a note; give one of them"
+            f"{quote(name)} is neither a path in the vault nor the name of a note; give one of them"
         )
     if name.startswith("/"):
         whole = posixpath.normpath(name)
         if not whole.startswith(f"{root}/"):
             raise BadPath(
-                f"{shown(name)} is not inside the vault {root}; give a path from its root, or a name"
+                f"{quote(name)} is not inside the vault {root}; give a path from its root, or a name"
             )
         return whole.removeprefix(f"{root}/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts or not parts:
-        raise BadPath(f"{shown(name)} is not inside the vault; give a path from its root, or a name")
+        raise BadPath(f"{quote(name)} is not inside the vault; give a path from its root, or a name")
     return "/".join(parts)
 
 

@@ -376,10 +376,10 @@ def _weights(asked: Asked, population: int) -> tuple[float, float]:
     """Weights of the keyword and the semantic lane: as set, else by the query and what its words found."""
     settings, chosen = asked.request.settings, asked.profile.weights
     if settings.fusion == "linear":
-        given = not settings.adaptive or settings.alpha_given
+        given = not settings.adaptive or settings.has_explicit_alpha
         alpha = settings.alpha if given else chosen.alpha
         return 1 - alpha, alpha
-    if not settings.adaptive or settings.weights_given:
+    if not settings.adaptive or settings.has_explicit_weights:
         return settings.keyword_weight, settings.semantic_weight
     believed = settings.profile == "auto" and asked.semantic is not None
     trust = keyword_trust(asked.keyword, population) if believed else 1.0

@@ -1,1 +1,1 @@
-"""Settings: the models, where they are read from, how they are described, changed and followed on disk."""
+"""Settings: their models, where they are read from, how they are described, changed and followed on disk."""

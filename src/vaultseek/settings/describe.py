@@ -1,6 +1,6 @@
-"""What the settings models say about a key, in words, and texts turned into the types that they ask for.
+"""Describing the keys and the validation errors of a pydantic model, and converting texts to its types.
 
-Works on any pydantic model whose fields are scalars, tuples and further models; knows none by name.
+Works for any model whose fields are scalars, tuples and further models.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ Location = tuple[int | str, ...]
 Model = type[BaseModel]
 
 
-def expected(field: FieldInfo) -> str:
-    """What a key takes, in words: ``a whole number from 1 to 200``."""
+def allowed_values(field: FieldInfo) -> str:
+    """Return the values that a key allows, in words: ``a whole number from 1 to 200``."""
     words = _kind(field.annotation)
-    if any(getattr(m, "min_length", 0) for m in field.metadata):
+    if any(getattr(rule, "min_length", 0) for rule in field.metadata):
         words += " that is not empty"
     bounds = {
-        name: getattr(m, name) for m in field.metadata for name in ("gt", "ge", "le") if hasattr(m, name)
+        name: getattr(rule, name)
+        for rule in field.metadata
+        for name in ("gt", "ge", "le")
+        if hasattr(rule, name)
     }
     if not bounds:
         return words
@@ -41,7 +44,7 @@ def expected(field: FieldInfo) -> str:
 
 
 def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Every key of ``model`` and the sections in it with its dotted name, ``search.recency.date``, in order.
+    """Yield every key of ``model`` and of its sections as a dotted name, ``search.recency.date``, in order.
 
     A list of tables is one key.
     """
@@ -53,15 +56,15 @@ def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
             yield from keys(inner, f"{prefix}{name}.")
 
 
-def typed(values: Any, model: Model) -> Any:
-    """``values`` with texts turned into the types of their keys; a text that is none of that type stays."""
+def coerce(values: Any, model: Model) -> Any:
+    """Convert the texts in ``values`` to the types of their keys; a text that cannot be converted stays."""
     if not isinstance(values, dict):
         return values
-    return {name: _typed_value(value, model.model_fields.get(name)) for name, value in values.items()}
+    return {name: _coerce_value(value, model.model_fields.get(name)) for name, value in values.items()}
 
 
 def from_json(text: Any) -> Any:
-    """The value that ``text`` stands for, or ``text`` itself if it is no JSON."""
+    """Return the value of ``text`` as JSON, or ``text`` itself if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -69,37 +72,37 @@ def from_json(text: Any) -> Any:
 
 
 def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]:
-    """Where each problem of ``error`` is, and what was expected and found there."""
-    return [(detail["loc"], _wrong(detail, model)) for detail in error.errors(include_url=False)]
+    """Return the location of each problem of ``error``, and a message with expected and actual value."""
+    return [(detail["loc"], _message(detail, model)) for detail in error.errors(include_url=False)]
 
 
 def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
-    """The first of the ``problems``, and how many more there are."""
-    (location, wrong), *more = problems(error, model)
-    return location, wrong + and_more(len(more))
+    """Return the first of the ``problems``; its message ends with the number of the others."""
+    (location, message), *more = problems(error, model)
+    return location, message + and_more(len(more))
 
 
 def and_more(number: int) -> str:
-    """That there are so many problems beside the one that was named."""
+    """Format `` (N more problems)``, or nothing for 0."""
     return f" ({number} more {'problem' if number == 1 else 'problems'})" if number else ""
 
 
 def unknown_key(name: str, owner: Model, table: Location = ()) -> str:
-    """That ``owner``, which stands at ``table``, has no key ``name``, and what was likely meant."""
+    """Return the message that the section ``owner``, at ``table``, has no key ``name``."""
     close = get_close_matches(name, owner.model_fields, n=1)
     if close:
-        return f"unknown key, expected {dotted((*table, close[0]))}?"
+        return f"unknown key, expected {dotted_key((*table, close[0]))}?"
     return f"unknown key, expected one of {', '.join(owner.model_fields)}"
 
 
-def dotted(location: Location) -> str:
-    """``vaults[0].path``."""
+def dotted_key(location: Location) -> str:
+    """Format a location: ``vaults[0].path``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{printable(part)}" for part in location)
     return text[1:] or '""'
 
 
-def shown(value: Any) -> str:
-    """A wrong value as a message repeats it: one short line without control characters."""
+def quote(value: Any) -> str:
+    """Format a wrong value for a message: one short line without control characters."""
     if isinstance(value, Path):
         return printable(str(value), limits.PATH_BYTES)
     try:
@@ -109,28 +112,28 @@ def shown(value: Any) -> str:
 
 
 def printable(text: str, longest: int = limits.SHOWN_CHARS) -> str:
-    """``text`` cut to ``longest`` characters, with escapes for what a terminal would act on."""
+    """Return ``text`` cut to ``longest`` characters, with control characters escaped."""
     short = text if len(text) <= longest else f"{text[:longest]}..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in short)
 
 
 def section_of(annotation: Any) -> Model | None:
-    """The model that a field holds, alone or in a list."""
+    """Return the model that a field holds, alone or in a list; None for a scalar."""
     candidates = (annotation, *get_args(annotation))
     return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
 
 
 def is_list(annotation: Any) -> bool:
-    """Whether a field holds a list."""
+    """True if a field holds a list."""
     return get_origin(annotation) is tuple
 
 
-def _typed_value(value: Any, field: FieldInfo | None) -> Any:
+def _coerce_value(value: Any, field: FieldInfo | None) -> Any:
     if field is None:
         return value
     inner = section_of(field.annotation)
     if inner is not None and not is_list(field.annotation):
-        return typed(value, inner)
+        return coerce(value, inner)
     if not isinstance(value, str):
         return value
     if is_list(field.annotation):
@@ -142,23 +145,23 @@ def _typed_value(value: Any, field: FieldInfo | None) -> Any:
         return value
 
 
-def _wrong(detail: ErrorDetails, model: Model) -> str:
+def _message(detail: ErrorDetails, model: Model) -> str:
     location = detail["loc"]
     owner, field = _find(location, model)
     if detail["type"] == "extra_forbidden":
         return unknown_key(str(location[-1]), owner, location[:-1])
-    wanted = expected(field) if field else "something else"
+    expected = allowed_values(field) if field else "something else"
     if detail["type"] == "missing":
-        return f"expected {wanted}, found nothing"
+        return f"expected {expected}, found nothing"
     if detail["type"] == "value_error":
-        wanted = str(detail["ctx"]["error"])
-    return f"expected {wanted}, found {shown(detail['input'])}{_meant(field, detail['input'])}"
+        expected = str(detail["ctx"]["error"])
+    return f"expected {expected}, found {quote(detail['input'])}{_suggestion(field, detail['input'])}"
 
 
-def _meant(field: FieldInfo | None, found: Any) -> str:
-    """Which of the texts that a field takes was likely meant."""
+def _suggestion(field: FieldInfo | None, value: Any) -> str:
+    """Suggest the allowed text that is most similar to a wrong one."""
     options = [option for option in _options(field.annotation if field else None) if isinstance(option, str)]
-    close = get_close_matches(found, options, n=1) if isinstance(found, str) else []
+    close = get_close_matches(value, options, n=1) if isinstance(value, str) else []
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
@@ -170,7 +173,7 @@ def _options(annotation: Any) -> Iterator[Any]:
 
 
 def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
-    """The section that holds a location, and its field; an item of a list is a field of the item's type."""
+    """Return the section of a location, and its field; an item of a list is a field of the item's type."""
     owner = model
     field: FieldInfo | None = None
     for part in location:

@@ -1,4 +1,4 @@
-"""Changing one key of ``config.toml``; comments, order and everything else in it stay as they are."""
+"""Changing one key of ``config.toml`` without touching its comments, its order or the other keys."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.errors import ConfigError
-from vaultseek.settings import toml as toml_file
-from vaultseek.settings.reference import toml
+from vaultseek.settings import toml
 
 _MODE = 0o600
 
 
 def create(file: Path, text: str) -> None:
-    """Write a new file, readable by the user alone.
+    """Write a new file that only the user can read.
 
-    Raises ConfigError if something is there already, whatever it is, or if it cannot be written.
+    Raises ConfigError if the path exists already or cannot be written.
     """
     try:
         data = text.encode()
@@ -38,24 +37,26 @@ def create(file: Path, text: str) -> None:
 
 
 def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
-    """Set ``key`` in ``[section]`` of ``file``, which is made if it does not exist. A link stays a link.
+    """Set ``key`` in ``[section]`` of ``file``, which is created if it does not exist. A link stays a link.
 
-    Raises ConfigError if the file cannot be read or written, or is no TOML; it is then as it was.
+    Raises ConfigError, and leaves the file unchanged, if it cannot be read or written or is not TOML.
     """
-    text = toml_file.read_text(file, required=False)
+    text = toml.read_text(file, required=False)
     if text is None:
-        create(file, _changed("", section, key, value, file))
+        create(file, _with_key("", section, key, value, file))
     else:
-        _replace(Path(os.path.realpath(file)), _changed(text, section, key, value, file))
+        _replace(Path(os.path.realpath(file)), _with_key(text, section, key, value, file))
 
 
-def _changed(text: str, section: str, key: str, value: str | bool, file: Path) -> str:
+def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    wanted: dict[str, Any] = toml_file.parse(text, file)
-    by_hand = ConfigError(f"{file}: cannot be changed here; write {key} = {toml(value)} under [{section}]")
-    table = wanted.setdefault(section, {})
+    expected: dict[str, Any] = toml.parse(text, file)
+    by_hand = ConfigError(
+        f"{file}: cannot be changed here; write {key} = {toml.format_value(value)} under [{section}]"
+    )
+    table = expected.setdefault(section, {})
     if not isinstance(table, dict):
         raise by_hand
     table[key] = value
@@ -67,7 +68,7 @@ def _changed(text: str, section: str, key: str, value: str | bool, file: Path) -
         changed = document.as_string()
     except TOMLKitError:
         raise by_hand from None
-    if toml_file.parse(changed, file) != wanted:
+    if toml.parse(changed, file) != expected:
         raise by_hand
     return changed
 

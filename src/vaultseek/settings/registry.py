@@ -1,4 +1,4 @@
-"""The vaults that were added by a command, and which vaults are paused: a small file of the daemon's own."""
+"""The registry: vaults added with ``vault add``, and paused vaults, in a JSON file of the daemon."""
 
 from __future__ import annotations
 
@@ -16,57 +16,57 @@ from vaultseek.settings.model import VaultSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """What the file says. Paths are real and absolute."""
+class RegisteredVaults:
+    """The content of the registry. Paths are absolute and resolved."""
 
     vaults: tuple[VaultSettings, ...] = ()
     paused: frozenset[Path] = frozenset()
 
-    def with_vault(self, vault: VaultSettings) -> Added:
-        """With one more vault, in the place of another at the same path."""
+    def with_vault(self, vault: VaultSettings) -> RegisteredVaults:
+        """Return the registry with ``vault`` added, or replaced if its path is there already."""
         others = tuple(other for other in self.vaults if other.path != vault.path)
         return replace(self, vaults=(*others, vault))
 
-    def without(self, path: Path) -> Added:
-        """Without the vault at ``path``; that it is paused is forgotten, too."""
-        kept = tuple(vault for vault in self.vaults if vault.path != path)
-        return Added(kept, self.paused - {path})
+    def without(self, path: Path) -> RegisteredVaults:
+        """Return the registry without the vault at ``path``, which is no longer paused either."""
+        others = tuple(vault for vault in self.vaults if vault.path != path)
+        return RegisteredVaults(others, self.paused - {path})
 
-    def with_paused(self, path: Path, *, paused: bool) -> Added:
-        """With the vault at ``path`` paused or not."""
+    def with_paused(self, path: Path, *, paused: bool) -> RegisteredVaults:
+        """Return the registry with the vault at ``path`` paused or not."""
         return replace(self, paused=self.paused | {path} if paused else self.paused - {path})
 
 
-def added_file() -> Path:
-    """Where it is kept: beside the indexes."""
+def registry_file() -> Path:
+    """Return the path of the registry, beside the indexes."""
     return paths.data_directory() / "vaults.json"
 
 
-def read_added(file: Path | None = None) -> Added:
-    """What was added; nothing if there is no such file or it is damaged."""
+def read_registry(file: Path | None = None) -> RegisteredVaults:
+    """Read the registry; an empty one if the file is missing or damaged."""
     try:
-        with (file or added_file()).open("rb") as stream:
-            told = json.loads(stream.read(limits.CONFIG_BYTES))
-        paused = frozenset(Path(path) for path in told["paused"])
-        return Added(tuple(_vaults(told["vaults"])), paused)
+        with (file or registry_file()).open("rb") as stream:
+            data = json.loads(stream.read(limits.CONFIG_BYTES))
+        paused = frozenset(Path(path) for path in data["paused"])
+        return RegisteredVaults(tuple(_vaults(data["vaults"])), paused)
     except (OSError, ValueError, KeyError, TypeError):
-        return Added()
+        return RegisteredVaults()
 
 
-def write_added(added: Added, file: Path | None = None) -> None:
-    """Replace the file at once. Raises OSError and leaves the old one as it was."""
-    file = file or added_file()
+def write_registry(registry: RegisteredVaults, file: Path | None = None) -> None:
+    """Replace the file atomically. Raises OSError and leaves the old file unchanged."""
+    file = file or registry_file()
     paths.private_directory(file.parent)
-    told = {
-        "vaults": [vault.model_dump(mode="json", exclude_defaults=True) for vault in added.vaults],
-        "paused": sorted(map(str, added.paused)),
+    data = {
+        "vaults": [vault.model_dump(mode="json", exclude_defaults=True) for vault in registry.vaults],
+        "paused": sorted(map(str, registry.paused)),
     }
-    paths.replace_file(file, json.dumps(told, ensure_ascii=False, indent=1))
+    paths.replace_file(file, json.dumps(data, ensure_ascii=False, indent=1))
 
 
 def _vaults(entries: Sequence[Any]) -> list[VaultSettings]:
-    found = []
+    vaults = []
     for entry in entries:
         with contextlib.suppress(ValidationError):
-            found.append(VaultSettings.model_validate(entry))
-    return found
+            vaults.append(VaultSettings.model_validate(entry))
+    return vaults

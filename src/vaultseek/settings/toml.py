@@ -1,19 +1,22 @@
-"""Reading a TOML file: bounded, and whatever is wrong with it is said in one line."""
+"""Reading TOML files within bounds, with errors of one line, and writing a value as TOML."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from vaultseek import limits
 from vaultseek.errors import ConfigError
-from vaultseek.settings.describe import Location, shown
+from vaultseek.settings.describe import Location, quote
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -25,17 +28,17 @@ _KINDS = (
 
 
 def read(file: Path, *, required: bool) -> dict[str, Any]:
-    """The tables of ``file``; nothing if it does not exist and is not ``required``.
+    """Return the tables of ``file``; none if it does not exist and is not ``required``.
 
     Raises:
-        ConfigError: one line that names the file and, where it can be told, the line.
+        ConfigError: one line that names the file and, if known, the line.
     """
     text = read_text(file, required=required)
     return {} if text is None else parse(text, file)
 
 
 def read_text(file: Path, *, required: bool) -> str | None:
-    """The text of ``file``; None if it does not exist and is not ``required``. Raises ConfigError."""
+    """Return the text of ``file``; None if it does not exist and is not ``required``. Raises ConfigError."""
     try:
         raw = _read_bytes(file)
     except FileNotFoundError:
@@ -54,7 +57,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
 
 
 def parse(text: str, file: Path) -> dict[str, Any]:
-    """The tables in ``text``, which stands in ``file``. Raises ConfigError."""
+    """Parse ``text``, the content of ``file``. Raises ConfigError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -63,33 +66,46 @@ def parse(text: str, file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: nested too deeply; expected a configuration") from None
 
 
-def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """The line, from 1, on which each location begins, or the table that it should stand in.
+def format_value(value: Any) -> str:
+    """Format ``value`` as TOML on one line."""
+    if isinstance(value, BaseModel):
+        return format_value(dict(value))
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(format_value, value))}]"
+    # TOML and JSON agree about texts, numbers and truth values, except for one control character.
+    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")
 
-    What is nowhere in ``text`` is left out. Found by reading the text up to each of its lines, which is exact
-    whatever the syntax; of a text too long for that nothing is found.
+
+def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
+    """Return the line, from 1, where each location begins, or the table that it belongs in.
+
+    Locations that ``text`` does not have are left out. Parses the text up to each of its lines, which is
+    exact for any syntax; a text of more than ``limits.CONFIG_LINES`` lines gives no lines at all.
     """
     lines = text.splitlines(keepends=True)
-    wanted = set(locations)
-    found: dict[Location, tuple[int, int]] = {}
+    unique = set(locations)
+    deepest: dict[Location, tuple[int, int]] = {}
     if len(lines) > limits.CONFIG_LINES:
         return {}
-    begun = 0
+    start = 0
     for end in range(1, len(lines) + 1):
         try:
             data = tomllib.loads("".join(lines[:end]))
         except (tomllib.TOMLDecodeError, RecursionError):
             continue  # in the middle of a value
-        for location in wanted:
+        for location in unique:
             depth = _depth(data, location)
-            if depth > found.get(location, (0, 0))[0]:
-                found[location] = (depth, _first_statement(lines, begun, end))
-        begun = end
-    return {location: line for location, (_, line) in found.items()}
+            if depth > deepest.get(location, (0, 0))[0]:
+                deepest[location] = (depth, _first_statement(lines, start, end))
+        start = end
+    return {location: line for location, (_, line) in deepest.items()}
 
 
 def _read_bytes(file: Path) -> bytes:
-    # Not blocking: a pipe that nobody writes to would keep us waiting for ever.
+    # Non-blocking: opening a pipe without a writer would block for ever.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         mode = os.fstat(descriptor).st_mode
@@ -103,7 +119,7 @@ def _read_bytes(file: Path) -> bytes:
 
 
 def _depth(data: Any, location: Sequence[int | str]) -> int:
-    """How many parts of ``location`` there are in ``data``."""
+    """Return how many parts of ``location`` exist in ``data``."""
     for depth, part in enumerate(location):
         try:
             data = data[part]
@@ -112,17 +128,17 @@ def _depth(data: Any, location: Sequence[int | str]) -> int:
     return len(location)
 
 
-def _first_statement(lines: Sequence[str], begun: int, end: int) -> int:
-    """The number of the first line after ``begun`` lines that is neither empty nor a comment."""
-    for number in range(begun, end):
+def _first_statement(lines: Sequence[str], start: int, end: int) -> int:
+    """Return the number of the first line after ``start`` lines that is neither empty nor a comment."""
+    for number in range(start, end):
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
             return number + 1
     return end
 
 
 def _syntax_error(message: str, text: str) -> str:
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
-    if found is None:
-        return f"not valid TOML: {shown(message)}"
-    line = found[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
-    return f"line {line}: not valid TOML: {found[1]}"
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
+    if match is None:
+        return f"not valid TOML: {quote(message)}"
+    line = match[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
+    return f"line {line}: not valid TOML: {match[1]}"

@@ -1,62 +1,62 @@
-"""The settings while the daemon runs: of the configuration file, with the vaults that were added."""
+"""Following the settings while the daemon runs: the configuration file and the registered vaults."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from vaultseek import paths
-from vaultseek.settings import model as config
+from vaultseek.settings.load import load
 from vaultseek.settings.model import Settings
-from vaultseek.settings.registry import Added, added_file, read_added, write_added
+from vaultseek.settings.registry import RegisteredVaults, read_registry, registry_file, write_registry
 
-_Stamp = tuple[int, int, int] | None
+_Version = tuple[int, int, int] | None
 
 
 class SettingsFile:
-    """Knows the settings that were read last and notices another version of the file.
+    """The configuration file and the registry; notices when either has changed since it was read.
 
-    The vaults of the settings are those of the file and those that were added by a command. One that was
-    added and is in the file as well is the file's.
+    The vaults in the settings are those of the file and the registered ones. A registered vault that is in
+    the file too is the file's.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path = (path or paths.config_file()).absolute()
-        self.added = Added()
+        self.registry = RegisteredVaults()
         self._required = path is not None
-        self._stamps: tuple[_Stamp, _Stamp] = (None, None)
+        self._versions: tuple[_Version, _Version] = (None, None)
 
     def read(self) -> Settings:
-        """Read the file now. Raises ConfigError."""
-        self._stamps = self._now()
-        settings = config.load(self.path if self._required else None)
-        self.added = read_added()
-        return _with_added(settings, self.added)
+        """Read both files now. Raises ConfigError."""
+        self._versions = self._on_disk()
+        settings = load(self.path if self._required else None)
+        self.registry = read_registry()
+        return _with_registered(settings, self.registry)
 
     def changed(self) -> Settings | None:
-        """The settings if the file is another than when it was read last, else None. Raises ConfigError."""
-        before = self._stamps
-        if self._now() == before:
+        """Return the settings if a file has changed since the last read, else None. Raises ConfigError."""
+        before = self._versions
+        if self._on_disk() == before:
             return None
         try:
             return self.read()
         except BaseException:
-            # Until the file is mended, every request shall say what is wrong with it.
-            self._stamps = before
+            # Every request must report the error until the file is corrected.
+            self._versions = before
             raise
 
     def exists(self) -> bool:
-        """Whether there is a file; without one the defaults hold."""
+        """True if the configuration file exists; the defaults apply without one."""
         return self.path.exists()
 
-    def change_added(self, added: Added) -> None:
-        """Remember the added vaults and which are paused; ``changed`` sees it. Raises OSError."""
-        write_added(added)
+    def write_registry(self, registry: RegisteredVaults) -> None:
+        """Write the registry; ``changed`` notices it. Raises OSError."""
+        write_registry(registry)
 
-    def _now(self) -> tuple[_Stamp, _Stamp]:
-        return _stamp(self.path), _stamp(added_file())
+    def _on_disk(self) -> tuple[_Version, _Version]:
+        return _version(self.path), _version(registry_file())
 
 
-def _stamp(file: Path) -> _Stamp:
+def _version(file: Path) -> _Version:
     try:
         status = file.stat()
     except OSError:
@@ -64,12 +64,12 @@ def _stamp(file: Path) -> _Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _with_added(settings: Settings, added: Added) -> Settings:
+def _with_registered(settings: Settings, registry: RegisteredVaults) -> Settings:
     names = {vault.name.casefold() for vault in settings.vaults}
     roots = {vault.path for vault in settings.vaults}
-    more = tuple(
+    registered = tuple(
         vault
-        for vault in added.vaults
+        for vault in registry.vaults
         if vault.name.casefold() not in names and vault.path not in roots and vault.path.is_dir()
     )
-    return settings.model_copy(update={"vaults": (*settings.vaults, *more)})
+    return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})

@@ -13,7 +13,7 @@ from vaultseek.model import JSON
 from vaultseek.notes.why import why
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import Request
-from vaultseek.settings import model as config
+from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import SearchSettings
 from vaultseek.wire.context import Handler, RequestContext
 
@@ -53,7 +53,7 @@ class Searching:
     def _request(
         self, asked: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
     ) -> Request:
-        settings = config.search_settings(self._settings(), asked.settings)
+        settings = with_overrides(self._settings(), asked.settings)
         return Request(
             query=asked.query,
             limit=asked.limit,

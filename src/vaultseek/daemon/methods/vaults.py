@@ -15,7 +15,7 @@ from vaultseek.daemon.vaults import Library
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON
-from vaultseek.settings.describe import first_problem, shown
+from vaultseek.settings.describe import first_problem, quote
 from vaultseek.settings.model import VaultSettings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.wire.context import Handler, RequestContext
@@ -51,11 +51,11 @@ class Vaults:
         read(Nothing, params)
         await self.follow_settings()
         await self._library.let_go()
-        added = {vault.path for vault in self._file.added.vaults}
+        added = {vault.path for vault in self._file.registry.vaults}
         configured = self._configured()
         states = {keeper.place.root: keeper for keeper in self._library.keepers}
         roots = {
-            vault.path: vault.name for vault in (*self._library.settings.vaults, *self._file.added.vaults)
+            vault.path: vault.name for vault in (*self._library.settings.vaults, *self._file.registry.vaults)
         }
         roots |= {root: keeper.place.name for root, keeper in states.items()}
         return {
@@ -77,7 +77,7 @@ class Vaults:
         async with self._changing:
             await self._follow()
             vault = await asyncio.to_thread(self._new, asked)
-            await self._change(lambda: self._file.change_added(self._file.added.with_vault(vault)))
+            await self._change(lambda: self._file.write_registry(self._file.registry.with_vault(vault)))
         return {"name": vault.name, "path": str(vault.path)}
 
     async def remove(self, params: JSON, context: RequestContext) -> JSON:
@@ -87,8 +87,8 @@ class Vaults:
             await self._follow()
             root = self._root(asked.vault)
             if root in self._configured():
-                raise UsageError(f"{shown(asked.vault)} stands in {self._file.path}; remove it there")
-            await self._change(lambda: self._file.change_added(self._file.added.without(root)))
+                raise UsageError(f"{quote(asked.vault)} stands in {self._file.path}; remove it there")
+            await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
             await self._library.forget(root)
             if asked.delete_index:
                 folder = paths.vault_data_directory(root)
@@ -109,7 +109,7 @@ class Vaults:
             await self._follow()
             root = self._root(asked.vault)
             await self._change(
-                lambda: self._file.change_added(self._file.added.with_paused(root, paused=paused))
+                lambda: self._file.write_registry(self._file.registry.with_paused(root, paused=paused))
             )
             await self._library.find(str(root), None)
         return {"path": str(root), "paused": paused}
@@ -117,7 +117,7 @@ class Vaults:
     async def _follow(self) -> None:
         settings = await asyncio.to_thread(self._file.changed)
         if settings is not None:
-            await self._library.open_configured(settings, self._file.added.paused)
+            await self._library.open_configured(settings, self._file.registry.paused)
 
     async def _change(self, write: _Write) -> None:
         try:
@@ -131,14 +131,14 @@ class Vaults:
     def _unopened(self, root: Path) -> str:
         if not root.is_dir():
             return "vault_missing"
-        return "paused" if root in self._file.added.paused else "opening"
+        return "paused" if root in self._file.registry.paused else "opening"
 
     def _configured(self) -> set[Path]:
-        return {v.path for v in self._library.settings.vaults} - {v.path for v in self._file.added.vaults}
+        return {v.path for v in self._library.settings.vaults} - {v.path for v in self._file.registry.vaults}
 
     def _root(self, name: str) -> Path:
         """The folder of a vault that is known, by name or folder. Raises VaultMissing."""
-        known = {v.path: v.name for v in (*self._file.added.vaults, *self._library.settings.vaults)}
+        known = {v.path: v.name for v in (*self._file.registry.vaults, *self._library.settings.vaults)}
         known |= {keeper.place.root: keeper.place.name for keeper in self._library.keepers}
         for root, called in known.items():
             if (
@@ -147,23 +147,23 @@ class Vaults:
                 or str(root) == os.path.realpath(name)
             ):
                 return root
-        raise VaultMissing(f"no vault is named {shown(name)}; `vaultseek vault list` names them")
+        raise VaultMissing(f"no vault is named {quote(name)}; `vaultseek vault list` names them")
 
     def _new(self, asked: AddVaultParams) -> VaultSettings:
         given = Path(asked.path).expanduser() if asked.path.isprintable() else Path("/")
         if not given.is_absolute() or not given.is_dir():
             if given.is_file():
-                raise UsageError(f"{shown(asked.path)} is a file, expected a folder of notes")
-            raise VaultMissing(f"there is no folder {shown(asked.path)}; give the absolute path of one")
+                raise UsageError(f"{quote(asked.path)} is a file, expected a folder of notes")
+            raise VaultMissing(f"there is no folder {quote(asked.path)}; give the absolute path of one")
         root = Path(os.path.realpath(given))
         if Path(os.path.realpath(Path.home())).is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
         known = {vault.path: vault.name for vault in self._library.settings.vaults}
         if root in known:
-            raise UsageError(f"{root} is a vault already, called {shown(known[root])}; use that")
+            raise UsageError(f"{root} is a vault already, called {quote(known[root])}; use that")
         name = asked.name or self._library.free_name(root.name, root)
         if name.casefold() in {other.casefold() for other in known.values()}:
-            raise UsageError(f"another vault is called {shown(name)}; give it another name")
+            raise UsageError(f"another vault is called {quote(name)}; give it another name")
         values = {"name": name, "path": root, "language": asked.language, "exclude": asked.exclude}
         try:
             return VaultSettings.model_validate(values)

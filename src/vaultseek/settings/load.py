@@ -1,0 +1,180 @@
+"""Reading the settings: an environment variable overrides the file, a request overrides both.
+
+``VAULTSEEK_SEARCH__LIMIT=5`` sets ``limit`` in ``[search]``; lists are JSON. A wrong setting becomes a
+``ConfigError`` of one line: file or variable, key, expected and actual value. ``examine`` returns all
+problems together with the settings that can be used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from vaultseek import paths
+from vaultseek.errors import ConfigError, UsageError
+from vaultseek.settings import describe, toml
+from vaultseek.settings.describe import Location, dotted_key, printable
+from vaultseek.settings.model import (
+    ENV_DELIMITER,
+    ENV_PREFIX,
+    EnvironmentSource,
+    SearchSettings,
+    Settings,
+    VaultSettings,
+)
+from vaultseek.settings.origin import Origin, SettingProblem
+from vaultseek.settings.resolve import resolve_paths
+
+
+def load(path: Path | None = None) -> Settings:
+    """Read the settings from ``path``, or from the default file if it exists.
+
+    Vault and model paths come back absolute and resolved; relative ones start at the file's folder. A missing
+    model is not an error here: semantic search reports it.
+
+    Raises:
+        ConfigError: one line that names file or variable, key, expected and actual value.
+    """
+    settings, problems = examine(path)
+    _raise_first([problem for problem in problems if problem.fatal])
+    return settings
+
+
+def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, ...]]:
+    """Return the usable settings, with defaults in place of wrong values, and every problem.
+
+    Raises:
+        ConfigError: the file cannot be read or is not TOML.
+    """
+    file = _absolute(path)
+    data = toml.read(file, required=path is not None)
+    origin = Origin(file)
+    problems = [*_unknown_variables(), *_unknown_sections(data, file)]
+    known = {name: value for name, value in data.items() if name in Settings.model_fields}
+    try:
+        settings = Settings(**known)
+        vaults = list(enumerate(settings.vaults))
+    except ValidationError as error:
+        problems += _invalid(error, origin)
+        settings, vaults = _valid_parts(known)
+    resolved, unresolved = resolve_paths(settings, vaults, origin)
+    return resolved, (*problems, *unresolved)
+
+
+def sources(path: Path | None = None) -> Callable[[Location], str]:
+    """Return a function from a setting's location to its source: a variable's name, ``file`` or ``default``.
+
+    Raises ConfigError if the file cannot be read.
+    """
+    file = _absolute(path)
+    origin = Origin(file)
+    data = toml.read(file, required=path is not None)
+
+    def source(location: Location) -> str:
+        value: Any = data
+        for part in location:
+            if not isinstance(value, Mapping) or part not in value:
+                return origin.variable(location) or "default"
+            value = value[part]
+        return origin.variable(location) or "file"
+
+    return source
+
+
+def check_environment() -> None:
+    """Raise ConfigError if an environment variable has a value that its setting does not allow."""
+    problems = _unknown_variables()
+    try:
+        Settings()
+    except ValidationError as error:
+        problems += _invalid(error, Origin(paths.config_file()))
+    _raise_first(problems)
+
+
+def with_overrides(base: SearchSettings, overrides: Mapping[str, Any]) -> SearchSettings:
+    """Return ``base`` with the settings of one request applied.
+
+    ``overrides`` maps dotted keys of ``[search]`` (``"recency.enabled"``) or nested tables to values. Text is
+    converted as in the environment.
+
+    Raises:
+        UsageError: one line that names the key, the expected and the actual value.
+    """
+    if not overrides:
+        return base
+    values = base.model_dump(exclude_unset=True)
+    for key, value in overrides.items():
+        _merge(values, str(key).lower().split("."), value)
+    try:
+        return SearchSettings.model_validate(describe.coerce(values, SearchSettings))
+    except ValidationError as error:
+        location, message = describe.first_problem(error, SearchSettings)
+        raise UsageError(f"setting {dotted_key(location)}: {message}") from None
+
+
+def _absolute(path: Path | None) -> Path:
+    return Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - absolute, links kept
+
+
+def _raise_first(problems: list[SettingProblem]) -> None:
+    if problems:
+        raise ConfigError(f"{problems[0]}{describe.and_more(len(problems) - 1)}")
+
+
+def _invalid(error: ValidationError, origin: Origin) -> list[SettingProblem]:
+    return [origin.problem(*problem) for problem in describe.problems(error, Settings)]
+
+
+def _unknown_sections(data: Mapping[str, Any], file: Path) -> list[SettingProblem]:
+    """Find them before ``Settings`` is called: pydantic has keyword arguments of its own."""
+    unknown = [name for name in data if name not in Settings.model_fields]
+    return [SettingProblem(str(file), (name,), describe.unknown_key(name, Settings)) for name in unknown]
+
+
+def _unknown_variables() -> list[SettingProblem]:
+    problems = []
+    for variable in sorted(os.environ):
+        section, nested, _ = variable.upper().removeprefix(ENV_PREFIX).partition(ENV_DELIMITER)
+        if not nested or not variable.upper().startswith(ENV_PREFIX):
+            continue
+        if section.lower() not in Settings.model_fields:
+            source = f"environment variable {printable(variable)}"
+            message = f"unknown section, expected one of {', '.join(Settings.model_fields)}"
+            problems.append(SettingProblem(source, (), message))
+    return problems
+
+
+def _valid_parts(data: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, VaultSettings]]]:
+    """Return the sections that are valid by themselves, and the valid vaults with their positions."""
+    values = dict(data)
+    for name, value in EnvironmentSource(Settings)().items():
+        _merge(values, [name], value)
+    sections: dict[str, Any] = {}
+    for name, field in Settings.model_fields.items():
+        section = describe.section_of(field.annotation)
+        if name in values and section is not None and not describe.is_list(field.annotation):
+            with suppress(ValidationError):
+                sections[name] = section.model_validate(values[name])
+    vaults = []
+    for number, entry in enumerate(values.get("vaults") or ()):
+        with suppress(ValidationError):
+            vaults.append((number, VaultSettings.model_validate(entry)))
+    return Settings.model_construct(**sections), vaults
+
+
+def _merge(values: dict[str, Any], key: list[str], value: Any) -> None:
+    """Set ``key`` in nested tables, in place; a table is merged into the one that is there."""
+    *tables, last = key
+    for name in tables:
+        inner = values.get(name)
+        values[name] = values = dict(inner) if isinstance(inner, dict) else {}
+    if isinstance(value, Mapping):
+        for name, nested in value.items():
+            _merge(values, [last, str(name)], nested)
+    else:
+        values[last] = value

@@ -1,0 +1,113 @@
+"""Resolving the paths in the settings: vault folders and the folder of the model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from vaultseek import paths
+from vaultseek.models.catalogue import BUNDLED, HASHING
+from vaultseek.settings.describe import Location, quote
+from vaultseek.settings.model import ModelSettings, Settings, VaultSettings
+from vaultseek.settings.origin import Origin, SettingProblem
+
+
+def resolve_paths(
+    settings: Settings, vaults: list[tuple[int, VaultSettings]], origin: Origin
+) -> tuple[Settings, list[SettingProblem]]:
+    """Return the settings with absolute, resolved folders, and the problems of those left out.
+
+    ``vaults`` are pairs of the position in the configuration and the vault.
+    """
+    problems: list[SettingProblem] = []
+    resolved: list[VaultSettings] = []
+    for number, vault in vaults:
+        try:
+            vault = vault.model_copy(update={"path": _vault_folder(vault, number, origin)})
+            _refuse_duplicate(vault, number, resolved, vaults, origin)
+            resolved.append(vault)
+        except _Unusable as error:
+            problems.append(error.problem)
+    model = settings.model
+    try:
+        model = model.model_copy(update={"name": _model_name(model.name, origin)})
+    except _Unusable as error:
+        missing = _missing_model(model.name, origin)
+        problems.append(replace(error.problem, fatal=missing is None))
+        model = ModelSettings(name=missing) if missing else ModelSettings()
+    return settings.model_copy(update={"vaults": tuple(resolved), "model": model}), problems
+
+
+class _Unusable(Exception):
+    def __init__(self, problem: SettingProblem) -> None:
+        self.problem = problem
+
+
+def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> Path:
+    key: Location = ("vaults", number, "path")
+    root = _folder(vault.path, key, origin, "an existing folder")
+    home = Path(os.path.realpath(Path.home()))
+    if home.is_relative_to(root):
+        kind = "the whole disk" if root == root.parent else "the home directory or a folder above it"
+        raise _Unusable(origin.problem(key, f"expected a folder of notes, found {kind}: {quote(root)}"))
+    return root
+
+
+def _refuse_duplicate(
+    vault: VaultSettings,
+    number: int,
+    earlier: list[VaultSettings],
+    vaults: list[tuple[int, VaultSettings]],
+    origin: Origin,
+) -> None:
+    numbers = {other.name: position for position, other in reversed(vaults)}
+    for other in earlier:
+        key = f"vaults[{numbers[other.name]}]"
+        if vault.name.casefold() == other.name.casefold():
+            message = f"expected a name of its own, found {quote(vault.name)} again ({key})"
+            raise _Unusable(origin.problem(("vaults", number, "name"), message))
+        if vault.path == other.path:
+            message = f"expected a folder of its own, found that of {key}: {quote(vault.path)}"
+            raise _Unusable(origin.problem(("vaults", number, "path"), message))
+
+
+def _model_name(name: str, origin: Origin) -> str:
+    """Return ``bundled`` and stand-ins unchanged, a fetched model or a folder as an absolute path."""
+    if name == BUNDLED or name.partition("-")[0] == HASHING:
+        return name
+    fetched = paths.fetched_model(name)
+    if fetched is not None and fetched.is_dir():
+        return str(fetched)
+    expected = f'"{BUNDLED}", a fetched model or the folder of a model'
+    return str(_folder(Path(name), ("model", "name"), origin, expected))
+
+
+def _missing_model(name: str, origin: Origin) -> str | None:
+    """Return the name or folder to look for later; only semantic search needs the model to be there."""
+    if paths.fetched_model(name) is not None:
+        return name
+    try:
+        return os.path.realpath(origin.file.parent / Path(name).expanduser())
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _folder(path: Path, key: Location, origin: Origin, expected: str) -> Path:
+    try:
+        full = origin.file.parent / path.expanduser()
+        root = Path(os.path.realpath(full))
+        exists = root.is_dir()
+    except (OSError, RuntimeError, ValueError):  # unknown user in ~user, a NUL, a name too long
+        exists, full = False, path
+    if not exists:
+        actual = f"a file: {quote(full)}" if _exists(full) else f"no folder at {quote(full)}"
+        raise _Unusable(origin.problem(key, f"expected {expected}, found {actual}"))
+    return root
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,64 @@
+"""The generated files: the example loads and names every key, and both are up to date."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from vaultseek.settings.describe import keys
+from vaultseek.settings.load import load
+from vaultseek.settings.model import RecencyTier, Settings, VaultSettings
+from vaultseek.settings.reference import example, reference
+
+EXAMPLE = Path(__file__).parents[2] / "config.toml.example"
+
+
+def uncommented_example() -> str:
+    """Return the example with the ``# `` in front of every key removed."""
+    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
+    start = next(i for i, line in enumerate(lines) if line == "# [[vaults]]")
+    setting = re.compile(r"# (\w+ = .*|\[\[vaults\]\])$")
+    return "\n".join(setting.sub(r"\1", line) for line in lines[start:])
+
+
+def test_the_example_loads_as_it_is() -> None:
+    assert load(EXAMPLE) == Settings()
+
+
+def test_the_example_names_every_key_with_its_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "Notes").mkdir()
+    text = uncommented_example()
+    file = tmp_path / "config.toml"
+    file.write_text(text, encoding="utf-8")
+    loaded = load(file)
+    assert loaded.vaults == (VaultSettings(name="notes", path=tmp_path / "Notes", language="en"),)
+    assert loaded.model_copy(update={"vaults": ()}) == Settings()
+    assert dotted_keys(tomllib.loads(text)) == [name for name, _ in keys(Settings)]
+    assert list(tomllib.loads(text)["vaults"][0]) == list(VaultSettings.model_fields)
+
+
+def test_the_example_and_the_reference_page_are_what_the_models_say() -> None:
+    page = EXAMPLE.parent / "docs" / "configuration.md"
+    stale = "run scripts/settings_docs.py"
+    assert EXAMPLE.read_text(encoding="utf-8") == example(), stale
+    assert page.read_text(encoding="utf-8") == reference(), stale
+
+
+def test_every_key_has_a_description_of_a_sentence_and_stands_on_the_page() -> None:
+    page = reference()
+    for model in (Settings, VaultSettings, RecencyTier):
+        for name, field in keys(model):
+            assert (field.description or "").endswith("."), name
+            variable = f"`VAULTSEEK_{name.upper().replace('.', '__')}`"
+            assert (variable if model is Settings else f"| `{name}` |") in page
+
+
+def dotted_keys(table: dict[str, object], prefix: str = "") -> list[str]:
+    names: list[str] = []
+    for name, value in table.items():
+        names += dotted_keys(value, f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]
+    return names
