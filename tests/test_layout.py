@@ -14,10 +14,10 @@ SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
     ["__init__", "errors", "failpoints", "limits", "text"],
     ["model", "paths"],
+    ["models"],
     ["settings"],
     ["query"],
     ["markdown"],
-    ["models"],
     ["vault"],
     ["index"],
     ["worker"],
