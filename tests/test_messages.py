@@ -137,6 +137,11 @@ def damaged_index(root: Path) -> None:
     KeywordIndex.open(root / "index")
 
 
+def folder_that_is_a_file(root: Path) -> None:
+    (root / "run").touch()
+    Endpoint.open(root / "run" / "daemon.sock")
+
+
 def address_that_others_can_read(root: Path) -> None:
     file = root / "daemon.tcp"
     file.write_text("{}")
@@ -156,7 +161,8 @@ PROVOKED: dict[str, Provoke] = {
     "bad_query": lambda root: parse_query("x" * (limits.QUERY_CHARS + 1)),
     "bad_path": lambda root: ask_for_a_note("../../x.md", root),
     "not_found": lambda root: Inspector(root).inspect_file(root / "none.md"),
-    "unavailable": lambda root: Client(),
+    "unavailable": folder_that_is_a_file,
+    "not_running": lambda root: Client(),
     "vault_missing": lambda root: everything(root / "gone", Ignore(root), ledger=None),
     "already_running": lambda root: two_daemons(),
     "worker_unavailable": worker_without_program,

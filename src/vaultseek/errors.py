@@ -9,6 +9,7 @@
     │   └── BadPath             a path that is not inside the vault
     ├── NotFound                a note or vault that is not there
     ├── Unavailable             the daemon, a vault or an index cannot answer now
+    │   ├── NotRunning          no daemon runs
     │   ├── VaultMissing        the vault's folder is not there
     │   ├── AlreadyRunning      another daemon holds the lock
     │   ├── WorkerUnavailable   the semantic worker is down, hung or still loading
@@ -34,6 +35,8 @@ class VaultseekError(Exception):
     code = "error"
     number = -32000
     exit_code = 3
+    cause: str | None = None
+    """A ``model.ReasonCode`` that says more than ``code`` does."""
 
 
 class ConfigError(VaultseekError):
@@ -79,6 +82,20 @@ class Unavailable(VaultseekError):
 
     code = "unavailable"
     number = -32020
+
+    def __init__(self, message: str, cause: str | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class NotRunning(Unavailable):
+    """No daemon runs."""
+
+    code = "not_running"
+    number = -32028
+
+    def __init__(self, message: str = "no daemon is running; start one with `vaultseek start`") -> None:
+        super().__init__(message)
 
 
 class VaultMissing(Unavailable):

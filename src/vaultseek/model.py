@@ -6,7 +6,9 @@ Lines are 1-based, and ranges of lines include both ends. Ranges of characters a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from vaultseek.errors import VaultseekError
 
 JSON = dict[str, Any]
 LinkKind = Literal["wikilink", "embed", "markdown"]
@@ -15,6 +17,59 @@ STAGES = frozenset({"rerank", "expansion"})
 SpanKind = Literal[
     "heading", "paragraph", "list", "list_item", "code", "table", "quote", "html", "math", "break", "other"
 ]
+
+
+ReasonCode = Literal[
+    "loading",
+    "model_unusable",
+    "worker_unavailable",
+    "not_embedded",
+    "being_built",
+    "index_damaged",
+    "deadline",
+    "being_read",
+    "paused",
+    "polling",
+    "vault_missing",
+    "disk_full",
+    "failing",
+    "unavailable",
+    "found",
+    "filtered",
+    "no_lane",
+    "no_match",
+    "below_limit",
+    "below_minimum",
+    "nothing_near",
+]
+"""Code that stands beside every reason. ``docs/protocol.md`` says what each means."""
+REASON_CODES: tuple[ReasonCode, ...] = get_args(ReasonCode)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The cause of a state or of a missing part: ``code`` for programs, ``text`` for people."""
+
+    code: ReasonCode
+    text: str
+
+    @classmethod
+    def of(cls, error: VaultseekError) -> Reason:
+        """Return the reason that an error gives."""
+        code = error.cause or error.code
+        return cls(next((known for known in REASON_CODES if known == code), "unavailable"), str(error))
+
+    def as_json(self) -> JSON:
+        """Return the form that stands in answers."""
+        return {"code": self.code, "reason": self.text}
+
+
+NO_REASON: JSON = {"code": None, "reason": None}
+
+
+def reason_json(reason: Reason | None) -> JSON:
+    """Return the form that stands in answers; both fields are None where there is no reason."""
+    return dict(NO_REASON) if reason is None else reason.as_json()
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ def test_nothing_from_a_note_reaches_the_terminal_as_a_command() -> None:
 
 def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
     index = {"notes": 3, "chunks": 9, "embedded": 8, "pending": 1, "revision": 1}
-    found = answer(result(), partial=[{"lane": "semantic", "reason": "loading"}], index=index)
+    found = answer(result(), partial=[{"lane": "semantic", "code": "loading", "reason": "..."}], index=index)
     lines = page(found, Terminal(), now=NOW).splitlines()
     assert lines[-2:] == [
         "semantic search is still loading; keyword results only",
@@ -145,12 +145,12 @@ def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
     [
         ({"lane": "graph", "reason": "too slow"}, "hybrid", "graph search did not take part (too slow)"),
         (
-            {"lane": "semantic", "reason": "model lost"},
+            {"lane": "semantic", "code": "model_unusable", "reason": "loading failed"},
             "semantic",
-            "semantic search did not take part (model lost)",
+            "semantic search did not take part (loading failed)",
         ),
         (
-            {"lane": "semantic", "reason": "the semantic worker is starting"},
+            {"lane": "semantic", "code": "loading", "reason": "the model is being loaded"},
             "hybrid",
             "semantic search is still loading; keyword results only",
         ),
@@ -187,7 +187,7 @@ def test_nothing_found_is_one_friendly_line() -> None:
 def test_texts_that_cannot_be_embedded_say_why() -> None:
     index = {"notes": 9, "pending": 9, "state": "ready", "reason": "texts cannot be embedded: no room"}
     text = page(answer(result(), index=index), Terminal(screen=False), now=NOW)
-    assert text.endswith("9 texts still to be embedded for search by meaning (no room)")
+    assert text.endswith("9 texts still to be embedded for search by meaning (texts cannot be embedded: no room)")
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:

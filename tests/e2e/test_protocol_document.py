@@ -13,10 +13,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from vaultseek import limits
+from vaultseek import errors, limits
 from vaultseek.client import Client
 from vaultseek.errors import Cancelled, UsageError, VaultseekError
 from vaultseek.messages import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST, SCHEMA_FILE
+from vaultseek.model import REASON_CODES
+from vaultseek.wire import protocol
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "protocol.md"
@@ -107,6 +109,30 @@ def test_every_example_of_the_documentation_runs(notes):
     assert told.keys() >= NOTIFICATIONS.keys(), "every notification has an example"
 
 
+def documented_codes(heading: str) -> list[str]:
+    """Return the codes in the first column of the table below ``heading``."""
+    section = DOCUMENT.read_text(encoding="utf-8").split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
+    first_column = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)[1:]  # without the heading
+    return [code for cell in first_column for code in re.findall(r"`(\w+)`", cell)]
+
+
+def test_the_document_lists_every_code_of_a_reason():
+    assert documented_codes("Reasons") == list(REASON_CODES)
+
+
+def test_the_document_lists_every_code_of_an_error():
+    own = {
+        kind.code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, VaultseekError) and kind is not VaultseekError
+    }
+    assert set(documented_codes("Errors")) == own | {
+        protocol.unknown_method("x").code,
+        protocol.duplicate_id(1).code,
+        protocol.internal("1").code,
+    }
+
+
 def test_the_daemon_serves_the_schema_that_is_shipped(notes):
     with Client(validate=True) as client:
         assert client.call("$/schema") == SCHEMA
@@ -184,7 +210,7 @@ def test_a_deadline_leaves_out_what_is_not_ready_and_a_newer_search_takes_the_pl
     with Client() as client:
         answer = client.call("search", {"vault": str(notes), "query": "pump alarm", "deadline_ms": 0})
         assert [lane["lane"] for lane in answer["partial"]] == ["semantic"]
-        assert "deadline" in answer["partial"][0]["reason"]
+        assert answer["partial"][0]["code"] == "deadline"
         assert answer["results"]
         with pytest.raises((Cancelled, UsageError)):
             client.call("search", {"vault": str(notes), "query": "pump", "deadline_ms": -1})

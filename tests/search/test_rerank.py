@@ -61,6 +61,10 @@ def test_without_the_model_the_order_is_as_it_was_and_the_answer_says_so(ask):
     answer = ask("rope wheel", rerank_enabled=True, rerank_model="none")
     assert order(answer) == order(ask("rope wheel"))
     assert answer["partial"] == [
-        {"lane": "rerank", "reason": "the order is that without reranking: there is no model none"}
+        {
+            "lane": "rerank",
+            "code": "worker_unavailable",
+            "reason": "the order is that without reranking: there is no model none",
+        }
     ]
     assert all(result["rerank"] is None for result in answer["results"])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultseek import limits, paths
-from vaultseek.errors import Unavailable
+from vaultseek.errors import NotRunning, Unavailable
 
 if TYPE_CHECKING:
     from vaultseek.cli.invocation import Invocation
@@ -39,13 +39,10 @@ def connect(invocation: Invocation) -> Client:
 def running() -> Client | None:
     """A client of the running daemon, or None where none runs."""
     from vaultseek.client import Client
-    from vaultseek.wire.endpoint import NO_DAEMON
 
     try:
         return Client(name="vaultseek.cli")
-    except Unavailable as error:
-        if str(error) != NO_DAEMON:
-            raise
+    except NotRunning:
         return None
 
 

@@ -16,8 +16,6 @@ _SCORE_COLUMNS = 14
 _OF_RANKING = ("profile", "weights", "candidates_per_lane")
 _LANE_FIGURES = ("rank", "score", "weight", "contribution")
 WEAK_CONFIDENCE = 0.1
-_WAITING = "texts cannot be embedded: "
-_LOADING = ("loading", "starting")
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
@@ -44,7 +42,7 @@ def missing_lane(lane: JSON, mode: object) -> str:
     if name == "vault":
         return f"answered from what is known: {reason}"
     part = name if name in STAGES else f"{name} search"
-    if any(word in reason for word in _LOADING):
+    if lane.get("code") == "loading":
         words = f"{part} is still loading"
     else:
         words = f"{part} did not take part" + (f" ({reason})" if reason else "")
@@ -153,7 +151,7 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
         index = answer["index"]
         why = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
         remarks.append(f"{count(pending, 'text')} still to be embedded for search by meaning")
-        remarks[-1] += f" ({why.removeprefix(_WAITING)})" if why else ""
+        remarks[-1] += f" ({why})" if why else ""
     for remark in remarks:
         yield from terminal.wrapped(terminal.paint(remark, "yellow"))
 

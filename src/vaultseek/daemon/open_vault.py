@@ -32,7 +32,7 @@ from vaultseek.limits import (
     RETRY_SECONDS,
 )
 from vaultseek.markdown.resolve import Names
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Reason, reason_json
 from vaultseek.search.filter import Allowed
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
@@ -83,7 +83,7 @@ class Keeper:
     ) -> None:
         self.place = place
         self.state = "opening"
-        self.reason: str | None = None
+        self.reason: Reason | None = None
         self._worker = worker
         self._recipe = recipe
         self._on_progress = on_progress
@@ -101,7 +101,7 @@ class Keeper:
         self._known_before = False
         self._scan_seconds = 0.0
         self._last_change: float | None = None
-        self._embed_problem: str | None = None
+        self._embed_problem: Reason | None = None
         self._gone_since: float | None = None
 
     # -- life ------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Keeper:
             self._worker,
         )
         if self.place.paused:
-            self.state, self.reason = "paused", self._paused_reason()
+            self.state, self.reason = "paused", self._pause()
             self._spawn(self._rest(), "rest")
             return
         self.state = "indexing"
@@ -167,16 +167,18 @@ class Keeper:
         ``accept_loss``: that most notes are gone is meant so, and they are to be forgotten.
         """
         if self.place.paused:
-            raise Unavailable(self._paused_reason())
+            raise Unavailable(self._pause().text, "paused")
         async with self._scanned:
             self._loss_accepted = accept_loss
             wanted = self._scans_begun + 1
             self.hints.lose("asked to look")
             await self._scanned.wait_for(lambda: self._scans_done >= wanted)
         if self.state == "vault_missing":
-            raise VaultMissing(self.reason or f"the vault {self.place.name} is not there")
+            raise VaultMissing(self.reason.text if self.reason else f"the vault {self.name} is not there")
         if self.state in ("disk_full", "failing"):
-            raise Unavailable(self.reason or f"the vault {self.place.name} cannot be indexed now")
+            raise Unavailable(
+                self.reason.text if self.reason else f"the vault {self.name} cannot be indexed now"
+            )
 
     async def first_look(self) -> None:
         """Wait a moment for the first notes of a vault that was opened just now."""
@@ -205,7 +207,8 @@ class Keeper:
             await asyncio.sleep(0.05)
             failures = failures + 1 if self._embed_problem else 0
             if failures > 100 or self._worker.state.status == "broken":
-                raise WorkerUnavailable(self._embed_problem or "the semantic worker is down")
+                problem = self._embed_problem
+                raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
 
     async def concepts_made(self) -> None:
         """Return when the concept vocabulary is up to the ledger, if that can be now.
@@ -231,19 +234,22 @@ class Keeper:
         """The link graph, or None while it is not built yet."""
         return self._intake.graph
 
-    def keyword_reason(self) -> str | None:
+    def keyword_reason(self) -> Reason | None:
         """Why the keyword lane does not know all notes that are known, None if it does."""
-        return "the keyword index is being filled again" if self.keyword.filling else None
+        if not self.keyword.filling:
+            return None
+        return Reason("being_built", "the keyword index is being filled again")
 
-    def gap(self) -> str | None:
+    def gap(self) -> Reason | None:
         """Why an answer may not know all notes as they are now, None if it does. A pause is no gap."""
         if self.state in _GAPS:
             return self.reason
         if not self._scans_done and not self._known_before and self.state != "paused":
-            return "the vault is being read for the first time"
+            return Reason("being_read", "the vault is being read for the first time")
         left = self._reading_total - self._reading_done
         if left > NOTES_BEHIND:
-            return f"the vault is being read, {self._reading_done} of {self._reading_total} notes so far"
+            progress = f"{self._reading_done} of {self._reading_total} notes so far"
+            return Reason("being_read", f"the vault is being read, {progress}")
         return None
 
     def keyword_lost(self) -> None:
@@ -252,17 +258,19 @@ class Keeper:
             self.keyword.filling = True
             self._spawn(self.in_writer(self.keyword.refill, self.ledger), "refill")
 
-    def semantic_reason(self) -> str | None:
+    def semantic_reason(self) -> Reason | None:
         """Why the semantic lane cannot take part, None if it can."""
         state = self._worker.state
         if state.status != "ready":
-            return state.reason or f"the semantic worker is {state.status}"
+            return state.reason or Reason("worker_unavailable", f"the semantic worker is {state.status}")
         if not self.embedding.ready:
-            return "the vectors are not ready yet"
+            return Reason("being_built", "the vectors are not ready yet")
         if self.embedding.has_previous:
             return None
         counts = self.counts()
-        return "no passage is embedded yet" if counts.chunks and not counts.embedded else None
+        if not counts.chunks or counts.embedded:
+            return None
+        return Reason("not_embedded", "no passage is embedded yet")
 
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
@@ -278,12 +286,14 @@ class Keeper:
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Terms of the vault near to the text, whose vector it is. Raises Unavailable."""
         if self.embedding.answering_model != self._recipe.fingerprint:
-            raise Unavailable("the vectors are being made again for another model; wait until they are there")
+            raise Unavailable(
+                "the vectors are being made again for another model; wait until they are there", "being_built"
+            )
         try:
             return await self.concepts.near(text, vector, count, floor)
         except Unavailable:
             if self.place.paused:
-                raise Unavailable(self._paused_reason()) from None
+                raise Unavailable(self._pause().text, "paused") from None
             raise
 
     async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
@@ -315,7 +325,7 @@ class Keeper:
             "pending": self.pending(),
             "revision": self.ledger.revision,
             "state": self.state,
-            "reason": self._told_reason(counts),
+            **reason_json(self._told_reason(counts)),
         }
 
     def counts(self) -> Counts:
@@ -331,7 +341,7 @@ class Keeper:
             "name": self.place.name,
             "path": str(self.place.root),
             "state": self.state,
-            "reason": self._told_reason(counts),
+            **reason_json(self._told_reason(counts)),
             "notes": counts.notes,
             "chunks": counts.chunks,
             "embedded": counts.embedded,
@@ -350,12 +360,14 @@ class Keeper:
         """Notes not yet read plus vectors not yet stored."""
         return self.counts().pending + max(0, self._reading_total - self._reading_done)
 
-    def _told_reason(self, counts: Counts) -> str | None:
+    def _told_reason(self, counts: Counts) -> Reason | None:
         """Why the state is what it is, and why texts that wait for their vectors go on waiting."""
         if not (counts.pending and self._embed_problem):
             return self.reason
-        waiting = f"texts cannot be embedded: {self._embed_problem}"
-        return f"{self.reason}; {waiting}" if self.reason else waiting
+        waiting = f"texts cannot be embedded: {self._embed_problem.text}"
+        if self.reason is None:
+            return Reason(self._embed_problem.code, waiting)
+        return Reason(self.reason.code, f"{self.reason.text}; {waiting}")
 
     def progress(self) -> JSON:
         """What ``index/progress`` tells."""
@@ -396,7 +408,7 @@ class Keeper:
             try:
                 await self._work_off(settled)
             except VaultMissing as error:
-                self._set_state("vault_missing", str(error))
+                self._set_state("vault_missing", Reason.of(error))
                 await self._scan_over(settled)
             except Exception as error:
                 await self._failed(error, settled)
@@ -418,16 +430,19 @@ class Keeper:
             await self._scan_over(settled)
             return
         await self._take(changes)
-        self._set_state("ready" if self._watcher.gap is None else "polling", self._watcher.gap)
+        gap = self._watcher.gap
+        self._set_state("polling" if gap else "ready", Reason("polling", gap) if gap else None)
         await self._scan_over(settled)
 
     async def _failed(self, error: Exception, settled: Settled) -> None:
         """Nothing is lost by a failure: what was not taken in is still different from the ledger."""
         if paths.is_disk_full(error):
-            self._set_state("disk_full", "the disk is full; nothing new is indexed until there is room")
+            reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is room")
+            self._set_state("disk_full", reason)
         else:
             log.error("taking in changes of %s failed; trying again", self.name, exc_info=error)
-            self._set_state("failing", f"taking in changes failed ({type(error).__name__}); see the log")
+            words = f"taking in changes failed ({type(error).__name__}); see the log"
+            self._set_state("failing", Reason("failing", words))
         await self._scan_over(settled)
         await asyncio.sleep(RETRY_SECONDS)
         self.hints.lose("the last attempt failed")
@@ -533,18 +548,19 @@ class Keeper:
         reason = (
             f"{len(changes.removed)} notes are gone at once; the index is kept. If they are meant to be gone"
         )
-        self._set_state("vault_missing", reason + ", run `vaultseek index`")
+        self._set_state("vault_missing", Reason("vault_missing", f"{reason}, run `vaultseek index`"))
         return True
 
-    def _paused_reason(self) -> str:
-        return f"the vault {self.place.name} is paused; `vaultseek vault resume {self.place.name}` ends that"
+    def _pause(self) -> Reason:
+        words = f"the vault {self.name} is paused; `vaultseek vault resume {self.name}` ends that"
+        return Reason("paused", words)
 
-    def _set_state(self, state: str, reason: str | None) -> None:
+    def _set_state(self, state: str, reason: Reason | None) -> None:
         if (state, reason) != (self.state, self.reason):
             self.state, self.reason = state, reason
             self._on_progress(self, [])
 
-    def _embed_state(self, problem: str | None) -> None:
+    def _embed_state(self, problem: Reason | None) -> None:
         self._embed_problem = problem
         self._on_progress(self, [])
 
@@ -559,13 +575,14 @@ class Keeper:
     def _lanes(self) -> JSON:
         semantic = self._worker.state.status
         up = self.embedding.ready and semantic == "ready"
-        why = self._embed_problem or self._worker.state.reason or f"the semantic worker is {semantic}"
+        unready = Reason("being_built", "the vectors are not ready yet")
         graph = self._intake.graph is not None
-        return {
-            "keyword": {"up": self.keyword_reason() is None, "reason": self.keyword_reason()},
-            "semantic": {"up": up, "reason": None if up else why},
-            "graph": {"up": graph, "reason": None if graph else "the link graph is being built"},
+        reasons = {
+            "keyword": self.keyword_reason(),
+            "semantic": None if up else self._embed_problem or self._worker.state.reason or unready,
+            "graph": None if graph else Reason("being_built", "the link graph is being built"),
         }
+        return {name: {"up": reason is None, **reason_json(reason)} for name, reason in reasons.items()}
 
     def _spawn(self, work: Any, name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=f"{name} {self.place.name}")

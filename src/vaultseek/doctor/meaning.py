@@ -91,7 +91,8 @@ async def _embeds(found: LocalModel) -> str:
                 ready.cancel()
             dead.cancel()
             if started.state.status != "ready":
-                raise VaultseekError(started.state.reason or "it did not start in time")
+                reason = started.state.reason
+                raise VaultseekError(reason.text if reason else "it did not start in time")
             return await _found_again(started, Path(folder) / "store")
         finally:
             await started.stop()

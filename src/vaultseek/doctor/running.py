@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from vaultseek import __version__
 from vaultseek.client import Client
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
-from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.errors import NotRunning, Unavailable, VaultseekError
 from vaultseek.model import JSON
-from vaultseek.wire.endpoint import NO_DAEMON
 
 DOCTOR_SECONDS = 5.0
 """How long the doctor waits for a daemon's answer."""
@@ -23,8 +22,8 @@ def status() -> JSON | VaultseekError | None:
         with Client(timeout=DOCTOR_SECONDS, name="vaultseek.doctor") as client:
             answer: JSON = client.call("index/status", {})
             return answer
-    except Unavailable as error:
-        return None if str(error) == NO_DAEMON else error
+    except NotRunning:
+        return None
     except VaultseekError as error:
         return error
     except OSError as error:

@@ -27,7 +27,7 @@ from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.embed import Embedding, Recipe
 from vaultseek.indexing.ingest import Intake, Keyword, Reading
 from vaultseek.markdown.resolve import Names
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Reason
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.search.filter import Allowed
 from vaultseek.vault.ignore import Ignore
@@ -83,16 +83,16 @@ class MeasuredVault:
         """The link graph."""
         return self._intake.graph
 
-    def keyword_reason(self) -> str | None:
+    def keyword_reason(self) -> Reason | None:
         """Nothing is missing in what was indexed before it is measured."""
         return None
 
     def keyword_lost(self) -> None:
         """The next run finds out for itself."""
 
-    def semantic_reason(self) -> str | None:
+    def semantic_reason(self) -> Reason | None:
         """Why the semantic lane cannot take part, None if it can."""
-        return None if self._embedding.ready else "the vectors are not ready"
+        return None if self._embedding.ready else Reason("being_built", "the vectors are not ready")
 
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
         """The nearest passages and notes; with more patience than a person has."""

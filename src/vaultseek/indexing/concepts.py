@@ -104,12 +104,12 @@ class Concepts:
         vocabulary = self._vocabulary
         if vocabulary is None:
             failed = f"the concept vocabulary cannot be made: {self.problem}"
-            raise Unavailable(failed if self.problem else BEING_MADE)
+            raise Unavailable(failed) if self.problem else Unavailable(BEING_MADE, "being_built")
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
             self._distrust()
-            raise Unavailable(BEING_MADE) from None
+            raise Unavailable(BEING_MADE, "being_built") from None
 
     async def refresh(self) -> None:
         """Bring it up to the ledger: only new terms are embedded, and those that left are dropped.

@@ -38,7 +38,7 @@ from vaultseek.limits import (
 )
 from vaultseek.markdown.chunk import CHUNKER_VERSION
 from vaultseek.markdown.embedding_text import RECIPE_VERSION, EmbeddingText, note_text, passage_text
-from vaultseek.model import JSON, Problem
+from vaultseek.model import JSON, Problem, Reason
 from vaultseek.models.catalogue import find_model
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
@@ -388,25 +388,28 @@ def _sweep(place: Path, kept: set[str]) -> None:
             found.unlink(missing_ok=True)
 
 
-async def follow(embedding: Embedding, wake: asyncio.Event, on_state: Callable[[str | None], None]) -> None:
+async def follow(
+    embedding: Embedding, wake: asyncio.Event, on_state: Callable[[Reason | None], None]
+) -> None:
     """Keep the vector store up to the ledger for ever; ``wake`` says that there is something to do."""
-    logged: str | None = None
+    logged: Reason | None = None
     while True:
         try:
             busy = await embedding.step()
             on_state(None)
         except WorkerUnavailable as error:
-            on_state(str(error))
+            on_state(Reason.of(error))
             busy = False
             await asyncio.sleep(RETRY_SECONDS)
             continue
         except Exception as error:
             if paths.is_disk_full(error):
-                problem = "the disk is full; free some space, it goes on by itself"
+                problem = Reason("disk_full", "the disk is full; free some space, it goes on by itself")
             else:
-                problem = f"storing vectors failed ({type(error).__name__}); see the log"
+                words = f"storing vectors failed ({type(error).__name__}); see the log"
+                problem = Reason("failing", words)
             if problem != logged:
-                log.error("%s: %s", embedding.store.parent, problem, exc_info=error)
+                log.error("%s: %s", embedding.store.parent, problem.text, exc_info=error)
             logged = problem
             on_state(problem)
             await asyncio.sleep(EMBED_RETRY_SECONDS)

@@ -149,7 +149,7 @@ def status(answer: JSON, budget: int) -> Reply:
         "untrusted": True,
         "partial": [],
         "version": (answer.get("daemon") or {}).get("version"),
-        "model": {name: worker.get(name) for name in ("model", "status", "reason")},
+        "model": {name: worker.get(name) for name in ("model", "status", "code", "reason")},
     }
     model = f"model {worker.get('model')} {worker.get('status')}"
     listing = _Listing("vaults", vaults, _vault_text, f"vaults open in vaultseek {head['version']}; {model}")
@@ -250,7 +250,10 @@ def _head(answer: JSON) -> JSON:
 
 def _partial(answer: JSON) -> list[JSON]:
     lanes = answer.get("partial") or ()
-    return [{"lane": str(lane["lane"]), "reason": _line(lane.get("reason") or "")} for lane in lanes]
+    return [
+        {"lane": str(lane["lane"]), "code": lane.get("code"), "reason": _line(lane.get("reason") or "")}
+        for lane in lanes
+    ]
 
 
 def _result(result: JSON, *, scored: bool) -> JSON:
@@ -302,7 +305,18 @@ def _link_text(link: JSON) -> str:
 
 
 def _vault(vault: JSON) -> JSON:
-    names = ("name", "path", "state", "reason", "notes", "chunks", "embedded", "pending", "problem_count")
+    names = (
+        "name",
+        "path",
+        "state",
+        "code",
+        "reason",
+        "notes",
+        "chunks",
+        "embedded",
+        "pending",
+        "problem_count",
+    )
     down = {
         name: lane.get("reason") for name, lane in (vault.get("lanes") or {}).items() if not lane.get("up")
     }

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from inspect import cleandoc
@@ -30,11 +30,17 @@ from pydantic import Field
 
 from vaultseek import __version__, limits
 from vaultseek.client import AsyncClient
-from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError, VaultMissing, VaultseekError
+from vaultseek.errors import (
+    BadPath,
+    NotFound,
+    NotRunning,
+    UsageError,
+    VaultMissing,
+    VaultseekError,
+)
 from vaultseek.mcp import answers as mcp_answers
 from vaultseek.mcp.answers import WARNING, Reply
 from vaultseek.model import JSON
-from vaultseek.wire.endpoint import NO_DAEMON
 
 AGENT_TOKENS = 2_000
 AGENT_TOKENS_LEAST = 200
@@ -115,11 +121,8 @@ class Daemon:
 
     async def call(self, method: str, params: JSON) -> JSON:
         """The answer to ``method``. Raises VaultseekError."""
-        try:
+        with suppress(NotRunning):
             return await self._asked(method, params)
-        except Unavailable as error:
-            if str(error) != NO_DAEMON:
-                raise
         async with self._starting:
             await asyncio.to_thread(self._start)
         return await self._asked(method, params)

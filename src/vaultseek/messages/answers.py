@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from vaultseek.model import ReasonCode
+
 
 class Answer(BaseModel):
     """An object whose named fields are always there; clients ignore what they do not know."""
@@ -40,7 +42,8 @@ class Lane(Answer):
     """A lane that did not take part, and why; "vault" where the answer may not know all notes."""
 
     lane: str
-    reason: str | None
+    code: ReasonCode
+    reason: str
 
 
 class Index(Answer):
@@ -64,6 +67,7 @@ class IndexNow(Index):
     """How far the index is while it answers; ``state`` as in ``index/status``."""
 
     state: str
+    code: ReasonCode | None
     reason: str | None
 
 
@@ -124,6 +128,7 @@ class Why(OfVault):
     title: str
     query: str
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
+    code: ReasonCode
     reason: str
     interpreted: dict[str, Any]
     partial: list[Lane]
@@ -359,6 +364,7 @@ class WorkerStatus(Answer):
     """The semantic worker."""
 
     status: Literal["down", "starting", "ready", "broken"]
+    code: ReasonCode | None
     reason: str | None
     model: str | None
 
@@ -379,6 +385,7 @@ class LaneStatus(Answer):
     """Whether a lane takes part, and if not, why."""
 
     up: bool
+    code: ReasonCode | None
     reason: str | None
 
 
@@ -397,6 +404,7 @@ class VaultStatus(Index):
     name: str
     path: str
     state: str
+    code: ReasonCode | None
     reason: str | None
     lanes: dict[str, LaneStatus]
     problems: list[NoteProblem]

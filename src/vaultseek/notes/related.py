@@ -13,7 +13,7 @@ from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import PREVIEW_CHARS
 from vaultseek.markdown.plain import plain_text
-from vaultseek.model import JSON, Chunk
+from vaultseek.model import JSON, Chunk, Reason
 from vaultseek.notes.read import about
 from vaultseek.search.filter import Allowed
 from vaultseek.search.fusion import Fused, Fusion, Lane, LaneHit, fuse
@@ -46,7 +46,7 @@ class RelatedVault(Protocol):
     @property
     def graph(self) -> Graph | None: ...
 
-    def semantic_reason(self) -> str | None:
+    def semantic_reason(self) -> Reason | None:
         """Why the semantic lane cannot take part, None if it can."""
 
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
@@ -75,10 +75,10 @@ async def _semantic(row: NoteRow, vault: RelatedVault, partial: list[JSON]) -> d
             text = await asyncio.to_thread(vault.text_of_note, row)
             answer = await vault.ask_semantic(text, RELATED_POOL, None)
         except (WorkerUnavailable, IndexDamaged) as error:
-            reason = str(error)
+            reason = Reason.of(error)
         else:
             return _cosines(answer)
-    partial.append({"lane": "semantic", "reason": reason})
+    partial.append({"lane": "semantic", **reason.as_json()})
     return {}
 
 
@@ -93,7 +93,8 @@ def _cosines(answer: SemanticAnswer) -> dict[int, float]:
 def _linked(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
     """Evidence by note: a link to it or from it, and notes linked with both (Adamic and Adar 2003)."""
     if graph is None:
-        partial.append({"lane": "links", "reason": "the link graph is being built"})
+        reason = Reason("being_built", "the link graph is being built")
+        partial.append({"lane": "links", **reason.as_json()})
         return {}
     direct = _around(row.id, graph)
     found = dict.fromkeys(direct, DIRECT)

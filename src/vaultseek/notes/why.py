@@ -15,7 +15,7 @@ from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.indexing.concepts import expanded
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Reason, ReasonCode
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import Filter, all_of, conjuncts
 from vaultseek.query.grammar import parse_query
@@ -43,19 +43,19 @@ async def why(row: NoteRow, request: Request, vault: SearchedVault) -> JSON:
     told["explain"] = answer.get("explain")
     if found is not None:
         words = f"at rank {found['rank']} of {len(answer['results'])}"
-        return {**told, "verdict": "found", "reason": words, "result": found}
+        return {**told, **_verdict("found", words), "result": found}
     conditions = await asyncio.to_thread(_conditions, row, request, vault.ledger)
     told["filters"] = conditions
     failed = [condition["condition"] for condition in conditions if not condition["satisfied"]]
     if failed:
-        return {**told, "verdict": "filtered", "reason": "excluded by: " + "; ".join(failed)}
+        return {**told, **_verdict("filtered", "excluded by: " + "; ".join(failed))}
     return {**told, **await _lost(row, request, vault, answer)}
 
 
 async def _lost(row: NoteRow, request: Request, vault: SearchedVault, answer: JSON) -> JSON:
     """Where a note that satisfies every condition was lost."""
     if not answer["interpreted"]["rank_text"]:
-        return {"verdict": "below_limit", "reason": f"beyond the first {len(answer['results'])} notes"}
+        return _verdict("below_limit", f"beyond the first {len(answer['results'])} notes")
     lanes = await _lanes(row, request, vault, answer)
     settings = request.settings.model_copy(update=NO_CUT)
     further = await Searcher(vault).search(replace(request, settings=settings, limit=limits.RESULTS))
@@ -63,18 +63,22 @@ async def _lost(row: NoteRow, request: Request, vault: SearchedVault, answer: JS
     if found is None:
         where = "; ".join(_placed(name, lane) for name, lane in lanes.items())
         reason = f"no lane put it among its best {_candidates(answer)}: {where}"
-        return {"verdict": "no_lane", "reason": reason, "lanes": lanes}
+        return {**_verdict("no_lane", reason), "lanes": lanes}
     shown = len(answer["results"])
     if found["rank"] > shown and shown >= (request.limit or request.settings.limit):
         words = f"at rank {found['rank']} with a longer answer; this one ends after {shown}"
-        return {"verdict": "below_limit", "reason": words, "lanes": lanes, "result": found}
+        return {**_verdict("below_limit", words), "lanes": lanes, "result": found}
     confidence = found.get("confidence") or 0.0
     if answer.get("nearest"):
         least = request.settings.nothing_below
         words = f"nothing was found: none of the ten best has a confidence of search.nothing_below, {least:g}"
-        return {"verdict": "cut", "reason": words, "lanes": lanes, "result": found}
+        return {"verdict": "cut", **Reason("nothing_near", words).as_json(), "lanes": lanes, "result": found}
     words = f"score {found['score']:.3g} or confidence {confidence:.3g} is below the least asked for"
-    return {"verdict": "cut", "reason": words, "lanes": lanes, "result": found}
+    return {"verdict": "cut", **Reason("below_minimum", words).as_json(), "lanes": lanes, "result": found}
+
+
+def _verdict(verdict: ReasonCode, words: str) -> JSON:
+    return {"verdict": verdict, **Reason(verdict, words).as_json()}
 
 
 def _result(answer: JSON, row: NoteRow) -> JSON | None:
@@ -127,10 +131,10 @@ def _keyword(row: NoteRow, text: str, only: Allowed | None, vault: SearchedVault
     try:
         own = vault.keyword_index.search(text, 1, np.array([row.id], np.int64)).hits
         if not own:
-            return {"rank": None, "score": None, "reason": "it holds none of the words"}
+            return _no_rank(Reason("no_match", "it holds none of the words"))
         answer = vault.keyword_index.search(text, WHY_DEPTH, ids)
     except (IndexDamaged, OSError) as error:
-        return {"rank": None, "score": None, "reason": str(error)}
+        return _no_rank(Reason("index_damaged", str(error)))
     rank = next((at for at, hit in enumerate(answer.hits, start=1) if hit.note == row.id), None)
     return {"rank": rank, "score": own[0].score, "of": answer.found, "matched": list(own[0].matched)}
 
@@ -143,15 +147,19 @@ async def _semantic(row: NoteRow, text: str, only: Allowed | None, vault: Search
             own = await vault.ask_semantic(text, 1, alone)
             answer = await vault.ask_semantic(text, WHY_DEPTH_SEMANTIC, only)
         except (WorkerUnavailable, IndexDamaged, Unavailable) as error:
-            reason = str(error)
+            reason = Reason.of(error)
         else:
             scores = [score for _, _, score in own.chunks] + [score for _, score in own.notes]
             if not scores:
-                return {"rank": None, "score": None, "reason": "it is not embedded yet"}
+                return _no_rank(Reason("not_embedded", "it is not embedded yet"))
             order = list(dict.fromkeys(note for _, note, _ in answer.chunks))
             rank = order.index(row.id) + 1 if row.id in order else None
             return {"rank": rank, "score": max(scores), "of": len(order)}
-    return {"rank": None, "score": None, "reason": reason}
+    return _no_rank(reason)
+
+
+def _no_rank(reason: Reason) -> JSON:
+    return {"rank": None, "score": None, **reason.as_json()}
 
 
 def _placed(name: str, lane: JSON) -> str:

@@ -21,7 +21,7 @@ from vaultseek.index.keyword.index import KeywordAnswer, KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.indexing.concepts import expanded
 from vaultseek.markdown.dates import named_time, stated_time
-from vaultseek.model import JSON, Chunk
+from vaultseek.model import JSON, Chunk, Reason
 from vaultseek.query.compare import fold, is_file_name
 from vaultseek.query.profile import profile
 from vaultseek.query.stopwords import STOP_WORDS
@@ -69,13 +69,13 @@ class SearchedVault(Protocol):
     @property
     def name(self) -> str: ...
 
-    def keyword_reason(self) -> str | None:
+    def keyword_reason(self) -> Reason | None:
         """Why the keyword lane does not know all notes, None if it does."""
 
     def keyword_lost(self) -> None:
         """The keyword index turned out to be damaged."""
 
-    def semantic_reason(self) -> str | None:
+    def semantic_reason(self) -> Reason | None:
         """Why the semantic lane cannot take part, None if it can."""
 
     async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
@@ -151,7 +151,8 @@ class Searcher:
                 asked.partial["keyword"] = reason
         except (IndexDamaged, OSError) as error:
             self._vault.keyword_lost()
-            asked.partial["keyword"] = f"the keyword index is being made again ({error})"
+            words = f"the keyword index is being made again ({error})"
+            asked.partial["keyword"] = Reason("index_damaged", words)
 
     def _keyword(self, asked: Asked) -> KeywordAnswer:
         only = None if asked.only is None else asked.only.ids
@@ -173,9 +174,9 @@ class Searcher:
                 await self._expand(asked, text, asked.semantic.vector)
         except TimeoutError:
             late = "semantic" if asked.semantic is None else "expansion"
-            asked.partial[late] = "not ready by the deadline of the request"
+            asked.partial[late] = Reason("deadline", "not ready by the deadline of the request")
         except (WorkerUnavailable, IndexDamaged) as error:
-            asked.partial["semantic" if asked.semantic is None else "expansion"] = str(error)
+            asked.partial["semantic" if asked.semantic is None else "expansion"] = Reason.of(error)
         asked.milliseconds["semantic"] = (time.perf_counter() - began) * 1000
 
     async def _expand(self, asked: Asked, text: str, vector: Any) -> None:
@@ -186,7 +187,7 @@ class Searcher:
         try:
             found = await self._vault.near_concepts(text, vector, wished.terms, wished.floor)
         except Unavailable as error:
-            asked.partial["expansion"] = str(error)
+            asked.partial["expansion"] = Reason.of(error)
             return
         if found:
             more = expanded(text, found)
@@ -195,7 +196,8 @@ class Searcher:
 
     def _require_a_lane(self, asked: Asked) -> None:
         if asked.keyword is None and asked.semantic is None:
-            raise Unavailable("no search can answer now, try again: " + "; ".join(asked.partial.values()))
+            reasons = "; ".join(reason.text for reason in asked.partial.values())
+            raise Unavailable(f"no search can answer now, try again: {reasons}")
 
     def _weigh(self, asked: Asked) -> None:
         population = len(asked.only.ids) if asked.only is not None else self._ledger.counts().notes
@@ -277,9 +279,10 @@ class Searcher:
                     query, texts, settings.rerank_model, settings.rerank_seconds
                 )
         except TimeoutError:
-            asked.partial["rerank"] = "not ready by the deadline of the request"
+            asked.partial["rerank"] = Reason("deadline", "not ready by the deadline of the request")
         except WorkerUnavailable as error:
-            asked.partial["rerank"] = f"the order is that without reranking: {error}"
+            words = f"the order is that without reranking: {error}"
+            asked.partial["rerank"] = Reason(Reason.of(error).code, words)
         else:
             ranked = [*reordered(first, scores), *ranked[len(first) :]]
             asked.reranked = {
@@ -305,7 +308,7 @@ class Searcher:
         if not settings.graph or settings.graph_weight <= 0 or asked.request.mode != "hybrid":
             return None
         if graph is None:
-            asked.partial["graph"] = "the link graph is being built"
+            asked.partial["graph"] = Reason("being_built", "the link graph is being built")
             return None
         only = None if asked.only is None else set(asked.only.ids.tolist())
         found = neighbour_evidence(_weighed_words(asked), ranked, notes, graph, self._ledger, only)
@@ -337,7 +340,7 @@ class Searcher:
             "mode": asked.request.mode,
             "took_ms": round((time.perf_counter() - began) * 1000, 2),
             "results": results,
-            "partial": [{"lane": lane, "reason": reason} for lane, reason in asked.partial.items()],
+            "partial": [{"lane": lane, **reason.as_json()} for lane, reason in asked.partial.items()],
             "index": self._vault.index_state(),
             "interpreted": asked.query.interpreted,
         }

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from vaultseek.errors import BadQuery
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.keyword.index import KeywordAnswer
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Reason
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.grammar import Query, parse_query, plain_query
@@ -80,7 +80,7 @@ class Asked:
     nearest: JSON | None = None
     """The best of what was found, where not even that has to do with the query."""
     reranked: dict[str, JSON] = field(default_factory=dict)
-    partial: dict[str, str] = field(default_factory=dict)
+    partial: dict[str, Reason] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -17,7 +17,7 @@ import struct
 import sys
 import time
 
-from vaultseek.errors import AlreadyRunning, Busy, Unavailable
+from vaultseek.errors import AlreadyRunning, Busy, NotRunning, Unavailable
 from vaultseek.limits import BACKLOG, PARTING_SECONDS, RECONNECT_FIRST_SECONDS
 
 TYPE_CHECKING = False
@@ -33,8 +33,6 @@ LOCK_GLANCE_SECONDS = 0.1
 """How long the lock itself is waited for: who only looks whether it is held takes it for a moment."""
 LOCK_SECONDS = 0.5
 """How long the lock on the folder is waited for: cleaners of temporary folders take it for a moment."""
-
-NO_DAEMON = "no daemon is running; start one with `vaultseek start`"
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -130,7 +128,8 @@ def holder(path: Path | None = None) -> int | None:
 def connect(path: Path, until: float | None) -> socket.socket:
     """A blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
 
-    Raises Unavailable if there is no daemon or it is another user's, Busy if it lets nobody in in time.
+    Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it lets nobody in
+    in time.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -140,7 +139,7 @@ def connect(path: Path, until: float | None) -> socket.socket:
             raise Unavailable(f"the socket {path} belongs to another user; nothing was sent")
     except (FileNotFoundError, ConnectionError):
         connection.close()
-        raise Unavailable(NO_DAEMON) from None
+        raise NotRunning from None
     except OSError as error:
         connection.close()
         raise Unavailable(
@@ -160,17 +159,14 @@ def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | Non
     """
     file = path.with_suffix(".tcp")
     if path != file and hasattr(socket, "AF_UNIX"):
-        try:
+        with contextlib.suppress(NotRunning):
             return connect(path, until), None
-        except Unavailable as error:
-            if str(error) != NO_DAEMON:
-                raise
     from vaultseek.wire import loopback
 
     try:
         return loopback.connect(file, until)
     except (FileNotFoundError, ConnectionError):
-        raise Unavailable(NO_DAEMON) from None
+        raise NotRunning from None
     except OSError as error:
         wrong = f"the port in {file} cannot be used: {error.strerror or error}"
         raise Unavailable(f"{wrong}; remove the file and start the daemon again") from None

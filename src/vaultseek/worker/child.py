@@ -149,7 +149,7 @@ class Child:
                 return await asyncio.shield(flight.answer)
         except TimeoutError:
             self._take_back(flight)
-            raise WorkerUnavailable("the semantic worker did not answer in time") from None
+            raise WorkerUnavailable("the semantic worker did not answer in time", "deadline") from None
         except asyncio.CancelledError:
             self._take_back(flight)
             raise
@@ -257,7 +257,9 @@ class Child:
             return
         if "error" in frame.header:
             kind = _KINDS.get(frame.header["error"], WorkerUnavailable)
-            flight.fail(kind(frame.header.get("message", "the semantic worker failed")))
+            error = kind(frame.header.get("message", "the semantic worker failed"))
+            error.cause = frame.header.get("cause")
+            flight.fail(error)
         else:
             flight.answer.set_result(frame)
 

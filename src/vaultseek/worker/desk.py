@@ -124,7 +124,7 @@ class Desk:
             if name not in self._rerankers:
                 self._rerankers = {name: rerank.load(name)}
         except ConfigError as error:
-            raise WorkerUnavailable(str(error)) from None
+            raise WorkerUnavailable(str(error), "model_unusable") from None
         return {}, [self._rerankers[name].score(frame.header["query"], frame.header["texts"])]
 
 

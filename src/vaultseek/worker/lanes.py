@@ -90,7 +90,7 @@ class _Lane:
             self._send({"began": id}, ())
             header, arrays = self._handle(frame)
         except VaultseekError as error:
-            self._send({"id": id, "error": error.code, "message": str(error)}, ())
+            self._send({"id": id, "error": error.code, "cause": error.cause, "message": str(error)}, ())
         except BaseException as error:  # native code may panic with one; the lane must go on
             traceback.print_exc(limit=-5, file=sys.stderr)
             line = " ".join(f"{type(error).__name__}: {error}".split())[:200]

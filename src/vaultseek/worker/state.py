@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from vaultseek import limits
+from vaultseek.model import Reason
 from vaultseek.worker.child import COMMAND
 
 WORKER_START_SECONDS = 120.0
@@ -38,7 +39,7 @@ class WorkerState:
     """How the worker is. ``reason`` says why it is not ready; ``doing`` what it works on, in words."""
 
     status: Status
-    reason: str | None = None
+    reason: Reason | None = None
     pid: int | None = None
     model: str | None = None
     dimension: int | None = None

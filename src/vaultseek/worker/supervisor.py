@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Reason
 from vaultseek.worker.child import Child, Death, Flight
 from vaultseek.worker.state import Model, Status, WorkerSettings, WorkerState
 from vaultseek.worker.suspects import Suspects
@@ -42,7 +42,7 @@ class Supervisor:
         self._settings = settings
         self._on_state = on_state
         self._status: Status = "down"
-        self._reason: str | None = "it was not started"
+        self._reason: Reason | None = Reason("worker_unavailable", "it was not started")
         self._child: Child | None = None
         self._hello: JSON = {}
         self._spawned = 0
@@ -84,7 +84,7 @@ class Supervisor:
         """Begin to start the child; do not wait until it is ready. Starting twice is once."""
         self._stopped = False
         if self._model.fault is not None:
-            self._become("broken", self._model.fault)
+            self._become("broken", Reason("model_unusable", self._model.fault))
         elif self._supervising is None:
             self._become("starting", _LOADING)
             self._supervising = asyncio.create_task(self._supervise())
@@ -101,7 +101,7 @@ class Supervisor:
         if self._child is not None:
             await self._child.stop()
         self._child = None
-        self._become("down", "it was stopped")
+        self._become("down", Reason("worker_unavailable", "it was stopped"))
 
     async def ready_child(self, seconds: float | None) -> Child:
         """The child, once it is ready. Raises `WorkerUnavailable` if that takes longer than ``seconds``."""
@@ -113,8 +113,10 @@ class Supervisor:
                 while self._status in ("down", "starting") and seconds > 0 and not self._stopped:
                     await self._changed.wait()
         if self._status != "ready" or self._child is None:
-            why = f": {self._reason}" if self._reason else ""
-            raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}")
+            reason = self._reason
+            why = f": {reason.text}" if reason else ""
+            cause = reason.code if reason else "loading"
+            raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}", cause)
         return self._child
 
     def check(self, store: Path) -> None:
@@ -143,7 +145,7 @@ class Supervisor:
             log.warning("the semantic worker is down: %s", death.reason)
             self._failures = WORKER_BREAKER_FAILURES if death.permanent else self._failures + 1
             broken = self._failures >= WORKER_BREAKER_FAILURES
-            self._become("broken" if broken else "down", death.reason)
+            self._become("broken" if broken else "down", _reason(death))
             await asyncio.sleep(pause[-1] if broken else pause[min(self._failures, len(pause)) - 1])
 
     async def _live(self) -> Death:
@@ -174,7 +176,7 @@ class Supervisor:
         """Answer what the dead child left behind, and learn from it."""
         self._child = None
         if self._status == "ready":
-            self._become("down", death.reason)
+            self._become("down", _reason(death))
         for flight in death.flights:
             if flight.began:
                 self._learn(flight)
@@ -196,7 +198,7 @@ class Supervisor:
                 self._damaged.add(request.store)
                 self._failures -= 1  # the cause is found and set aside: this death is not the worker's fault
 
-    def _become(self, status: Status, reason: str | None) -> None:
+    def _become(self, status: Status, reason: Reason | None) -> None:
         if (status, reason) == (self._status, self._reason):
             return
         self._status, self._reason = status, reason
@@ -214,6 +216,10 @@ class Supervisor:
         return child.doing()
 
 
+def _reason(death: Death) -> Reason:
+    return Reason("model_unusable" if death.permanent else "worker_unavailable", death.reason)
+
+
 _CRASHES = "the vector index crashes the semantic worker and has to be filled again"
-_LOADING = "the model is being loaded"
+_LOADING = Reason("loading", "the model is being loaded")
 _WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken": "broken"}

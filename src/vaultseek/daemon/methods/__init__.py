@@ -19,7 +19,7 @@ from vaultseek.daemon.open_vault import Keeper
 from vaultseek.daemon.vaults import Library
 from vaultseek.messages import schemas
 from vaultseek.messages.params import Nothing, VaultParams, read
-from vaultseek.model import JSON
+from vaultseek.model import JSON, reason_json
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.wire.context import Handler, RequestContext
 from vaultseek.worker import SemanticWorker
@@ -85,7 +85,7 @@ class Service:
             "socket": self._socket,
             "worker": {
                 "status": worker.status,
-                "reason": worker.reason,
+                **reason_json(worker.reason),
                 "pid": worker.pid,
                 "model": worker.model,
                 "memory_bytes": worker.memory_bytes,

@@ -10,7 +10,7 @@ from vaultseek.daemon.open_vault import Keeper
 from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import NoteRow
 from vaultseek.messages.params import VaultParams
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Reason
 from vaultseek.notes.lookup import note_called
 
 Find = Callable[[VaultParams], Awaitable[Keeper]]
@@ -33,7 +33,7 @@ async def found_note(name: str, keeper: Keeper) -> NoteRow:
     try:
         return await asyncio.to_thread(note_called, name, keeper.ledger, keeper.place.root)
     except NotFound as error:
-        raise NotFound(f"{error}; {gap}") if gap else error from None
+        raise NotFound(f"{error}; {gap.text}") if gap else error from None
 
 
 def of_vault(keeper: Keeper, answer: JSON) -> JSON:
@@ -46,8 +46,8 @@ def of_note(keeper: Keeper, row: NoteRow, answer: JSON) -> JSON:
     return of_vault(keeper, {"path": row.path, "title": row.title, **answer})
 
 
-def with_gap(answer: JSON, gap: str | None) -> JSON:
+def with_gap(answer: JSON, gap: Reason | None) -> JSON:
     """``answer`` that says in ``partial`` why it may not know all notes, if there is a reason."""
     if gap is not None:
-        answer["partial"].append({"lane": "vault", "reason": gap})
+        answer["partial"].append({"lane": "vault", **gap.as_json()})
     return answer

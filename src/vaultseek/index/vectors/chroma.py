@@ -226,7 +226,9 @@ def _damage(path: Path) -> Iterator[None]:
     except BaseException as error:  # Chroma's native part panics with a BaseException
         line = " ".join(str(error).split())[:200] or type(error).__name__
         if _full(path, line):
-            raise WorkerUnavailable("the disk is full; free some space, it goes on by itself") from None
+            raise WorkerUnavailable(
+                "the disk is full; free some space, it goes on by itself", "disk_full"
+            ) from None
         raise IndexDamaged(f"the vector index cannot be used and has to be filled again: {line}") from None
 
 
