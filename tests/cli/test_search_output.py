@@ -187,7 +187,9 @@ def test_nothing_found_is_one_friendly_line() -> None:
 def test_texts_that_cannot_be_embedded_say_why() -> None:
     index = {"notes": 9, "pending": 9, "state": "ready", "reason": "texts cannot be embedded: no room"}
     text = page(answer(result(), index=index), Terminal(screen=False), now=NOW)
-    assert text.endswith("9 texts still to be embedded for search by meaning (texts cannot be embedded: no room)")
+    assert text.endswith(
+        "9 texts still to be embedded for search by meaning (texts cannot be embedded: no room)"
+    )
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:

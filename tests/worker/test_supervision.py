@@ -224,7 +224,9 @@ async def test_a_model_that_loads_for_ever_is_given_up(workers: Any, until: Any)
     worker = workers.fake("time.sleep(60)", start_seconds=0.2, backoff_seconds=(60.0,))
     with pytest.raises(WorkerUnavailable):
         await worker.embed(["x"], deadline=0.5)
-    await until(lambda: worker.state.reason == Reason("worker_unavailable", "it did not become ready in time"))
+    await until(
+        lambda: worker.state.reason == Reason("worker_unavailable", "it did not become ready in time")
+    )
 
 
 async def test_too_much_memory_is_a_reason_to_kill(workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
