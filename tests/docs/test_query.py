@@ -42,7 +42,8 @@ def test_an_example_finds_what_the_page_says(sample, query, count, note):
     found = allowed(parsed.filter, sample)
     assert found is not None
     titles = {
-        row.path.rpartition("/")[2].removesuffix(".md") for row in sample.notes(found.ids.tolist()).values()
+        row.path.rpartition("/")[2].removesuffix(".md")
+        for row in sample.notes.by_id(found.ids.tolist()).values()
     }
     assert note in titles
     assert len(found.ids) == int(count)

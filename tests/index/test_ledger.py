@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from vaultseek.index.ledger import Ledger, TakenIn, Touched, note_vector_id
+from vaultseek.index.ledger import IndexedNote, Ledger, UnchangedNote, note_vector_id
 from vaultseek.model import Chunk, Link, Note, Problem
 from vaultseek.vault.scan import Stamp
 
@@ -20,21 +20,21 @@ def ledger(tmp_path):
     opened.close()
 
 
-def taken(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = (), **parts) -> TakenIn:
+def taken(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = (), **parts) -> IndexedNote:
     chunks = tuple(Chunk(f"{path}:{text}", (), 1, 1, text) for text in texts)
     note = Note(path, title, links=links, **parts)
     keys = tuple(link.target.casefold() for link in links)
-    return TakenIn(note, chunks, keys, STAMP, False, repr(texts).encode(), 100.0, 50.0)
+    return IndexedNote(note, chunks, keys, STAMP, False, repr(texts).encode(), 100.0, 50.0)
 
 
-def put(ledger: Ledger, *notes: TakenIn) -> list[int]:
+def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
     with ledger.commit() as revision:
-        return [ledger.put(note, revision) for note in notes]
+        return [ledger.notes.put(note, revision) for note in notes]
 
 
 def numbers(ledger: Ledger) -> list[int]:
     """What the chunks that wait for the vector store are stored under."""
-    return [row.number for row in ledger.chunks_to_store(100)]
+    return [row.number for row in ledger.vectors.pending_chunks(100)]
 
 
 def link(target: str) -> Link:
@@ -44,7 +44,7 @@ def link(target: str) -> Link:
 def test_a_note_comes_back_as_it_went_in(ledger):
     note = taken("a.md", "one", "two", tags=("Work/Pumps",), aliases=("A1",), frontmatter={"status": "open"})
     (number,) = put(ledger, note)
-    row = ledger.note_at("a.md")
+    row = ledger.notes.by_path("a.md")
     assert row is not None
     assert (row.id, row.tags, row.aliases, row.properties) == (
         number,
@@ -52,64 +52,65 @@ def test_a_note_comes_back_as_it_went_in(ledger):
         ("A1",),
         {"status": "open"},
     )
-    assert [chunk.text for chunk in ledger.chunks_of([number])[number]] == ["one", "two"]
-    assert ledger.known() == {"a.md": ledger.known_at("a.md")}
+    assert [chunk.text for chunk in ledger.chunks.by_note([number])[number]] == ["one", "two"]
+    assert ledger.notes.file_states() == {"a.md": ledger.notes.file_state("a.md")}
 
 
 def test_everything_is_there_when_it_is_opened_again(tmp_path):
     first = Ledger(tmp_path / "l.sqlite")
     put(first, taken("a.md", "one", tags=("Work/Pumps", "b"), aliases=("A1",), links=(link("B"),)))
-    first.keep_vectors({"k": b"v"})
+    first.vectors.put({"k": b"v"})
     first.close()
     second = Ledger(tmp_path / "l.sqlite")
-    assert (second.generation, second.counts().notes, second.named("a1")) == (first.generation, 1, {1})
+    assert (second.generation, second.counts().notes) == (first.generation, 1)
+    assert second.notes.ids_by_name("a1") == {1}
     second.close()
 
 
 def test_a_failed_commit_leaves_everything_as_it_was(ledger):
     put(ledger, taken("a.md", "one"))
     before = ledger.revision
-    broken = TakenIn(Note("b.md", "T", links=(link("x"),)), (), (), STAMP, False, b"h", 0.0, 0.0)
+    broken = IndexedNote(Note("b.md", "T", links=(link("x"),)), (), (), STAMP, False, b"h", 0.0, 0.0)
     with pytest.raises(ValueError):
         put(ledger, taken("c.md", "two"), broken)
-    assert (ledger.revision, ledger.note_at("c.md")) == (before, None)
+    assert (ledger.revision, ledger.notes.by_path("c.md")) == (before, None)
 
 
 def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
     (number,) = put(ledger, taken("a.md", "one", "two"))
     one, two = numbers(ledger)
-    ledger.mark_stored([one, two], [number], [])
+    ledger.vectors.mark_stored([one, two], [number], [])
     put(ledger, taken("a.md", "zero", "two"))
-    assert [row.chunk.text for row in ledger.chunks_to_store(10)] == ["zero"]
-    assert ledger.orphans(10) == [str(one)]
+    assert [row.chunk.text for row in ledger.vectors.pending_chunks(10)] == ["zero"]
+    assert ledger.vectors.orphans(10) == [str(one)]
 
 
 def test_a_note_that_moves_keeps_its_vectors(ledger):
     (number,) = put(ledger, taken("a.md", "one", "two", title="a", title_source="name"))
-    ledger.mark_stored(numbers(ledger), [number], [])
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
     with ledger.commit() as revision:
-        ledger.move("a.md", "x/b.md")
-        ledger.put(taken("x/b.md", "one", "two", title="b", title_source="name"), revision)
-    assert (ledger.counts().pending, ledger.orphans(10)) == (0, [])
-    assert [chunk.id for chunk in ledger.chunks_of([number])[number]] == ["x/b.md:one", "x/b.md:two"]
+        ledger.notes.move("a.md", "x/b.md")
+        ledger.notes.put(taken("x/b.md", "one", "two", title="b", title_source="name"), revision)
+    assert (ledger.counts().pending, ledger.vectors.orphans(10)) == (0, [])
+    assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == ["x/b.md:one", "x/b.md:two"]
 
 
 def test_another_title_makes_every_chunk_wait_again(ledger):
     (number,) = put(ledger, taken("a.md", "one", "two"))
-    ledger.mark_stored(numbers(ledger), [number], [])
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
     put(ledger, taken("a.md", "one", "two", title="Other", title_source="heading"))
-    assert len(ledger.chunks_to_store(10)) == 2
+    assert len(ledger.vectors.pending_chunks(10)) == 2
 
 
 def test_removal_is_remembered_for_the_indexes(ledger):
     (number,) = put(ledger, taken("a.md", "one"))
     (one,) = numbers(ledger)
-    ledger.mark_stored([one], [number], [])
+    ledger.vectors.mark_stored([one], [number], [])
     at = ledger.revision
     with ledger.commit() as revision:
-        assert ledger.remove("a.md", revision) == number
-    assert ledger.removed_since(at) == [number]
-    assert set(ledger.orphans(10)) == {str(one), note_vector_id(number)}
+        assert ledger.notes.remove("a.md", revision) == number
+    assert ledger.notes.removed_since(at) == [number]
+    assert set(ledger.vectors.orphans(10)) == {str(one), note_vector_id(number)}
     assert ledger.counts().notes == 0
     assert put(ledger, taken("a.md", "one")) != [number], "an id is never given twice"
 
@@ -118,65 +119,65 @@ def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledg
     put(ledger, taken("a.md", "one"))
     (one,) = numbers(ledger)
     put(ledger, taken("a.md", "two"))
-    ledger.mark_stored([one], [], [])
-    assert ledger.orphans(10) == [str(one)]
+    ledger.vectors.mark_stored([one], [], [])
+    assert ledger.vectors.orphans(10) == [str(one)]
 
 
 def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
     a, b = put(ledger, taken("a.md", links=(link("B"), link("Ghost"))), taken("b.md"))
-    assert [(note, target) for note, _, _, target, _ in ledger.links_listening({"b"})] == [(a, "B")]
-    ledger.resolve_links([(a, 0, "b.md")])
-    assert ledger.edges() == [(a, b)]
-    assert [row.source for row in ledger.links_to(["b.md"])] == ["a.md"]
-    assert [row.resolved for row in ledger.links_from([a])] == ["b.md", None]
+    assert [(note, target) for note, _, _, target, _ in ledger.links.targets_by_key({"b"})] == [(a, "B")]
+    ledger.links.resolve([(a, 0, "b.md")])
+    assert ledger.links.edges() == [(a, b)]
+    assert [row.source for row in ledger.links.to_paths(["b.md"])] == ["a.md"]
+    assert [row.resolved for row in ledger.links.from_notes([a])] == ["b.md", None]
 
 
 def test_vectors_are_counted_when_they_are_computed(ledger):
-    ledger.keep_vectors({"k1": b"1", "k2": b"2"})
-    assert ledger.vectors(["k2", "k3"]) == {"k2": b"2"}
-    assert ledger.embeddings_computed() == 2
+    ledger.vectors.put({"k1": b"1", "k2": b"2"})
+    assert ledger.vectors.get(["k2", "k3"]) == {"k2": b"2"}
+    assert ledger.vectors.embeddings_computed() == 2
 
 
 def test_a_new_vector_store_starts_from_nothing(ledger):
     (number,) = put(ledger, taken("a.md", "one"))
-    ledger.mark_stored(numbers(ledger), [number], [])
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
     assert ledger.counts().pending == 0
-    ledger.nothing_stored("store-2")
-    assert (ledger.store(), ledger.counts().pending) == ("store-2", 2)
+    ledger.vectors.begin_store("store-2")
+    assert (ledger.vectors.store(), ledger.counts().pending) == ("store-2", 2)
 
 
 def test_only_what_was_looked_at_loses_its_scan_problems(ledger):
     problem = Problem("not_a_file", "a link")
-    ledger.put_scan_problems([("x/a.md", problem), ("xy.md", problem)], [""])
-    ledger.put_scan_problems([], ["x"])
-    assert [path for path, _ in ledger.problems()] == ["xy.md"]
+    ledger.problems.replace_scanned([("x/a.md", problem), ("xy.md", problem)], [""])
+    ledger.problems.replace_scanned([], ["x"])
+    assert [path for path, _ in ledger.problems.all()] == ["xy.md"]
 
 
 def test_a_folder_is_its_own_subtree_only(ledger):
     put(ledger, *(taken(path) for path in ("x/a.md", "x/y/b.md", "x.md", "xy/c.md", "x-/d.md")))
-    assert sorted(ledger.known("x")) == ["x/a.md", "x/y/b.md"]
+    assert sorted(ledger.notes.file_states("x")) == ["x/a.md", "x/y/b.md"]
 
 
 def test_a_touched_note_keeps_its_content(ledger):
     put(ledger, taken("a.md", "one"))
-    ledger.touch([Touched("a.md", Stamp(9, 9, 9, 9), True, 5.0)])
-    known = ledger.known_at("a.md")
+    ledger.notes.touch([UnchangedNote("a.md", Stamp(9, 9, 9, 9), True, 5.0)])
+    known = ledger.notes.file_state("a.md")
     assert known is not None
     assert (known.stamp, known.racy) == (Stamp(9, 9, 9, 9), True)
 
 
 def test_many_ids_at_once(ledger):
     ids = put(ledger, *(taken(f"{i}.md") for i in range(1200)))
-    assert len(ledger.notes(ids)) == 1200
+    assert len(ledger.notes.by_id(ids)) == 1200
 
 
 def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
     first = Ledger(tmp_path / "l.sqlite")
-    first.keep_vectors({"k": b"v"})
-    first._connection().execute("PRAGMA user_version = 999")
+    first.vectors.put({"k": b"v"})
+    first._database.connection().execute("PRAGMA user_version = 999")
     first.close()
     second = Ledger(tmp_path / "l.sqlite")
-    assert second.vectors(["k"]) == {"k": b"v"}
+    assert second.vectors.get(["k"]) == {"k": b"v"}
     second.close()
 
 
@@ -185,9 +186,9 @@ def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes
     file = tmp_path / "ledger.sqlite"
     first = Ledger(file)
     put(first, *(taken(f"{i}.md", "text " * 100) for i in range(200)))
-    first.keep_vectors({"key": b"vector"})
+    first.vectors.put({"key": b"vector"})
     if damage == "version":
-        first._connection().execute("PRAGMA user_version = 999")
+        first._database.connection().execute("PRAGMA user_version = 999")
     first.close()
     if isinstance(damage, bytes):
         file.write_bytes(damage)
@@ -199,7 +200,7 @@ def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes
     assert second.counts().notes == 0
     assert second.generation != first.generation
     if damage == "version":
-        assert second.vectors(["key"]) == {"key": b"vector"}
+        assert second.vectors.get(["key"]) == {"key": b"vector"}
     second.close()
     assert [left.name for left in tmp_path.glob("ledger*")] == ["ledger.sqlite"], "nothing holds the old text"
 

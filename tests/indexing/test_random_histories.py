@@ -69,7 +69,7 @@ class Indexed:
         self.ledger = Ledger(place / "ledger.sqlite")
         self.keyword = Keyword(place / "keyword", "en")
         names = Names()
-        for path, aliases in self.ledger.names():
+        for path, aliases in self.ledger.link_targets():
             names.add(path, aliases)
         self.intake = Intake(Reading(root, count_words, 100), self.ledger, names, self.keyword)
         self.keyword.catch_up(self.ledger)
@@ -100,11 +100,11 @@ class Indexed:
 
     def dump(self) -> list[str]:
         """Everything that a search can see, by path."""
-        ids = {number: row.path for number, row in self.ledger.notes(self.ledger.note_ids()).items()}
-        lines = [f"note {row.path} {row.title}" for row in self.ledger.notes(list(ids)).values()]
-        for number, chunks in self.ledger.chunks_of(list(ids)).items():
+        ids = {number: row.path for number, row in self.ledger.notes.by_id(self.ledger.notes.ids()).items()}
+        lines = [f"note {row.path} {row.title}" for row in self.ledger.notes.by_id(list(ids)).values()]
+        for number, chunks in self.ledger.chunks.by_note(list(ids)).items():
             lines += [f"chunk {ids[number]} {c.id} {c.start_line} {c.text!r}" for c in chunks]
-        for row in self.ledger.links_from(list(ids)):
+        for row in self.ledger.links.from_notes(list(ids)):
             lines.append(f"link {row.source} {row.link.target} -> {row.resolved}")
         assert self.intake.graph is not None
         lines += [f"edge {ids[a]} {ids[b]}" for a, b in self.intake.graph.edges()]
@@ -209,7 +209,7 @@ class Life(RuleBasedStateMachine):
         try:
             fresh = Indexed(self.root, fresh_place, StoreInMemory())
             fresh.look(None)
-            assert sorted(self.indexed.ledger.known()) == sorted(self.model)
+            assert sorted(self.indexed.ledger.notes.file_states()) == sorted(self.model)
             assert self.indexed.dump() == fresh.dump()
             fresh.close()
         finally:
@@ -221,11 +221,11 @@ class Life(RuleBasedStateMachine):
             return
         assert len(set(self.worker.embedded)) == len(self.worker.embedded)
         ledger = self.indexed.ledger
-        if ledger.orphans(1) or not self.indexed.embedding.ready:
+        if ledger.vectors.orphans(1) or not self.indexed.embedding.ready:
             return
         numbers = {row[0] for row in ledger.select("SELECT number FROM chunks")}
         assert set(self.worker.collections.get(CHUNKS, {})) == {str(number) for number in numbers}
-        notes = {note_vector_id(number) for number in ledger.note_ids()}
+        notes = {note_vector_id(number) for number in ledger.notes.ids()}
         assert set(self.worker.collections.get(NOTES, {})) == notes
 
 

@@ -131,7 +131,7 @@ def test_tags_properties_values_and_headings(tmp_path):
         {"text": "open", "match": "prefix", "count": 1},
     ]
     assert texts(completer.complete("value", "t", 10, name="stage")) == ["Two"]
-    note = world.ledger.note_at("a.md")
+    note = world.ledger.notes.by_path("a.md")
     assert note is not None
     assert completer.complete("heading", "tw", 10, note=note.id) == [
         {"text": "Two", "match": "prefix", "level": 2, "line": 7}

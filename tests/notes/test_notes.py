@@ -40,7 +40,7 @@ class World:
         return note_called(name, self.ledger, self.root)
 
     def graph(self) -> Graph:
-        return Graph(self.ledger.note_ids(), self.ledger.edges(), self.ledger.revision)
+        return Graph(self.ledger.notes.ids(), self.ledger.links.edges(), self.ledger.revision)
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_no_name_and_no_text_breaks_a_question(tmp_path_factory, files: Mapping[
     here = World(root, tmp_path_factory.mktemp("home"))
     with contextlib.suppress(UsageError, NotFound):
         here.note(name)
-    for row in here.ledger.notes(here.ledger.note_ids()).values():
+    for row in here.ledger.notes.by_id(here.ledger.notes.ids()).values():
         unlinked(row, here.ledger)
         outgoing(row, here.ledger)
     tags(here.ledger)

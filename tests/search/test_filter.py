@@ -48,7 +48,7 @@ def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:
 def paths(query: str, ledger: Ledger) -> set[str]:
     found = allowed(parse_query(query, now=NOW).filter, ledger)
     assert found is not None
-    return {row.path for row in ledger.notes(found.ids.tolist()).values()}
+    return {row.path for row in ledger.notes.by_id(found.ids.tolist()).values()}
 
 
 SPELLINGS = {
@@ -190,7 +190,7 @@ def test_filters_admit_what_reading_every_note_admits(notes, queries):
             condition = parse_query(query, now=NOW).filter
             found = allowed(condition, ledger)
             expected = by_reading(condition, ledger)
-            assert (ledger.note_ids() if found is None else found.ids.tolist()) == expected, query
+            assert (ledger.notes.ids() if found is None else found.ids.tolist()) == expected, query
         ledger.close()
 
 

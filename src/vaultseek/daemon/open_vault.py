@@ -307,13 +307,13 @@ class Keeper:
 
     def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
         """The vector store knows chunks by number; what has gone since is left out."""
-        ids = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])
+        ids = self.ledger.chunks.ids([int(hit.id) for hit in answer.chunks])
         hits = [hit._replace(id=ids[int(hit.id)]) for hit in answer.chunks if int(hit.id) in ids]
         return replace(answer, chunks=hits)
 
     def text_of_note(self, row: NoteRow) -> str:
         """The text that stands for the whole note in the vector store."""
-        return self.embedding.recipe.note(row, self.ledger.opening(row.id, OPENING_CHARS)).text
+        return self.embedding.recipe.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
 
     def index_state(self) -> JSON:
         """The ``index`` part of an answer."""
@@ -335,7 +335,7 @@ class Keeper:
     def status(self) -> JSON:
         """The vault's part of ``index/status``."""
         counts = self.counts()
-        problems = self.ledger.problems()
+        problems = self.ledger.problems.all()
         rate = self.embedding.rate()
         return {
             "name": self.place.name,
@@ -346,7 +346,7 @@ class Keeper:
             "chunks": counts.chunks,
             "embedded": counts.embedded,
             "pending": self.pending(),
-            "embeddings_computed": self.ledger.embeddings_computed(),
+            "embeddings_computed": self.ledger.vectors.embeddings_computed(),
             "rate": round(rate, 1),
             "eta_seconds": round(counts.pending / rate) if rate else None,
             "last_change": self._last_change,
@@ -518,7 +518,7 @@ class Keeper:
         self._lock = paths.lock_directory(self.directory)
         (self.directory / "vault.json").write_text(json.dumps({"path": str(self.place.root)}))
         self.ledger = Ledger(self.directory / "ledger.sqlite")
-        self.ledger.read_as(self._recipe.reading)
+        self.ledger.set_chunking_version(self._recipe.reading)
         self._known_before = self.ledger.counts().notes > 0
         self.keyword = Keyword(self.directory / "keyword", self.place.language)
         self.names = Names()
@@ -527,7 +527,7 @@ class Keeper:
         self._intake = Intake(reading, self.ledger, self.names, self.keyword, self._breadcrumb)
 
     def _load_names(self) -> None:
-        for path, aliases in self.ledger.names():
+        for path, aliases in self.ledger.link_targets():
             self.names.add(path, aliases)
         self.keyword.catch_up(self.ledger)
         self._intake.build_graph()

@@ -14,9 +14,9 @@ class Grep:
     """Every note's text in memory, folded."""
 
     def __init__(self, ledger: Ledger) -> None:
-        ids = ledger.note_ids()
-        rows = ledger.notes(ids)
-        chunks = ledger.chunks_of(ids)
+        ids = ledger.notes.ids()
+        rows = ledger.notes.by_id(ids)
+        chunks = ledger.chunks.by_note(ids)
         self._texts = {
             row.path: fold("\n".join([row.path, *(chunk.text for chunk in chunks[number])]))
             for number, row in rows.items()

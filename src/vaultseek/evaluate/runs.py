@@ -98,7 +98,7 @@ async def evaluate(
     }
     reference = values[variants[0].name]
     counts = vault.ledger.counts()
-    paths = {path for path, _ in vault.ledger.names()}
+    paths = {path for path, _ in vault.ledger.link_targets()}
     return Report(
         vault=vault.name,
         notes=counts.notes,
@@ -139,7 +139,9 @@ async def _ask_all(
 def _filtered(vault: MeasuredVault, query: JudgedQuery) -> set[str] | None:
     """The notes that the query's filters leave."""
     only = allowed(from_fields(query.filters), vault.ledger)
-    return None if only is None else {row.path for row in vault.ledger.notes(only.ids.tolist()).values()}
+    return (
+        None if only is None else {row.path for row in vault.ledger.notes.by_id(only.ids.tolist()).values()}
+    )
 
 
 async def _ask(searcher: Searcher, query: JudgedQuery, variant: Variant, raw: bool, limit: int) -> Answer:

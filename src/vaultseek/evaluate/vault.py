@@ -98,7 +98,7 @@ class MeasuredVault:
         """The nearest passages and notes; with more patience than a person has."""
         ids = None if only is None else only.ids
         answer = await self._embedding.query(text, k, ids, limits.CALL_SECONDS)
-        known = self.ledger.chunk_ids([int(hit.id) for hit in answer.chunks])
+        known = self.ledger.chunks.ids([int(hit.id) for hit in answer.chunks])
         hits = [hit._replace(id=known[int(hit.id)]) for hit in answer.chunks if int(hit.id) in known]
         return replace(answer, chunks=hits)
 
@@ -143,7 +143,7 @@ class MeasuredVault:
         self._lock.close()
 
     def _read_notes(self, tell: Tell) -> None:
-        for path, aliases in self.ledger.names():
+        for path, aliases in self.ledger.link_targets():
             self._names.add(path, aliases)
         self._keyword.catch_up(self.ledger)
         ignore = Ignore(self._place.root, self._place.exclude)

@@ -140,7 +140,7 @@ class Concepts:
             return None
         notes = self._ledger.counts().notes
         enough = int(CONCEPT_CHANGED_SHARE * notes) + 1
-        changed = len(self._ledger.changed_since(self._revision, enough)) + abs(notes - self._notes)
+        changed = len(self._ledger.notes.changed_since(self._revision, enough)) + abs(notes - self._notes)
         return 0.0 if changed >= enough else max(0.0, self._made + CONCEPT_REFRESH_SECONDS - time.monotonic())
 
     @property

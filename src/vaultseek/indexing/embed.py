@@ -243,35 +243,35 @@ class Embedding:
         self.ready = False
         self._waiting.clear()
         await self._worker.drop(self.store)
-        await self._in_writer(self._ledger.nothing_stored, "")
+        await self._in_writer(self._ledger.vectors.begin_store, "")
 
     async def _open_store(self) -> None:
         """Trust the store only if it is the one that the ledger's marks speak of."""
         stamp = await self._worker.stamp(self.store, CHUNKS)
-        if not stamp or stamp != self._ledger.store() or not stamp.startswith(self.recipe.name + ":"):
+        if not stamp or stamp != self._ledger.vectors.store() or not stamp.startswith(self.recipe.name + ":"):
             name = f"{self.recipe.name}:{uuid.uuid4().hex}"
             await self._in_writer(self._keep_previous)
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
                 await self._worker.apply(self.store, collection, stamp=name)
             failpoint("store.made")
-            await self._in_writer(self._ledger.nothing_stored, name)
+            await self._in_writer(self._ledger.vectors.begin_store, name)
         await self._begin_with_previous()
         self.ready = True
 
     def _keep_previous(self) -> None:
         """If the marks speak of a store of another recipe, let it answer until this one is full."""
-        before = self._ledger.store().rpartition(":")[0]
+        before = self._ledger.vectors.store().rpartition(":")[0]
         folder = store_folder(before)
         if before and before != self.recipe.name and (self._place / folder).is_dir():
             fingerprint = before.split("/")[0]
-            model = self._ledger.store_model()
+            model = self._ledger.vectors.store_model()
             previous = {"folder": folder, "fingerprint": fingerprint, "model": model}
-            self._ledger.keep_previous_store(previous)
-        self._ledger.name_store_model(self.recipe.model)
+            self._ledger.vectors.set_previous_store(previous)
+        self._ledger.vectors.set_store_model(self.recipe.model)
 
     async def _begin_with_previous(self) -> None:
-        previous = await self._in_writer(self._ledger.previous_store)
+        previous = await self._in_writer(self._ledger.vectors.previous_store)
         if previous is not None and previous["folder"] == self.store.name:
             previous = None
         kept = {self.store.name, previous["folder"]} if previous else {self.store.name}
@@ -286,13 +286,13 @@ class Embedding:
         if previous is None:
             return
         failpoint("store.swapped")
-        await self._in_writer(self._ledger.keep_previous_store, None)
+        await self._in_writer(self._ledger.vectors.set_previous_store, None)
         await self._worker.drop(self._place / previous["folder"])
         if previous["fingerprint"] != self.recipe.fingerprint:
             await self._old_models.give_back(previous["model"])
 
     async def _store_batch(self) -> bool:
-        orphans = await self._in_writer(self._ledger.orphans, WAITING_TEXTS)
+        orphans = await self._in_writer(self._ledger.vectors.orphans, WAITING_TEXTS)
         if orphans:
             await self._forget(orphans)
         if not self._waiting or self._revision != self._ledger.revision:
@@ -309,31 +309,31 @@ class Embedding:
         return True
 
     async def _forget(self, orphans: list[str]) -> None:
-        stamp = self._ledger.store()
+        stamp = self._ledger.vectors.store()
         notes = [orphan for orphan in orphans if orphan.startswith("note:")]
         chunks = [orphan for orphan in orphans if not orphan.startswith("note:")]
         for collection, ids in ((CHUNKS, chunks), (NOTES, notes)):
             if ids:
                 await self._worker.apply(self.store, collection, deletes=ids, stamp=stamp)
         failpoint("vectors.forgotten")
-        await self._in_writer(self._ledger.mark_stored, [], [], orphans)
+        await self._in_writer(self._ledger.vectors.mark_stored, [], [], orphans)
 
     def _next_items(self) -> list[_Item]:
         """The texts that come next, all of chunks or all of notes; runs in the writer's thread."""
         self._revision = self._ledger.revision
-        rows = self._ledger.chunks_to_store(WAITING_TEXTS)
-        notes = self._ledger.notes(sorted({row.note for row in rows}))
+        rows = self._ledger.vectors.pending_chunks(WAITING_TEXTS)
+        notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
         items = [
             _Item(row.note, self.recipe.passage(notes[row.note], row), row.number)
             for row in rows
             if row.note in notes
         ]
-        items = items or [self._note_item(note) for note in self._ledger.notes_to_store(WAITING_TEXTS)]
-        kept = self._ledger.vectors([self._key(item) for item in items])
+        items = items or [self._note_item(note) for note in self._ledger.vectors.pending_notes(WAITING_TEXTS)]
+        kept = self._ledger.vectors.get([self._key(item) for item in items])
         return [replace(item, vector=kept.get(self._key(item))) for item in items]
 
     def _note_item(self, note: NoteRow) -> _Item:
-        return _Item(note.id, self.recipe.note(note, self._ledger.opening(note.id, OPENING_CHARS)))
+        return _Item(note.id, self.recipe.note(note, self._ledger.chunks.opening(note.id, OPENING_CHARS)))
 
     def _key(self, item: _Item) -> str:
         return f"{self.recipe.fingerprint}:{item.text.key}"
@@ -345,7 +345,7 @@ class Embedding:
         good = [bool(np.isfinite(row).all()) for row in matrix]
         new = {key: row.tobytes() for key, row, ok in zip(texts, matrix, good, strict=True) if ok}
         failpoint("vectors.computed")
-        await self._in_writer(self._ledger.keep_vectors, new)
+        await self._in_writer(self._ledger.vectors.put, new)
         failpoint("vectors.kept")
         self._recent.append((time.monotonic(), len(new)))
         return [replace(item, vector=new.get(self._key(item))) for item in items]
@@ -360,19 +360,19 @@ class Embedding:
                 ids=[item.id for item, _ in good],
                 notes=[item.note for item, _ in good],
                 vectors=np.frombuffer(b"".join(v for _, v in good), np.float32).reshape(len(good), -1),
-                stamp=self._ledger.store(),
+                stamp=self._ledger.vectors.store(),
             )
         failpoint("vectors.stored")
         # What failed counts as stored, or it would be tried for ever.
         await self._in_writer(self._name_failures, sorted({item.note for item in items if not item.vector}))
         chunks = [item.chunk for item in items if item.chunk is not None]
         notes = [item.note for item in items if item.chunk is None]
-        await self._in_writer(self._ledger.mark_stored, chunks, notes, [])
+        await self._in_writer(self._ledger.vectors.mark_stored, chunks, notes, [])
 
     def _name_failures(self, notes: Sequence[int]) -> None:
         problem = Problem("not_embedded", "a passage could not be embedded; it is found by its words only")
-        for row in self._ledger.notes(notes).values():
-            self._ledger.put_problem(row.path, problem)
+        for row in self._ledger.notes.by_id(notes).values():
+            self._ledger.problems.add(row.path, problem)
 
 
 def store_folder(recipe: str) -> str:

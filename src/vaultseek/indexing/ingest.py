@@ -18,7 +18,7 @@ from vaultseek.failpoints import failpoint
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.analysis import LANGUAGES, detect_language
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.index.ledger import Ledger, NoteRow, TakenIn, Touched
+from vaultseek.index.ledger import IndexedNote, Ledger, NoteRow, UnchangedNote
 from vaultseek.indexing.crash_marker import POISON, Breadcrumb
 from vaultseek.limits import NOTE_PARSE_BYTES, OPENING_CHARS
 from vaultseek.markdown.chunk import chunk
@@ -86,7 +86,7 @@ class Intake:
         changed: list[str] = []
         progress(0, total)
         if not changes:
-            self._ledger.put_scan_problems(changes.problems, changes.looked)
+            self._ledger.problems.replace_scanned(changes.problems, changes.looked)
         for batch in _batches(changes) if changes else ():
             changed += self._take_batch(batch)
             done += len(batch.read) + len(batch.moved)
@@ -99,42 +99,42 @@ class Intake:
     def build_graph(self) -> None:
         """Make the graph from the ledger, from nothing."""
         ledger = self._ledger
-        self.graph = Graph(ledger.note_ids(), ledger.edges(), ledger.revision)
+        self.graph = Graph(ledger.notes.ids(), ledger.links.edges(), ledger.revision)
 
     def _take_batch(self, batch: Changes) -> list[str]:
         arrived = {new for _, new in batch.moved}
         found = [self._read(path, path in arrived) for path in (*sorted(arrived), *batch.read)]
         failpoint("ingest.read")
-        taken = [item for item in found if isinstance(item, TakenIn)]
+        taken = [item for item in found if isinstance(item, IndexedNote)]
         gone = set(batch.removed) | {old for old, _ in batch.moved}
         with self._ledger.commit() as revision:
-            self._ledger.touch(item for item in found if isinstance(item, Touched))
+            self._ledger.notes.touch(item for item in found if isinstance(item, UnchangedNote))
             keys = self._forget(batch, revision)
             for old, new in batch.moved:
-                self._ledger.move(old, new)
-            ids = [self._ledger.put(note, revision) for note in taken]
+                self._ledger.notes.move(old, new)
+            ids = [self._ledger.notes.put(note, revision) for note in taken]
             keys |= self._name(taken, batch)
-            self._ledger.put_attachments(batch.attachments_added, batch.attachments_removed)
-            self._ledger.put_scan_problems(batch.problems, batch.looked)
+            self._ledger.attachments.update(batch.attachments_added, batch.attachments_removed)
+            self._ledger.problems.replace_scanned(batch.problems, batch.looked)
             relinked = self._relink(keys, ids)
             failpoint("ledger.commit")
         failpoint("ledger.committed")
         self._draw(batch, ids, relinked, revision)
         return sorted(gone | {note.note.path for note in taken})
 
-    def _read(self, path: str, moved: bool) -> TakenIn | Touched | None:
+    def _read(self, path: str, moved: bool) -> IndexedNote | UnchangedNote | None:
         """Read one note: only its stamp is new if it says what it said before; None if it is gone again."""
         found = read_note(self._reading.root, path)
         if found is None:
             return None
         digest = hashlib.blake2b(found.data, digest_size=16).digest()
         modified = found.stamp.mtime_ns / 1e9
-        if not moved and found.problem is None and self._ledger.content_hash(path) == digest:
-            return Touched(path, found.stamp, found.racy, modified)
+        if not moved and found.problem is None and self._ledger.notes.content_hash(path) == digest:
+            return UnchangedNote(path, found.stamp, found.racy, modified)
         note, chunks = self._understand(path, found, digest)
         keys = tuple(link_key(link.target) for link in note.links)
         created = created_time(note, modified)
-        return TakenIn(note, chunks, keys, found.stamp, found.racy, digest, modified, created)
+        return IndexedNote(note, chunks, keys, found.stamp, found.racy, digest, modified, created)
 
     def _understand(self, path: str, found: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk, unless that has ended the daemon before."""
@@ -150,18 +150,18 @@ class Intake:
         """Remove what is gone; returns the names that point somewhere else from now on."""
         keys: set[str] = set()
         for path in (*batch.removed, *(old for old, _ in batch.moved)):
-            row = self._ledger.note_at(path)
+            row = self._ledger.notes.by_path(path)
             if row is not None:
                 keys |= name_keys(path, row.aliases)
             self._names.remove(path)
         for path in batch.removed:
-            self._ledger.remove(path, revision)
+            self._ledger.notes.remove(path, revision)
         for path in batch.attachments_removed:
             keys |= name_keys(path, ())
             self._names.remove(path)
         return keys
 
-    def _name(self, taken: Sequence[TakenIn], batch: Changes) -> set[str]:
+    def _name(self, taken: Sequence[IndexedNote], batch: Changes) -> set[str]:
         """Make names of new and changed notes known; returns the names that are different now."""
         keys: set[str] = set()
         for path in batch.attachments_added:
@@ -176,20 +176,20 @@ class Intake:
 
     def _relink(self, keys: set[str], ids: Sequence[int]) -> set[int]:
         """Resolve the links of changed notes and every link that listens to a changed name."""
-        listening = self._ledger.links_listening(keys) + self._ledger.links_in(ids)
+        listening = self._ledger.links.targets_by_key(keys) + self._ledger.links.targets_of(ids)
         found = [
             (note, ordinal, self._names.resolve(target, source, kind).path)
             for note, ordinal, source, target, kind in listening
         ]
-        self._ledger.resolve_links(found)
+        self._ledger.links.resolve(found)
         return {note for note, _, _ in found}
 
     def _draw(self, batch: Changes, ids: Sequence[int], relinked: set[int], revision: int) -> None:
         if self.graph is None:
             return
         sources = sorted(relinked | set(ids))
-        removed = self._ledger.removed_since(revision - 1)
-        self.graph.apply(removed, sources, self._ledger.edges(sources), revision)
+        removed = self._ledger.notes.removed_since(revision - 1)
+        self.graph.apply(removed, sources, self._ledger.links.edges(sources), revision)
 
 
 class Keyword:
@@ -208,7 +208,7 @@ class Keyword:
 
     def behind(self, ledger: Ledger) -> int:
         """How many notes have changed since the revision that the index stands at (counted to a bound)."""
-        return len(ledger.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
 
     def catch_up(self, ledger: Ledger) -> None:
         """Bring the index to the ledger's revision; a damaged one is made again from the ledger."""
@@ -252,10 +252,10 @@ class Keyword:
         if at < 0 or changed:
             self.remake()
             at = 0
-        removed = ledger.removed_since(at)
+        removed = ledger.notes.removed_since(at)
         while True:
             now = ledger.revision
-            rows = ledger.changed_since(at, CATCH_UP_NOTES + 1)
+            rows = ledger.notes.changed_since(at, CATCH_UP_NOTES + 1)
             if not rows and not removed:
                 return
             page = rows[:CATCH_UP_NOTES]
@@ -268,10 +268,12 @@ class Keyword:
         """Whether the notes turn out to be in another language than the index was made for."""
         if self._given or ledger.counts().notes < max(1, LANGUAGE_GROWTH * self._judged):
             return False
-        ids = ledger.note_ids()
+        ids = ledger.notes.ids()
         chosen = ids[:: max(1, len(ids) // LANGUAGE_NOTES)][:LANGUAGE_NOTES]
         before, self._judged = self._language, len(ids)
-        self._language = detect_language("\n".join(ledger.opening(note, OPENING_CHARS) for note in chosen))
+        self._language = detect_language(
+            "\n".join(ledger.chunks.opening(note, OPENING_CHARS) for note in chosen)
+        )
         self._memory.write_text(f"{self._language} {self._judged}")
         return self._language != before
 
@@ -292,8 +294,8 @@ def _stamp(ledger: Ledger, revision: int) -> str:
 
 
 def _documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
-    notes = ledger.notes(ids)
-    chunks = ledger.chunks_of(ids)
+    notes = ledger.notes.by_id(ids)
+    chunks = ledger.chunks.by_note(ids)
     return [_document(row, chunks[number]) for number, row in notes.items()]
 
 

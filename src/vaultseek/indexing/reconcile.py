@@ -23,7 +23,7 @@ def everything(root: Path, ignore: Ignore, ledger: Ledger) -> Changes:
     """Compare the whole vault. Raises VaultMissing if its folder is not there."""
     if not root.is_dir():
         raise VaultMissing(f"the vault's folder {root} is not there; its index is kept")
-    return compare(scan(root, ignore), ledger.known(), ledger.attachments())
+    return compare(scan(root, ignore), ledger.notes.file_states(), ledger.attachments.paths())
 
 
 def vanished(changes: Changes, notes: int) -> bool:
@@ -39,12 +39,12 @@ def hinted(root: Path, ignore: Ignore, ledger: Ledger, hints: Iterable[str]) -> 
     attachments: set[str] = set()
     looked = _outermost(hints)
     for path in looked:
-        notes.update(ledger.known(path))
-        attachments.update(ledger.attachments(path))
-        known = ledger.known_at(path)
+        notes.update(ledger.notes.file_states(path))
+        attachments.update(ledger.attachments.paths(path))
+        known = ledger.notes.file_state(path)
         if known is not None:
             notes[path] = known
-        elif ledger.is_attachment(path):
+        elif ledger.attachments.contains(path):
             attachments.add(path)
         disk.update((file.path, file) for file in _look(root, ignore, path))
     return compare(disk.values(), notes, frozenset(attachments), tuple(looked))

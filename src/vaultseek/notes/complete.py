@@ -169,7 +169,7 @@ class VaultCompleter:
         if revision == self._revision:
             return
         before = max(self._revision, 0)
-        for number in self._ledger.removed_since(before):
+        for number in self._ledger.notes.removed_since(before):
             self._changed[number] = []
         for number, path, title, aliases in self._ledger.select(_NAMES, before):
             self._changed[number] = list(_names(number, path, title, json.loads(aliases)))
@@ -181,7 +181,7 @@ class VaultCompleter:
         self._recent = Completer(entry for entries in self._changed.values() for entry in entries)
 
     def _headings(self, note: int | None) -> Iterator[Entry]:
-        row = self._ledger.notes([note or 0]).get(note or 0)
+        row = self._ledger.notes.by_id([note or 0]).get(note or 0)
         for heading in row.headings if row else ():
             yield Entry(heading.text, -heading.line, {"level": heading.level, "line": heading.line})
 

@@ -13,7 +13,7 @@ from vaultseek.notes.read import about
 
 def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
     """The links that stand in a note, in their order, with what they resolve to."""
-    links = ledger.links_from([row.id])
+    links = ledger.links.from_notes([row.id])
     titles = titles_of([link.resolved for link in links if link.resolved], ledger)
     return [
         {**_link(link), "resolved": link.resolved, "title": titles.get(link.resolved or "")} for link in links
@@ -22,26 +22,26 @@ def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 def backlinks(row: NoteRow, ledger: Ledger) -> list[JSON]:
     """The links of other notes that lead to this one, with the line that each stands in."""
-    links = [link for link in ledger.links_to([row.path]) if link.note != row.id]
+    links = [link for link in ledger.links.to_paths([row.path]) if link.note != row.id]
     return _placed(links, ledger)
 
 
 def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
     """The links that lead nowhere, of one note or of all."""
     if row is not None:
-        links = [link for link in ledger.links_from([row.id]) if link.resolved is None]
+        links = [link for link in ledger.links.from_notes([row.id]) if link.resolved is None]
     else:
         notes = [
             number for (number,) in ledger.select("SELECT DISTINCT note FROM links WHERE resolved IS NULL")
         ]
-        links = [link for link in ledger.links_from(notes) if link.resolved is None]
+        links = [link for link in ledger.links.from_notes(notes) if link.resolved is None]
     return sorted(_placed(links, ledger), key=lambda link: (link["path"], link["line"]))
 
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
     """The notes within ``depth`` links of a note, nearest first, and the links among them."""
     found = _around(row.id, graph, depth)
-    notes = ledger.notes(list(found))
+    notes = ledger.notes.by_id(list(found))
     nearest = sorted(
         (number for number in found if number in notes and number != row.id),
         key=lambda number: (found[number][0], notes[number].path),
@@ -70,16 +70,16 @@ def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: in
 
 def orphans(ledger: Ledger, *, isolated: bool = False) -> list[JSON]:
     """Notes that no other note links to; ``isolated``: and that link to no other note either."""
-    linked = {target for _, target in ledger.edges()}
+    linked = {target for _, target in ledger.links.edges()}
     if isolated:
-        linked |= {source for source, _ in ledger.edges()}
-    alone = [number for number in ledger.note_ids() if number not in linked]
-    return [about(row) for row in sorted(ledger.notes(alone).values(), key=lambda row: row.path)]
+        linked |= {source for source, _ in ledger.links.edges()}
+    alone = [number for number in ledger.notes.ids() if number not in linked]
+    return [about(row) for row in sorted(ledger.notes.by_id(alone).values(), key=lambda row: row.path)]
 
 
 def titles_of(paths: Iterable[str], ledger: Ledger) -> Mapping[str, str]:
     """The titles of the notes at these paths; attachments have none."""
-    rows = (ledger.note_at(path) for path in dict.fromkeys(paths))
+    rows = (ledger.notes.by_path(path) for path in dict.fromkeys(paths))
     return {row.path: row.title for row in rows if row is not None}
 
 
@@ -98,7 +98,7 @@ def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
 
 def _placed(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
     ids = list(dict.fromkeys(link.note for link in links))
-    notes, chunks = ledger.notes(ids), ledger.chunks_of(ids)
+    notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
     return [
         {
             "path": link.source,

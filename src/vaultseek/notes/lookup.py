@@ -23,7 +23,7 @@ def note_called(name: str, ledger: Ledger, root: Path) -> NoteRow:
     """
     path = vault_path(name, root)
     for suffix in NOTE_SUFFIXES:
-        exact = ledger.note_at(path + suffix)
+        exact = ledger.notes.by_path(path + suffix)
         if exact is not None:
             return exact
     found = sorted(_meant(path, ledger), key=lambda row: (row.path.count("/"), row.path))
@@ -60,11 +60,11 @@ def vault_path(name: str, root: Path) -> str:
 
 
 def _meant(name: str, ledger: Ledger) -> list[NoteRow]:
-    ids = ledger.named(name)
+    ids = ledger.notes.ids_by_name(name)
     condition = superset(name.removesuffix(".md"))
     sql = "SELECT id, path FROM notes"
     values: tuple[str, ...] = ()
     if condition is not None:
         sql, values = f"{sql} WHERE {condition.sql('path')}", condition.values
     ids |= {number for number, path in ledger.select(sql, *values) if is_named(path, name)}
-    return list(ledger.notes(sorted(ids)).values())
+    return list(ledger.notes.by_id(sorted(ids)).values())

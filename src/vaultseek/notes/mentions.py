@@ -27,7 +27,7 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
     if found is None:
         return []
     ids = [number for number in found.ids.tolist() if number != row.id]
-    notes, chunks = ledger.notes(ids), ledger.chunks_of(ids)
+    notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
     rows = sorted(notes.values(), key=lambda other: other.path)
     return [
         {**about(other), "line": line, "name": name, "text": text.strip()[:LINE_CHARS]}

@@ -39,7 +39,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
                 "start_line": c.start_line,
                 "end_line": c.end_line,
             }
-            for c in ledger.chunks_of([row.id])[row.id]
+            for c in ledger.chunks.by_note([row.id])[row.id]
         ],
         "lines": len(lines),
         "start_line": start,

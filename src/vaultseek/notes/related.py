@@ -127,7 +127,7 @@ _NAMES = (("semantic", SEMANTIC_WEIGHT), ("links", LINK_WEIGHT), ("keyword", KEY
 
 def _answer(row: NoteRow, vault: RelatedVault, found: _Lanes, limit: int, partial: list[JSON]) -> JSON:
     ids = sorted({number for scores in found for number in scores} - {row.id})
-    notes = vault.ledger.notes(ids)
+    notes = vault.ledger.notes.by_id(ids)
     by_path = {note.path: note for note in notes.values()}
     lanes = [
         Lane(name, weight, [LaneHit(notes[n].path, score) for n, score in scores.items() if n in notes])
@@ -135,7 +135,7 @@ def _answer(row: NoteRow, vault: RelatedVault, found: _Lanes, limit: int, partia
     ]
     ranked = fuse(lanes, fusion=Fusion(tiers=()))[:limit]
     joined = _joined(row, vault.graph)
-    chunks = vault.ledger.chunks_of([by_path[item.note].id for item in ranked])
+    chunks = vault.ledger.chunks.by_note([by_path[item.note].id for item in ranked])
     results = [
         _result(rank, item, by_path[item.note], joined, chunks) for rank, item in enumerate(ranked, start=1)
     ]

@@ -91,7 +91,7 @@ def _among(part: Filter, ledger: Ledger, left: Ids | None) -> Ids:
         case Or(parts):
             return set().union(*(_among(inner, ledger, left) for inner in parts))
         case Not(inner):
-            all_of_them = set(ledger.note_ids()) if left is None else left
+            all_of_them = set(ledger.notes.ids()) if left is None else left
             return all_of_them - _among(inner, ledger, left)
         case Contains() | Within():
             return _reading(part, ledger, left)
@@ -199,7 +199,7 @@ def _reading(part: Contains | Within, ledger: Ledger, left: Ids | None) -> Ids:
     """Conditions on the text: notes that could satisfy them by pattern are read one by one."""
     could = _could_read(part, ledger)
     if left is None:
-        left = set(ledger.note_ids())
+        left = set(ledger.notes.ids())
     kept = left if could is None else left & could
     return {number for number, facts in _facts(sorted(kept), ledger) if part.matches(facts)}
 
@@ -207,7 +207,7 @@ def _reading(part: Contains | Within, ledger: Ledger, left: Ids | None) -> Ids:
 def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
     for start in range(0, len(ids), SQL_VARIABLES):
         part = ids[start : start + SQL_VARIABLES]
-        chunks = ledger.chunks_of(part)
+        chunks = ledger.chunks.by_note(part)
         marks = ", ".join("?" * len(part))
         for row in ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE id IN ({marks})", *part):
             yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
@@ -293,15 +293,15 @@ class LedgerFacts:
 
     @cached_property
     def links(self) -> Collection[str]:
-        return [row.resolved or row.link.target for row in self._ledger.links_from([self._row[0]])]
+        return [row.resolved or row.link.target for row in self._ledger.links.from_notes([self._row[0]])]
 
     @cached_property
     def backlinks(self) -> Collection[str]:
-        return [row.source for row in self._ledger.links_to([self.path])]
+        return [row.source for row in self._ledger.links.to_paths([self.path])]
 
     def passages(self, scope: Scope) -> Iterable[str]:
         number: int = self._row[0]
-        chunks = self._ledger.chunks_of([number])[number] if self._chunks is None else self._chunks
+        chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
         if scope == "content":
             return ["\n".join(chunk.text for chunk in chunks)]
         if scope == "section":

@@ -47,7 +47,7 @@ def neighbour_evidence(
             if only is None or number in only:
                 strength = score * _damping(len(around)) * _damping(graph.degree(number))
                 joined[number] = max(strength, joined.get(number, 0.0))
-    notes.update(ledger.notes([number for number in joined if number not in notes]))
+    notes.update(ledger.notes.by_id([number for number in joined if number not in notes]))
     beside = _beside_links(words, list(seeds), ledger)
     found: dict[str, float] = {}
     for number, strength in joined.items():
@@ -61,14 +61,14 @@ def neighbour_evidence(
 def _beside_links(words: Mapping[str, float], seeds: Sequence[int], ledger: Ledger) -> dict[str, float]:
     """For each note that one of the seeds links to, the share of the query's words around the best link."""
     lines: dict[int, dict[int, str]] = {}
-    for number, chunks in ledger.chunks_of(seeds).items():
+    for number, chunks in ledger.chunks.by_note(seeds).items():
         lines[number] = {
             line: text
             for chunk in chunks
             for line, text in enumerate(chunk.text.split("\n"), start=chunk.start_line)
         }
     found: dict[str, float] = {}
-    for row in ledger.links_from(seeds):
+    for row in ledger.links.from_notes(seeds):
         if row.resolved is not None:
             of_note = lines.get(row.note, {})
             near = (of_note.get(row.link.line + step, "") for step in (-1, 0, 1))

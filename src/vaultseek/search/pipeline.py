@@ -137,7 +137,7 @@ class Searcher:
     def _listing(self, asked: Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
         """A query of filters alone: every note that is left, the last modified first."""
         ids = [] if asked.only is None else asked.only.ids.tolist()
-        rows = sorted(self._ledger.notes(ids).values(), key=lambda row: (-row.modified, row.path))
+        rows = sorted(self._ledger.notes.by_id(ids).values(), key=lambda row: (-row.modified, row.path))
         ranked = [Fused(row.path, 1.0, 0.0, {}) for row in rows[: asked.limit]]
         return ranked, {row.path: row for row in rows}
 
@@ -220,10 +220,14 @@ class Searcher:
 
     def _rank(self, asked: Asked) -> tuple[list[Fused], dict[str, NoteRow]]:
         keyword, semantic = asked.by_words, asked.by_meaning
-        exact = self._ledger.named(asked.query.rank_text) | self._ledger.named(asked.request.query.strip())
+        exact = self._ledger.notes.ids_by_name(asked.query.rank_text) | self._ledger.notes.ids_by_name(
+            asked.request.query.strip()
+        )
         if asked.only is not None:
             exact &= set(asked.only.ids.tolist())
-        notes = self._ledger.notes(sorted({*_first(keyword, asked.k), *_first(semantic, asked.k), *exact}))
+        notes = self._ledger.notes.by_id(
+            sorted({*_first(keyword, asked.k), *_first(semantic, asked.k), *exact})
+        )
         lanes = [
             keyword.lane("keyword", asked.weights[0], asked.k, notes),
             semantic.lane("semantic", asked.weights[1], asked.k, notes),
@@ -328,7 +332,7 @@ class Searcher:
             for chunk, score in hits.items():
                 likes[chunk] = likes.get(chunk, 0.0) + (score / best if best > 0 else 0.0)
         chosen: dict[int, Chunk] = {}
-        for number, chunks in self._ledger.chunks_of([row.id for row in rows]).items():
+        for number, chunks in self._ledger.chunks.by_note([row.id for row in rows]).items():
             if chunks:
                 chosen[number] = max(chunks, key=lambda chunk: likes.get(chunk.id, 0.0))
         return chosen

@@ -1,0 +1,28 @@
+"""The ledger: all facts about one vault's notes, in one SQLite file; import its public names from here."""
+
+from vaultseek.index.ledger.examine import examine, examine_stored
+from vaultseek.index.ledger.ledger import Ledger
+from vaultseek.index.ledger.rows import (
+    ChunkRow,
+    Counts,
+    IndexedNote,
+    LinkRow,
+    LinkTarget,
+    NoteRow,
+    UnchangedNote,
+    note_vector_id,
+)
+
+__all__ = [
+    "ChunkRow",
+    "Counts",
+    "IndexedNote",
+    "Ledger",
+    "LinkRow",
+    "LinkTarget",
+    "NoteRow",
+    "UnchangedNote",
+    "examine",
+    "examine_stored",
+    "note_vector_id",
+]

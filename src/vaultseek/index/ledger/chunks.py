@@ -1,0 +1,81 @@
+"""The chunks of notes, with the numbers under which their vectors are stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+
+from vaultseek.index.ledger.database import Database
+from vaultseek.index.ledger.rows import CHUNK_COLUMNS, chunk_row, chunk_values
+from vaultseek.model import Chunk
+
+
+class ChunkTable:
+    """The table ``chunks``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, note: int, chunks: Sequence[Chunk], *, dirty: bool) -> None:
+        """Write the chunks that differ; ``dirty`` means that the vectors of the others are outdated, too.
+
+        A chunk of the same text under the same headings keeps its row, and its vector. So a note that moves
+        gets other chunk ids (they depend on its path) but keeps its vectors.
+        """
+        sql = "SELECT number, heading_path, text, stored FROM chunks WHERE note = ? ORDER BY ordinal"
+        old: dict[tuple[str, str], deque[tuple[int, int]]] = defaultdict(deque)
+        for number, heading_path, text, stored in self._database.all(sql, note):
+            old[heading_path, text].append((number, stored))
+        new, same = [], []
+        for ordinal, chunk in enumerate(chunks):
+            values = chunk_values(note, ordinal, chunk)
+            matches = old[values[3], values[6]]
+            if matches:
+                same.append((*values, matches.popleft()[0]))
+            else:
+                new.append(values)
+        self._delete([row for rows in old.values() for row in rows])
+        self._database.run_many(
+            "INSERT INTO chunks (id, note, ordinal, heading_path, start_line, end_line, text, code)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            new,
+        )
+        self._database.run_many(
+            "UPDATE chunks SET id = ?1, ordinal = ?3, start_line = ?5, end_line = ?6, code = ?8"
+            + (", stored = 0" if dirty else "")
+            + " WHERE number = ?9",
+            same,
+        )
+
+    def remove(self, note: int) -> None:
+        """Delete a note's chunks; their stored vectors become orphans."""
+        self._delete(self._database.all("SELECT number, stored FROM chunks WHERE note = ?", note))
+
+    def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
+        """Return the chunks of each note id, in the order of the note."""
+        chunks: dict[int, list[Chunk]] = {note: [] for note in notes}
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.ordinal"
+        for row in self._database.all_in(sql, notes):
+            chunks[row[0]].append(chunk_row(row).chunk)
+        return chunks
+
+    def opening(self, note: int, limit: int) -> str:
+        """Return the first ``limit`` characters of a note's text, approximately."""
+        texts: list[str] = []
+        length = 0
+        sql = "SELECT text FROM chunks WHERE note = ? ORDER BY ordinal LIMIT 20"
+        for (text,) in self._database.all(sql, note):
+            texts.append(text)
+            length += len(text)
+            if length >= limit:
+                break
+        return "\n\n".join(texts)[:limit]
+
+    def ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return chunk ids by number; numbers that no longer exist are left out."""
+        return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
+
+    def _delete(self, rows: Sequence[tuple[int, int]]) -> None:
+        orphans = ((str(number),) for number, stored in rows if stored)
+        self._database.run_many("INSERT OR REPLACE INTO orphans VALUES (?)", orphans)
+        self._database.run_many("DELETE FROM chunks WHERE number = ?", ((number,) for number, _ in rows))

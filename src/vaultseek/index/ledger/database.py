@@ -1,0 +1,99 @@
+"""SQLite connections, one per thread, and the few forms of statement that the tables use."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vaultseek.limits import SQL_VARIABLES
+
+
+class Database:
+    """One SQLite file. One thread writes; any thread reads, each through its own connection."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the calling thread's connection; open it on first use."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = connect(self.file)
+            self._local.connection = connection
+            with self._lock:
+                self._connections.append(connection)
+        return connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the body in one transaction; roll it back on any error."""
+        connection = self.connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """Execute one statement."""
+        return self.connection().execute(sql, values)
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Execute one statement once per row of values."""
+        self.connection().executemany(sql, rows)
+
+    def one(self, sql: str, *values: Any) -> Any:
+        """Return the first row, or None."""
+        return self.run(sql, *values).fetchone()
+
+    def all(self, sql: str, *values: Any) -> list[Any]:
+        """Return all rows."""
+        return self.run(sql, *values).fetchall()
+
+    def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a bounded number per statement."""
+        for start in range(0, len(values), SQL_VARIABLES):
+            batch = values[start : start + SQL_VARIABLES]
+            marks = ", ".join("?" * len(batch))
+            yield from self.connection().execute(sql.format(marks), batch).fetchall()
+
+    def all_below(self, sql: str, folder: str) -> list[Any]:
+        """Return the rows of ``sql`` whose column ``path`` is inside ``folder``; "" is the whole vault."""
+        if not folder:
+            return self.all(sql)
+        # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
+        return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
+
+    def meta(self, name: str) -> str:
+        """Return a single stored value; "" if it was never set."""
+        row = self.one("SELECT value FROM meta WHERE name = ?", name)
+        return "" if row is None else str(row[0])
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Store a single value by name."""
+        self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Open a connection with durable commits; deleted text is overwritten in the file."""
+    connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
+    return connection

@@ -1,0 +1,65 @@
+"""The vault's other files, which links may point to, and the problems of files and folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vaultseek.index.ledger.database import Database
+from vaultseek.model import Problem
+
+
+class AttachmentTable:
+    """The table ``attachments``: paths of the files that are not notes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
+        """Add and delete paths."""
+        self._database.run_many("INSERT OR IGNORE INTO attachments VALUES (?)", ((path,) for path in added))
+        self._database.run_many("DELETE FROM attachments WHERE path = ?", ((path,) for path in removed))
+
+    def paths(self, folder: str = "") -> frozenset[str]:
+        """Return all paths, or those inside ``folder``."""
+        rows = self._database.all_below("SELECT path FROM attachments", folder)
+        return frozenset(row[0] for row in rows)
+
+    def contains(self, path: str) -> bool:
+        """True if there is an attachment at ``path``."""
+        return self._database.one("SELECT 1 FROM attachments WHERE path = ?", path) is not None
+
+
+class ProblemTable:
+    """The table ``problems``: of a note's content, or met by a scan of files and folders (``of_scan``)."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[tuple[str, Problem]]:
+        """Return every problem with its path, in the order of paths and lines."""
+        rows = self._database.all("SELECT path, code, message, line FROM problems ORDER BY path, line")
+        return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
+
+    def add(self, path: str, problem: Problem) -> None:
+        """Add one more problem of a note."""
+        self._insert([(path, problem)], of_scan=False)
+
+    def replace(self, path: str, problems: Iterable[Problem]) -> None:
+        """Replace all problems of a note."""
+        self.remove(path)
+        self._insert(((path, problem) for problem in problems), of_scan=False)
+
+    def replace_scanned(self, problems: Iterable[tuple[str, Problem]], scanned: Sequence[str]) -> None:
+        """Replace the problems that earlier scans met in the files and folders ``scanned``."""
+        for path in scanned:
+            inside = "?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
+            self._database.run(f"DELETE FROM problems WHERE of_scan = 1 AND ({inside})", path)
+        self._insert(problems, of_scan=True)
+
+    def remove(self, path: str) -> None:
+        """Delete all problems of one path."""
+        self._database.run("DELETE FROM problems WHERE path = ?", path)
+
+    def _insert(self, problems: Iterable[tuple[str, Problem]], *, of_scan: bool) -> None:
+        rows = ((path, p.code, p.message, p.line, int(of_scan)) for path, p in problems)
+        self._database.run_many("INSERT INTO problems VALUES (?, ?, ?, ?, ?)", rows)

@@ -1,0 +1,88 @@
+"""The ledger of one vault: everything that is known about its notes.
+
+One transaction is the commit point. The keyword index, the vector store and the graph are caches that record
+the revision they are at; each can be rebuilt from here. The vault itself is the truth: a ledger that cannot
+be read, or that has another schema, is moved aside and rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vaultseek.index.ledger.chunks import ChunkTable
+from vaultseek.index.ledger.examine import count
+from vaultseek.index.ledger.files import AttachmentTable, ProblemTable
+from vaultseek.index.ledger.links import LinkTable
+from vaultseek.index.ledger.notes import NoteTable
+from vaultseek.index.ledger.rows import Counts
+from vaultseek.index.ledger.schema import open_database
+from vaultseek.index.ledger.vectors import VectorTable
+
+
+class Ledger:
+    """One vault's ledger, by its tables. One thread writes; any thread reads."""
+
+    def __init__(self, file: Path) -> None:
+        """Open or create the ledger at ``file``; one that is damaged or of another schema is replaced."""
+        self._database = open_database(file)
+        self.chunks = ChunkTable(self._database)
+        self.links = LinkTable(self._database)
+        self.attachments = AttachmentTable(self._database)
+        self.problems = ProblemTable(self._database)
+        self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
+        self.vectors = VectorTable(self._database)
+        self.generation: str = self._database.meta("generation")
+        """A name that is different for every ledger ever created."""
+        self._counts: tuple[tuple[int, int], Counts] | None = None
+
+    def close(self) -> None:
+        """Close every connection; the ledger cannot be used any more."""
+        self._database.close()
+
+    @contextmanager
+    def commit(self) -> Iterator[int]:
+        """Run the body in one transaction and yield the revision that it makes; an error rolls it back."""
+        with self._database.transaction():
+            revision = self.revision + 1
+            self._database.set_meta("revision", str(revision))
+            yield revision
+
+    @property
+    def revision(self) -> int:
+        """The revision of the last commit."""
+        return int(self._database.meta("revision"))
+
+    def counts(self) -> Counts:
+        """Return the counts; they are counted again only after a change."""
+        version = (self.revision, self.vectors.mark_changes)
+        if self._counts is not None and self._counts[0] == version:
+            return self._counts[1]
+        counts = count(self._database.connection())
+        self._counts = (version, counts)
+        return counts
+
+    def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield what links may point to: path and aliases of each note, then each attachment without any."""
+        yield from self.notes.aliases()
+        for path in self.attachments.paths():
+            yield path, ()
+
+    def set_chunking_version(self, version: str) -> bool:
+        """Record how notes are parsed and chunked; if that changed, mark every note to be read again.
+
+        Returns True if it changed, False if it is the same or was never recorded.
+        """
+        old = self._database.meta("reading")
+        if old == version:
+            return False
+        with self.commit():
+            self._database.set_meta("reading", version)
+            self._database.run("UPDATE notes SET racy = 1, hash = x''")
+        return bool(old)
+
+    def select(self, sql: str, *values: Any) -> list[Any]:
+        """Return the rows of a query; ``sql`` must never hold text from outside."""
+        return self._database.all(sql, *values)

@@ -1,0 +1,63 @@
+"""Links between notes: the key that each listens to, and the path that it resolves to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vaultseek.index.ledger.database import Database
+from vaultseek.index.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_row
+from vaultseek.model import Link
+
+_TARGETS = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
+_ROWS = f"SELECT {LINK_COLUMNS} FROM links l JOIN notes n ON n.id = l.note"
+
+
+class LinkTable:
+    """The table ``links``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, note: int, links: Sequence[Link], keys: Sequence[str]) -> None:
+        """Replace a note's links, each with its key; they are unresolved until ``resolve``."""
+        self.remove(note)
+        rows = (
+            (note, i, k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)
+            for i, (k, key) in enumerate(zip(links, keys, strict=True))
+        )
+        self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
+
+    def remove(self, note: int) -> None:
+        """Delete a note's links."""
+        self._database.run("DELETE FROM links WHERE note = ?", note)
+
+    def resolve(self, links: Iterable[tuple[int, int, str | None]]) -> None:
+        """Set what links resolve to: (note id, ordinal, path or None)."""
+        sql = "UPDATE links SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
+        self._database.run_many(sql, links)
+
+    def targets_by_key(self, keys: Iterable[str]) -> list[LinkTarget]:
+        """Return the targets of all links with one of these keys."""
+        return list(self._database.all_in(_TARGETS + " WHERE l.key IN ({})", sorted(keys)))
+
+    def targets_of(self, notes: Sequence[int]) -> list[LinkTarget]:
+        """Return the targets of all links in these notes."""
+        return list(self._database.all_in(_TARGETS + " WHERE l.note IN ({})", notes))
+
+    def from_notes(self, notes: Sequence[int]) -> list[LinkRow]:
+        """Return the links in these notes."""
+        sql = _ROWS + " WHERE l.note IN ({}) ORDER BY l.note, l.ordinal"
+        return [link_row(row) for row in self._database.all_in(sql, notes)]
+
+    def to_paths(self, paths: Sequence[str]) -> list[LinkRow]:
+        """Return the links that resolve to these paths."""
+        sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY l.note, l.ordinal"
+        return [link_row(row) for row in self._database.all_in(sql, paths)]
+
+    def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
+        """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""
+        sql = "SELECT DISTINCT l.note, t.id FROM links l JOIN notes t ON t.path = l.resolved"
+        sql += " WHERE t.id != l.note"
+        if notes is None:
+            return self._database.all(sql)
+        return list(self._database.all_in(sql + " AND l.note IN ({})", notes))

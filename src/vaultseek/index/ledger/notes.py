@@ -1,0 +1,179 @@
+"""Notes, with the names and tags that they are found by, and what changed since a revision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from vaultseek.index.ledger.chunks import ChunkTable
+from vaultseek.index.ledger.database import Database
+from vaultseek.index.ledger.files import ProblemTable
+from vaultseek.index.ledger.links import LinkTable
+from vaultseek.index.ledger.rows import (
+    NOTE_COLUMNS,
+    IndexedNote,
+    NoteRow,
+    UnchangedNote,
+    note_row,
+    note_values,
+    note_vector_id,
+)
+from vaultseek.model import Note
+from vaultseek.query.compare import fold
+from vaultseek.vault.diff import Known
+from vaultseek.vault.scan import Stamp
+
+
+class NoteTable:
+    """The tables ``notes``, ``names``, ``tags`` and ``removed``; writes a note's rows in the others, too."""
+
+    def __init__(
+        self, database: Database, chunks: ChunkTable, links: LinkTable, problems: ProblemTable
+    ) -> None:
+        self._database = database
+        self._chunks = chunks
+        self._links = links
+        self._problems = problems
+
+    # -- writing, inside a commit ----------------------------------------------------------------------
+
+    def put(self, indexed: IndexedNote, revision: int) -> int:
+        """Add or replace a note; only the chunks that differ are written. Returns the note's id."""
+        note = indexed.note
+        sql = "SELECT id, hash, title, title_source, aliases FROM notes WHERE path = ?"
+        old = self._database.one(sql, note.path)
+        values = note_values(indexed, revision)
+        if old is None:
+            number = self._insert(values)
+        else:
+            number = int(old[0])
+            self._update(number, values, new_content=old[1] != indexed.hash)
+        renamed = old is not None and _is_renamed(old[2:], values)
+        self._chunks.put(number, indexed.chunks, dirty=renamed)
+        self._put_names_and_tags(number, note)
+        self._links.put(number, note.links, indexed.link_keys)
+        self._problems.replace(note.path, note.problems)
+        return number
+
+    def move(self, source: str, target: str) -> None:
+        """Change the path of the note at ``source``; ``put`` of its content has to follow."""
+        self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
+        self._problems.remove(source)
+
+    def remove(self, path: str, revision: int) -> int | None:
+        """Delete the note at ``path`` and all that belongs to it; returns the id that it had."""
+        row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
+        self._problems.remove(path)
+        if row is None:
+            return None
+        number = int(row[0])
+        self._chunks.remove(number)
+        self._links.remove(number)
+        self._remove_names_and_tags(number)
+        run = self._database.run
+        run("INSERT OR REPLACE INTO orphans VALUES (?)", note_vector_id(number))
+        run("DELETE FROM notes WHERE id = ?", number)
+        run("INSERT OR REPLACE INTO removed VALUES (?, ?)", number, revision)
+        return number
+
+    def touch(self, unchanged: Iterable[UnchangedNote]) -> None:
+        """Store the new ``stat`` values of notes with the same content as before."""
+        self._database.run_many(
+            "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?"
+            " WHERE path = ?",
+            ((*note.stat, int(note.racy), note.modified, note.path) for note in unchanged),
+        )
+
+    def forget_removed(self, revision: int) -> None:
+        """Drop the memory of removals up to ``revision``: every index has seen them."""
+        self._database.run("DELETE FROM removed WHERE revision <= ?", revision)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def ids(self) -> list[int]:
+        """Return the ids of all notes."""
+        return [row[0] for row in self._database.all("SELECT id FROM notes")]
+
+    def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
+        """Return notes by id; ids that no longer exist are left out."""
+        rows = self._database.all_in(f"SELECT {NOTE_COLUMNS} FROM notes WHERE id IN ({{}})", ids)
+        return {row[0]: note_row(row) for row in rows}
+
+    def by_path(self, path: str) -> NoteRow | None:
+        """Return the note at a path."""
+        row = self._database.one(f"SELECT {NOTE_COLUMNS} FROM notes WHERE path = ?", path)
+        return None if row is None else note_row(row)
+
+    def ids_by_name(self, name: str) -> set[int]:
+        """Return the ids of notes whose title, alias or file name is ``name``, ignoring case."""
+        return {row[0] for row in self._database.all("SELECT note FROM names WHERE name = ?", fold(name))}
+
+    def aliases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the path and the aliases of every note."""
+        for path, aliases in self._database.all("SELECT path, aliases FROM notes"):
+            yield path, tuple(json.loads(aliases))
+
+    def changed_since(self, revision: int, limit: int) -> list[tuple[int, int]]:
+        """Return (note id, revision) of notes that changed after ``revision``, in order of change."""
+        sql = "SELECT id, revision FROM notes WHERE revision > ? ORDER BY revision, id LIMIT ?"
+        return self._database.all(sql, revision, limit)
+
+    def removed_since(self, revision: int) -> list[int]:
+        """Return the ids of notes that were removed after ``revision``."""
+        return [row[0] for row in self._database.all("SELECT note FROM removed WHERE revision > ?", revision)]
+
+    def file_states(self, folder: str = "") -> dict[str, Known]:
+        """Return the file state of each path, of all notes or of those inside ``folder``."""
+        sql = "SELECT path, size, mtime_ns, ctime_ns, inode, racy FROM notes"
+        rows = self._database.all_below(sql, folder)
+        return {row[0]: Known(Stamp(*row[1:5]), bool(row[5])) for row in rows}
+
+    def file_state(self, path: str) -> Known | None:
+        """Return the file state of the note at one path."""
+        sql = "SELECT size, mtime_ns, ctime_ns, inode, racy FROM notes WHERE path = ?"
+        row = self._database.one(sql, path)
+        return None if row is None else Known(Stamp(*row[:4]), bool(row[4]))
+
+    def content_hash(self, path: str) -> bytes | None:
+        """Return the hash of the bytes that the note at ``path`` was read from."""
+        row = self._database.one("SELECT hash FROM notes WHERE path = ?", path)
+        return None if row is None else row[0]
+
+    # -- rows ------------------------------------------------------------------------------------------
+
+    def _insert(self, values: Mapping[str, Any]) -> int:
+        columns = ", ".join(values)
+        marks = ", ".join("?" * len(values))
+        cursor = self._database.run(f"INSERT INTO notes ({columns}) VALUES ({marks})", *values.values())
+        return int(cursor.lastrowid or 0)
+
+    def _update(self, number: int, values: Mapping[str, Any], *, new_content: bool) -> None:
+        columns = ", ".join(f"{name} = ?" for name in values)
+        if new_content:
+            columns += ", stored = 0"
+        self._database.run(f"UPDATE notes SET {columns} WHERE id = ?", *values.values(), number)
+
+    def _put_names_and_tags(self, number: int, note: Note) -> None:
+        self._remove_names_and_tags(number)
+        tags = ((number, folded) for folded in {fold(tag) for tag in note.tags})
+        self._database.run_many("INSERT INTO tags (note, tag) VALUES (?, ?)", tags)
+        names = ((number, name) for name in _names(note))
+        self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
+
+    def _remove_names_and_tags(self, number: int) -> None:
+        self._database.run("DELETE FROM tags WHERE note = ?", number)
+        self._database.run("DELETE FROM names WHERE note = ?", number)
+
+
+def _names(note: Note) -> set[str]:
+    """Return the names a note can be asked for by: title, aliases, file name with and without extension."""
+    file_name = note.path.rpartition("/")[2]
+    return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
+
+
+def _is_renamed(old: tuple[str, str, str], values: Mapping[str, Any]) -> bool:
+    """True if title or aliases changed, which are embedded with every chunk; file names do not count."""
+    title_is_name = old[1] == values["title_source"] == "name"
+    same_title = title_is_name or old[0] == values["title"]
+    return not same_title or old[2] != values["aliases"]

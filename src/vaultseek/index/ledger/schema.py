@@ -1,0 +1,117 @@
+"""The ledger's tables, and opening its file; a damaged one, or one of another version, is replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+import uuid
+from pathlib import Path
+
+from vaultseek.index.ledger.database import Database, connect
+
+SCHEMA_VERSION = 3
+"""Version of the tables below, stored as SQLite's ``user_version``."""
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE notes (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL,
+  size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+  racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
+  aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
+  properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX notes_by_revision ON notes (revision);
+CREATE INDEX notes_to_store ON notes (modified) WHERE stored = 0;
+CREATE TABLE chunks (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
+  code TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX chunks_by_note ON chunks (note, ordinal);
+CREATE INDEX chunks_to_store ON chunks (note) WHERE stored = 0;
+CREATE TABLE tags (tag TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;
+CREATE INDEX tags_by_note ON tags (note);
+CREATE TABLE names (name TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (name, note)) WITHOUT ROWID;
+CREATE INDEX names_by_note ON names (note);
+CREATE TABLE links (
+  note INTEGER NOT NULL, ordinal INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL, heading TEXT,
+  block TEXT, alias TEXT, line INTEGER NOT NULL, property TEXT, key TEXT NOT NULL, resolved TEXT,
+  PRIMARY KEY (note, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX links_by_key ON links (key);
+CREATE INDEX links_by_resolved ON links (resolved);
+CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE problems (
+  path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL
+);
+CREATE INDEX problems_by_path ON problems (path);
+CREATE TABLE removed (note INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+CREATE TABLE orphans (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+def open_database(file: Path) -> Database:
+    """Open or create the ledger at ``file``.
+
+    A file that is damaged or has another schema version is replaced by a new one, which inherits its vectors.
+    """
+    if not _is_usable(file):
+        _move_aside(file)
+    database = Database(file)
+    _create_tables(database)
+    _inherit_vectors(database)
+    return database
+
+
+def _is_usable(file: Path) -> bool:
+    if not file.exists():
+        return True
+    try:
+        with contextlib.closing(connect(file)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    except sqlite3.DatabaseError:
+        return False
+    return bool(sound and version in (0, SCHEMA_VERSION))
+
+
+def _move_aside(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        part = file.with_name(file.name + suffix)
+        if part.exists():
+            os.replace(part, file.with_name(f"{file.name}.bad{suffix}"))  # noqa: PTH105
+
+
+def _create_tables(database: Database) -> None:
+    connection = database.connection()
+    database.file.chmod(0o600)
+    if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
+        return
+    meta = {"generation": uuid.uuid4().hex, "revision": "0", "embeddings_computed": "0", "store": ""}
+    meta["made"] = str(time.time())
+    connection.executescript("BEGIN IMMEDIATE;" + _TABLES + f"PRAGMA user_version = {SCHEMA_VERSION};")
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    connection.execute("COMMIT")
+
+
+def _inherit_vectors(database: Database) -> None:
+    """Copy the vectors of a ledger that was moved aside, then delete it.
+
+    Vectors are expensive to compute. The rest is the text of notes that may have been deleted since.
+    """
+    old = database.file.with_name(f"{database.file.name}.bad")
+    if not old.exists():
+        return
+    connection = database.connection()
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("ATTACH ? AS old", (str(old),))
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("DETACH old")
+    for suffix in ("", "-wal", "-shm"):
+        old.with_name(old.name + suffix).unlink(missing_ok=True)
