@@ -117,8 +117,6 @@ CONFIG_LINES = 2_000
 RESCAN_MINUTES = 7 * 24 * 60
 WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""
-SHOWN_CHARS = 80
-"""How much of a wrong value an error message repeats."""
 
 # Vectors
 OPENING_CHARS = 2_000

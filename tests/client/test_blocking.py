@@ -131,7 +131,7 @@ def test_errors_of_the_daemon_are_raised_as_what_they_are_and_the_line_goes_on(d
     with Client() as client:
         with pytest.raises(BadQuery, match="unbalanced quote"):
             client.call("fails")
-        with pytest.raises(UsageError, match="no method 'serach'") as raised:
+        with pytest.raises(UsageError, match='no method "serach"') as raised:
             client.call("serach")
         assert raised.value.code == "unknown_method"
         assert client.call("echo") == {}
@@ -203,7 +203,7 @@ def test_no_answer_in_time_cancels_the_request_and_the_line_goes_on(daemon):
 
     daemon.start({"slow": slow, "echo": echo})
     with Client() as client:
-        with pytest.raises(Cancelled, match="did not answer 'slow' in time"):
+        with pytest.raises(Cancelled, match='did not answer "slow" in time'):
             client.call("slow", timeout=0.05)
         assert cancelled.wait(10)
         assert client.call("echo", {"n": 1}) == {"n": 1}
@@ -257,7 +257,7 @@ def test_a_request_that_ends_the_daemon_is_repeated_once_only(listening):
     first = play(listening, GREETING, died)
     client = Client()
     second = play(listening, encode({"jsonrpc": "2.0", "id": 3, "result": {}}), died)
-    with pytest.raises(Unavailable, match="went away before it answered 'search'"):
+    with pytest.raises(Unavailable, match='went away before it answered "search"'):
         client.search("x")
     client.close()
     first.join(10)

@@ -14,6 +14,7 @@ from vaultseek.errors import Busy, VaultMissing
 from vaultseek.mcp import answers as mcp_answers
 from vaultseek.mcp import server as server_module
 from vaultseek.mcp.server import Place, note_uri, server
+from vaultseek.text import remove_hidden
 
 LINES = st.lists(st.text(max_size=60).map(lambda text: "".join(text.splitlines())), min_size=1, max_size=60)
 BUDGETS = st.integers(server_module.AGENT_TOKENS_LEAST, server_module.AGENT_TOKENS)
@@ -62,7 +63,7 @@ def test_a_note_is_read_to_its_end_part_by_part(lines, budget, start):
         mcp_answers.Lines.model_validate(reply.structured)
         read += reply.structured["text"].split("\n")
         at = reply.structured["next_line"]
-    assert read == [mcp_answers.legible(line) for line in lines]
+    assert read == [remove_hidden(line) for line in lines]
 
 
 @given(st.lists(st.text(max_size=240), max_size=40), BUDGETS)
@@ -129,11 +130,6 @@ def test_where_nothing_was_found_the_nearest_is_named_as_no_answer():
     reply = mcp_answers.found(empty, 20_000)
     assert reply.structured["results"] == []
     assert "nothing found; Bread.md comes nearest, but not near (confidence 0.04)" in reply.text
-
-
-def test_hidden_characters_are_taken_out():
-    hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
-    assert mcp_answers.legible(f"a{hidden}\u202eb\x1b[2J\tc\nd") == "ab [2J\tc\nd"
 
 
 async def test_what_did_not_take_part_and_what_is_pending_is_told():

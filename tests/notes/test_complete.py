@@ -15,7 +15,7 @@ from vaultseek.indexing import reconcile
 from vaultseek.indexing.ingest import Intake, Keyword, Reading
 from vaultseek.markdown.resolve import Names
 from vaultseek.notes.complete import Completer, Entry, VaultCompleter
-from vaultseek.query.compare import fold
+from vaultseek.text import fold
 from vaultseek.vault.ignore import Ignore
 
 

@@ -6,24 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.query.compare import comparable, contains, fold, is_named, number_of, printable
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("STRASSE", "straße"), ("Cafe\u0301", "CAFÉ"), (" a \n\t b ", "A B"), ("Ǆ", "ǆ"), ("ΣΑΣ", "σας")],
-)
-def test_equal_when_folded(one, other):
-    assert fold(one) == fold(other)
-
-
-def test_accents_stay():
-    assert fold("résumé") != fold("resume")
-
-
-@given(st.text())
-def test_folding_twice_changes_nothing(text):
-    assert fold(fold(text)) == fold(text)
+from vaultseek.query.compare import comparable, contains, is_named, number_of
+from vaultseek.text import fold
 
 
 @pytest.mark.parametrize(
@@ -114,9 +98,3 @@ def test_numbers(value, number):
 )
 def test_names_of_notes(path, name, expected):
     assert is_named(path, name) is expected
-
-
-@given(st.text())
-def test_printable_text_can_be_sent(text):
-    printable(text).encode()
-    assert len(printable(text)) == len(text)

@@ -17,11 +17,11 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.indexing import reconcile
 from vaultseek.indexing.ingest import Intake, Keyword, Reading
 from vaultseek.markdown.resolve import Names
-from vaultseek.query.compare import fold
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
 from vaultseek.search.filter import _COLUMNS, LedgerFacts, allowed
 from vaultseek.search.prefilter import superset
+from vaultseek.text import fold
 from vaultseek.vault.ignore import Ignore
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)

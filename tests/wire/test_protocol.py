@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek import errors
-from vaultseek.limits import ERROR_CHARS
 from vaultseek.wire import protocol
 
 KINDS = [
@@ -57,18 +56,6 @@ def test_anything_that_is_json_is_a_request_a_rejection_or_ignored(value):
         assert isinstance(message.params, dict)
     if message is not None:
         assert message.id is None or protocol.is_id(message.id)
-
-
-@given(st.text())
-def test_messages_are_one_printable_line(text):
-    line = protocol.one_line(text)
-    assert len(line) <= ERROR_CHARS
-    assert line == "" or line.isprintable()
-    assert protocol.one_line(line) == line
-
-
-def test_long_messages_are_cut():
-    assert len(protocol.one_line("x" * 10_000_000)) == ERROR_CHARS
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TextIO
 
 from vaultseek import limits
+from vaultseek.text import acts_on_terminal, escape_controls
 
 TERMINAL_COLUMNS_LEAST = 40
 TERMINAL_COLUMNS_MOST = 120
@@ -17,8 +18,6 @@ TERMINAL_COLUMNS_MOST = 120
 TERMINAL_LINES = 24
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
 _BREAKS = {ord(c): " " for c in "\t\r\n"}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 _LINKS = re.compile(r"\x1b\]8;;[^\x1b]*\x1b\\")
@@ -154,17 +153,14 @@ def without_links(text: str) -> str:
 def clean(text: object) -> str:
     """One line of ``text`` with escapes, ``\\x1b``, in place of everything that a terminal would act on."""
     line = str(text)
-    if line.isprintable():
-        return line
-    line = line.replace("\r\n", " ").translate(_BREAKS)
-    return "".join(_escape(c) if _is_acted_on(c) else c for c in line)
+    return line if line.isprintable() else escape_controls(line.replace("\r\n", " ").translate(_BREAKS))
 
 
 def clean_json(text: str) -> str:
     """JSON with the same meaning, in which nothing is left that a terminal would act on."""
     if text.isprintable():
         return text
-    return "".join(f"\\u{ord(c):04x}" if _is_acted_on(c) else c for c in text)
+    return "".join(f"\\u{ord(c):04x}" if acts_on_terminal(c) else c for c in text)
 
 
 def width_of(text: str) -> int:
@@ -251,15 +247,6 @@ def _aligned(rows: Sequence[Sequence[str]], right: Iterable[int]) -> list[list[s
         ]
         for row in rows
     ]
-
-
-def _is_acted_on(character: str) -> bool:
-    code = ord(character)
-    return code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or character in _ACTED_ON
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode()
 
 
 def _size(stream: TextIO) -> tuple[int, int]:

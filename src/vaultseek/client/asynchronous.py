@@ -25,6 +25,7 @@ from vaultseek.limits import (
     UNSENT_BYTES,
 )
 from vaultseek.model import JSON
+from vaultseek.text import quote
 from vaultseek.wire import endpoint, protocol
 from vaultseek.wire.frame import FrameReader, encode
 from vaultseek.wire.outbox import Outbox
@@ -85,9 +86,7 @@ class AsyncClient(Verbs):
             async with asyncio.timeout(seconds):
                 answer = await self._call(method, params or {})
         except TimeoutError:
-            raise Cancelled(
-                f"the daemon did not answer {protocol.shown(method)} in time; try again"
-            ) from None
+            raise Cancelled(f"the daemon did not answer {quote(method)} in time; try again") from None
         if self._validate:
             messages.check_answer(method, answer)
         return answer

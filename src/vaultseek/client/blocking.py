@@ -22,6 +22,7 @@ from vaultseek.limits import (
     RECONNECT_FIRST_SECONDS,
     RECONNECT_SECONDS,
 )
+from vaultseek.text import quote
 from vaultseek.wire import endpoint, protocol
 from vaultseek.wire.frame import FrameReader, encode
 
@@ -236,9 +237,7 @@ class Client(Verbs):
             return self._answer(line, until, told)
         except TimeoutError:
             self._give_up(line)
-            raise Cancelled(
-                f"the daemon did not answer {protocol.shown(method)} in time; try again"
-            ) from None
+            raise Cancelled(f"the daemon did not answer {quote(method)} in time; try again") from None
         except BaseException as error:
             # An interrupt may have cut a frame in two.
             if line.broken or not isinstance(error, Exception):
@@ -298,7 +297,7 @@ def read_message(body: bytes) -> JSON:
 
 def went_away(method: str) -> Unavailable:
     """The error for a connection that ended before ``method`` was answered."""
-    return Unavailable(f"the daemon went away before it answered {protocol.shown(method)}; try again")
+    return Unavailable(f"the daemon went away before it answered {quote(method)}; try again")
 
 
 class _Line:

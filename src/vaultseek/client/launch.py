@@ -13,7 +13,8 @@ from pathlib import Path
 
 from vaultseek import paths
 from vaultseek.errors import Busy, ConfigError, Unavailable
-from vaultseek.limits import KIB
+from vaultseek.limits import ERROR_CHARS, KIB
+from vaultseek.text import one_line
 from vaultseek.wire import endpoint, protocol
 from vaultseek.wire.frame import encode
 
@@ -133,4 +134,4 @@ def _last_line(log: Path, begun: int) -> str:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(begun, end - LAUNCH_TAIL_BYTES))
         lines = [line for line in file.read(LAUNCH_TAIL_BYTES).splitlines() if line.strip()]
-    return protocol.one_line(lines[-1].decode(errors="replace")) if lines else ""
+    return one_line(lines[-1].decode(errors="replace"), ERROR_CHARS) if lines else ""

@@ -23,10 +23,10 @@ from vaultseek.indexing.embed import Recipe
 from vaultseek.models.catalogue import LocalModel, absent_model, find_model
 from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
+from vaultseek.text import one_line
 from vaultseek.wire.auth import Doorkeeper
 from vaultseek.wire.endpoint import Endpoint
 from vaultseek.wire.loopback import LoopbackPort, forget_address
-from vaultseek.wire.protocol import one_line
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker
 
@@ -148,7 +148,7 @@ async def _tell(manager: ServiceManager, endpoint: Endpoint, library: Library) -
 
 def _status(library: Library) -> str:
     vaults = ", ".join(f"{keeper.place.name} {keeper.state}" for keeper in library.keepers)
-    return one_line(vaults) or "no vault is open"
+    return one_line(vaults, limits.ERROR_CHARS) or "no vault is open"
 
 
 def stop_on_signal(stop: Callable[[], None]) -> None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Container, Sequence
 
 from vaultseek.index.ledger import Ledger
-from vaultseek.query.compare import fold
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.text import fold
 
 
 class Grep:

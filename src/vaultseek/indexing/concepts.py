@@ -37,9 +37,9 @@ from vaultseek.limits import (
     EMBED_SECONDS,
     RETRY_SECONDS,
 )
-from vaultseek.query.compare import fold, is_unspaced
 from vaultseek.query.profile import find_identifiers
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.text import fold, is_unspaced
 from vaultseek.worker import SemanticWorker
 
 CONCEPT_NAMES = 2_000

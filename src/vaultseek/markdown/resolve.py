@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import islice
 
 from vaultseek.model import Link, LinkKind
+from vaultseek.text import fold_case
 
 LINK_CANDIDATES = 20
 """Of the other files that an ambiguous link could mean, so many are kept."""
@@ -267,11 +268,7 @@ def _drop(table: dict[str, list[str]], key: str, path: str) -> None:
         del table[key]
 
 
-@lru_cache(maxsize=4096)
-def _fold(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+_fold = lru_cache(maxsize=4096)(fold_case)
 
 
 def _bare(name: str) -> str:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vaultseek.limits import AGENT_TOKENS_MOST, LISTED_ITEMS_MOST
 from vaultseek.model import JSON, STAGES
+from vaultseek.text import remove_hidden
 
 TOKEN_BYTES = 3
 """Bytes of UTF-8 that are taken for a token of an unknown model: rather too few, so that budgets hold."""
@@ -158,7 +159,7 @@ def status(answer: JSON, budget: int) -> Reply:
 
 def lines(answer: JSON, budget: int) -> Reply:
     """The answer to ``note/get``: as many lines as fit; where not even one does, its beginning."""
-    wanted = legible(str(answer["text"]))
+    wanted = remove_hidden(str(answer["text"]))
 
     def reply(room: int) -> Reply:
         text = wanted[:room]
@@ -171,22 +172,12 @@ def lines(answer: JSON, budget: int) -> Reply:
 
 def note_text(answer: JSON) -> str:
     """The text of ``note/get`` as a resource: cut with a mark where it is longer than any budget."""
-    text = legible(str(answer["text"]))
+    text = remove_hidden(str(answer["text"]))
     kept = text.encode("utf-8", "replace")[: AGENT_TOKENS_MOST * TOKEN_BYTES].decode("utf-8", "ignore")
     if kept == text and not answer.get("truncated"):
         return text
     last = int(answer["start_line"]) + kept.count("\n")
     return f"{kept}\n\n[cut in line {last} of {answer['lines']}; read_note reads the rest]\n"
-
-
-def legible(text: str) -> str:
-    """``text`` without what a reader cannot see: control characters, and tags that spell hidden words."""
-    return text if text.isascii() and text.isprintable() else text.translate(_HIDDEN)
-
-
-_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
-_OVERRIDES = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xE0000, 0xE0080)))
-_HIDDEN = {code: to for code, to in {**_CONTROLS, **_OVERRIDES}.items() if code not in (9, 10)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,4 +353,4 @@ def _note(answer: JSON, text: str, *, complete: bool) -> Reply:
 
 
 def _line(text: object) -> str:
-    return " ".join(legible(str(text)).split())
+    return " ".join(remove_hidden(str(text)).split())

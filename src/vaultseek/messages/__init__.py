@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from vaultseek.errors import ProtocolError
-from vaultseek.limits import SHOWN_CHARS
 from vaultseek.messages import answers, params
+from vaultseek.text import SHOWN_CHARS
 
 if TYPE_CHECKING:
     from vaultseek.model import JSON

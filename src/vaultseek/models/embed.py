@@ -19,6 +19,7 @@ from vaultseek.errors import ConfigError
 from vaultseek.models import bundled
 from vaultseek.models.bert import BertEncoder, Precision, pooling_of
 from vaultseek.models.hashing import HashingEncoder
+from vaultseek.text import replace_surrogates
 
 Vectors = NDArray[np.float32]
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ def embed(
     """
     vectors = np.full((len(texts), encoder.dimension), np.nan, dtype=np.float32)
     failed: list[tuple[int, str]] = []
-    clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+    clean = [replace_surrogates(text) for text in texts]
 
     def fill(start: int, end: int) -> None:
         try:

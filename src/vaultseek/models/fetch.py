@@ -21,6 +21,7 @@ from vaultseek import limits, paths
 from vaultseek.errors import ConfigError, Unavailable, UsageError
 from vaultseek.models import bundled
 from vaultseek.models.installed import fetched_models, usable
+from vaultseek.text import SHOWN_CHARS
 
 OnProgress = Callable[[int, int], None]
 """Called with the bytes that are here and the bytes that there will be."""
@@ -276,7 +277,7 @@ class _Translated:
         answer = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
         if answer is not None:
             return Unavailable(f"{hub} answered {answer.status_code} for {self._name}; try again later")
-        why = " ".join(str(error).split())[: limits.SHOWN_CHARS] or type(error).__name__
+        why = " ".join(str(error).split())[:SHOWN_CHARS] or type(error).__name__
         return Unavailable(
             f"{hub} cannot be reached ({why}); everything but fetching works offline. On another machine, "
             "download the model, copy its folder here and run `vaultseek models use FOLDER`"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vaultseek.errors import ConfigError
 from vaultseek.models import bundled
+from vaultseek.text import replace_surrogates
 
 
 class CrossEncoderReranker:
@@ -36,7 +37,7 @@ class CrossEncoderReranker:
         if not texts:
             return np.zeros(0, dtype=np.float32)
         scores = self._model.predict(
-            [(_legible(query), _legible(text)) for text in texts],
+            [(replace_surrogates(query), replace_surrogates(text)) for text in texts],
             activation_fn=lambda logits: logits.sigmoid(),
             show_progress_bar=False,
             convert_to_numpy=True,
@@ -59,7 +60,3 @@ def load(name: str) -> CrossEncoderReranker:
     except Exception as error:  # each library has errors of its own
         line = " ".join(str(error).split())[:200]
         raise ConfigError(f"reranker {name!r} cannot be loaded: {line}; fetch it again") from None
-
-
-def _legible(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

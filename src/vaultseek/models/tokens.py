@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vaultseek.limits import TOKEN_WORD_CHARS
+from vaultseek.text import replace_surrogates
 
 TOKEN_CACHE_WORDS = 100_000
 TOKEN_CACHE_WORD_CHARS = 100
@@ -87,7 +88,7 @@ class TokenCounter:
         try:
             return len(self._encoder.encode(text, add_special_tokens=False).ids)
         except (UnicodeEncodeError, TypeError):  # a lone surrogate, which cannot come from a file
-            legible = text.encode("utf-8", "replace").decode("utf-8")
+            legible = replace_surrogates(text)
             return len(self._encoder.encode(legible, add_special_tokens=False).ids)
 
 

@@ -24,7 +24,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.limits import LINE_CHARS
 from vaultseek.model import JSON
 from vaultseek.notes.tags import properties, tags, values
-from vaultseek.query.compare import fold
+from vaultseek.text import fold
 
 COMPLETION_FUZZY = 2_000
 """So many names that hold the letters are looked through for their order."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, Resolution
 from vaultseek.markdown.skeleton import FOOTNOTE
 from vaultseek.model import JSON, Chunk, Link, Note, Problem
+from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note, too_large
 from vaultseek.vault.scan import is_note, scan
@@ -44,9 +44,9 @@ class Inspector:
         root, relative = self._place(path)
         found = read_note(root, relative)
         if found is None:
-            raise NotFound(f"{_legible(str(path))}: no such file; it may just have been deleted")
+            raise NotFound(f"{escape_undecodable(str(path))}: no such file; it may just have been deleted")
         name = relative if self._root is None or root == self._root else path.name
-        return self._inspect(found.data, _legible(name), found.problem)
+        return self._inspect(found.data, escape_undecodable(name), found.problem)
 
     def find(self, name: str) -> list[Path]:
         """The notes that ``name`` could mean: a path in the vault, ``.md`` or not, a name or an alias."""
@@ -65,7 +65,7 @@ class Inspector:
         problem = None
         if len(data) > NOTE_READ_BYTES:
             problem = too_large()
-        return self._inspect(data, _legible(path), problem)
+        return self._inspect(data, escape_undecodable(path), problem)
 
     def _inspect(self, data: bytes, path: str, problem: Problem | None) -> JSON:
         text, problems = ("", (problem,)) if problem else decode(data)
@@ -156,14 +156,6 @@ def _bundled_count() -> Count:
 def _about(text: str) -> int:
     """Tokens where there is no tokenizer: rather too many than too few."""
     return (len(text.encode("utf-8", "replace")) + 1) // 2
-
-
-def _legible(path: str) -> str:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path).decode("utf-8", "backslashreplace")
-    return path
 
 
 def _shown(note: Note, resolved: Sequence[Resolution], chunks: Sequence[Chunk]) -> JSON:

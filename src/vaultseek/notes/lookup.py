@@ -8,9 +8,9 @@ from pathlib import Path
 from vaultseek.errors import BadPath, NotFound, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import CANDIDATES_NAMED, PATH_BYTES
-from vaultseek.query.compare import fold, is_file_name, is_named
+from vaultseek.query.compare import is_file_name, is_named
 from vaultseek.search.prefilter import superset
-from vaultseek.settings.describe import printable, quote
+from vaultseek.text import fold, printable, quote
 
 NOTE_SUFFIXES = ("", ".md")
 

@@ -10,9 +10,10 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import LINE_CHARS
 from vaultseek.model import JSON, Chunk
 from vaultseek.notes.read import about
-from vaultseek.query.compare import contains, fold, is_unspaced
+from vaultseek.query.compare import contains
 from vaultseek.query.filters import Contains, any_of
 from vaultseek.search.filter import allowed
+from vaultseek.text import fold, is_unspaced
 
 _LINKED = re.compile(
     r"!?\[\[[^\[\]]*\]\]|!?\[[^\[\]]*\]\([^()]*\)|!?\[[^\[\]]*\]\[[^\[\]]*\]|<[^<>\s]+>|https?://\S+|`[^`]*`"

@@ -11,7 +11,7 @@ from vaultseek.limits import NOTE_TEXT_CHARS
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.model import JSON
-from vaultseek.settings.describe import printable
+from vaultseek.text import printable
 from vaultseek.vault.read import read_note
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from vaultseek.index.ledger import Ledger
 from vaultseek.model import JSON
-from vaultseek.query.compare import fold
+from vaultseek.text import fold
 
 VALUES_SHOWN = 10
 """Of a property's values, the commonest."""

@@ -6,30 +6,11 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
-"""For a character class: scripts written without spaces between words, or with particles glued to them."""
+from vaultseek.text import fold, is_unspaced
 
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?")
 _WIKILINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 _NUMBER_BITS = 4096  # Python refuses to print much longer integers
-
-
-def fold(text: str) -> str:
-    """``text`` as it is compared: NFC, casefolded, runs of white space as one space, none at the ends."""
-    if text.isascii():
-        return " ".join(text.lower().split())
-    composed = unicodedata.normalize("NFC", text).casefold()
-    return " ".join(unicodedata.normalize("NFC", composed).split())
-
-
-def printable(text: str) -> str:
-    """``text`` with every control character and lone surrogate turned into a space."""
-    return _UNPRINTABLE.sub(" ", text)
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
@@ -48,11 +29,6 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
             return True
         at = text.find(words, at + 1)
     return False
-
-
-def is_unspaced(text: str) -> bool:
-    """Whether ``text`` has a character of a script without spaces between words."""
-    return _UNSPACED.search(text) is not None
 
 
 def comparable(value: object) -> str | None:

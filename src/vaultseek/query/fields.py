@@ -7,7 +7,6 @@ from datetime import datetime
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery
-from vaultseek.query.compare import printable
 from vaultseek.query.dates import Period, read_period
 from vaultseek.query.filters import (
     Comparison,
@@ -27,6 +26,7 @@ from vaultseek.query.filters import (
     is_bound,
     negated,
 )
+from vaultseek.text import blank_controls
 
 
 def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Filter | None:
@@ -65,7 +65,7 @@ def _texts(field: str, given: object) -> list[str]:
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise BadQuery(f"filter {field} is something else; expected a text or a list of texts")
-    clean = printable(value).strip()
+    clean = blank_controls(value).strip()
     if not clean:
         raise BadQuery(f"filter {field} has an empty value; leave it out or give it one")
     if len(clean) > limits.QUERY_CHARS:

@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from vaultseek.model import Task
-from vaultseek.query.compare import comparable, contains, fold, is_named, number_of
+from vaultseek.query.compare import comparable, contains, is_named, number_of
 from vaultseek.query.facts import NoteFacts, Scope
+from vaultseek.text import fold
 
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]

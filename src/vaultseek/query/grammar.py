@@ -22,10 +22,10 @@ from datetime import datetime
 from vaultseek import limits
 from vaultseek.errors import BadQuery
 from vaultseek.model import JSON
-from vaultseek.query.compare import printable
 from vaultseek.query.filters import And, Filter, HasTask, Not, Or, Within, conjuncts
 from vaultseek.query.syntax import read_tree
 from vaultseek.query.tree import phrases, rank_words, required
+from vaultseek.text import blank_controls
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFC", printable(text)).translate(_QUOTES)
+    return unicodedata.normalize("NFC", blank_controls(text)).translate(_QUOTES)
 
 
 def _count(condition: Filter | None) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import cast
 
-from vaultseek.limits import SHOWN_CHARS
 from vaultseek.query.dates import Period, read_period
 from vaultseek.query.facts import Scope
 from vaultseek.query.fields import path_filter
@@ -32,6 +31,7 @@ from vaultseek.query.filters import (
     is_bound,
 )
 from vaultseek.query.tree import Condition, Node, converted, rank_words, text_filter
+from vaultseek.text import SHOWN_CHARS
 
 Operator = Callable[[Node, datetime], Condition | None]
 """From the value and the present moment to a condition; None for a value that does not fit."""

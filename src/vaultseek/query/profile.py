@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vaultseek.errors import BadQuery
-from vaultseek.query.compare import UNSPACED, fold
 from vaultseek.query.grammar import Query
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.text import UNSPACED, fold
 
 
 @dataclass(frozen=True, slots=True)

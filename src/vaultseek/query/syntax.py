@@ -12,6 +12,7 @@ from vaultseek.errors import BadQuery
 from vaultseek.query.filters import Extension
 from vaultseek.query.operators import EXTENSIONS, OPERATORS, property_filter
 from vaultseek.query.tree import NOTHING, All, Any, Condition, Negated, Node, Phrase, Word
+from vaultseek.text import SHOWN_CHARS
 
 
 def read_tree(text: str, now: datetime) -> tuple[Node, tuple[str, ...]]:
@@ -152,7 +153,7 @@ class _Reader:
         start, self.at = self.at, found.end()
         condition = operator(self._value(), self.now)
         if condition is None:
-            shown = self.text[start : self.at][: limits.SHOWN_CHARS]
+            shown = self.text[start : self.at][:SHOWN_CHARS]
             self.notes.append(
                 f"{shown} was taken as words; expected {_EXPECTED.get(found[1].lower(), _A_VALUE)}"
             )
@@ -164,7 +165,7 @@ class _Reader:
         """Say of ``name:`` that it is a word, where something else was clearly meant."""
         if not found:
             return
-        shown = self.text[self.at :].split(maxsplit=1)[0][: limits.SHOWN_CHARS]
+        shown = self.text[self.at :].split(maxsplit=1)[0][:SHOWN_CHARS]
         near = get_close_matches(found[1].lower(), OPERATORS, 1, _NEAR)
         if near:
             self.notes.append(f"{shown} was taken as a word; did you mean {near[0]}: ?")

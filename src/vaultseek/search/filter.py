@@ -20,7 +20,7 @@ import numpy.typing as npt
 from vaultseek.index.ledger import Ledger
 from vaultseek.limits import SQL_VARIABLES
 from vaultseek.model import Chunk, Task
-from vaultseek.query.compare import comparable, fold, is_named, number_of
+from vaultseek.query.compare import comparable, is_named, number_of
 from vaultseek.query.facts import Scope
 from vaultseek.query.filters import (
     AliasContains,
@@ -49,6 +49,7 @@ from vaultseek.query.filters import (
     posix,
 )
 from vaultseek.search.prefilter import superset
+from vaultseek.text import fold
 
 NoteIds = npt.NDArray[np.int64]
 Ids = set[int]

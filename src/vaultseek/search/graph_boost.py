@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.query.compare import fold
 from vaultseek.search.fusion import Fused
+from vaultseek.text import fold
 
 SEEDS = 8
 """Neighbours of this many of the best notes are looked at."""

@@ -22,7 +22,7 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.indexing.concepts import expanded
 from vaultseek.markdown.dates import named_time, stated_time
 from vaultseek.model import JSON, Chunk, Reason
-from vaultseek.query.compare import fold, is_file_name
+from vaultseek.query.compare import is_file_name
 from vaultseek.query.profile import profile
 from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.search.filter import Allowed, allowed
@@ -41,6 +41,7 @@ from vaultseek.search.scoring import (
     semantic_found,
 )
 from vaultseek.settings.model import SearchSettings
+from vaultseek.text import fold
 from vaultseek.worker import SemanticAnswer
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vaultseek.query.compare import fold, is_unspaced
+from vaultseek.text import fold, is_unspaced
 
 _FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
 """Beyond ASCII, only here do characters fold to others."""

@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import count, pairwise
 
 from vaultseek import limits
-from vaultseek.query.compare import UNSPACED, is_unspaced, printable
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.text import UNSPACED, blank_controls, is_unspaced
 
 ELLIPSIS = "…"
 SNAP = 24
@@ -52,7 +52,7 @@ def plain(text: str) -> str:
     for signs, form, replacement in _MARKDOWN:
         if any(sign in text for sign in signs):
             text = form.sub(replacement, text)
-    return " ".join(printable(_INVISIBLE.sub("", text)).split())
+    return " ".join(blank_controls(_INVISIBLE.sub("", text)).split())
 
 
 def _without_emphasis(found: re.Match[str]) -> str:
@@ -109,7 +109,7 @@ class _Terms:
 @lru_cache(maxsize=64)
 def _sorted_out(terms: tuple[str, ...]) -> _Terms:
     """The terms that tell something, ``limits.SNIPPET_TERMS`` of them."""
-    given = dict.fromkeys(" ".join(printable(term).lower().split()).strip(_AROUND) for term in terms)
+    given = dict.fromkeys(" ".join(blank_controls(term).lower().split()).strip(_AROUND) for term in terms)
     telling = [term for term in given if term and term not in STOP_WORDS] or [term for term in given if term]
     found, numbers = _Terms(), count()
     for term in telling[: limits.SNIPPET_TERMS]:

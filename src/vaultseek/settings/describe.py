@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from vaultseek import limits
+from vaultseek.text import printable
 
 Location = tuple[int | str, ...]
 Model = type[BaseModel]
@@ -109,12 +110,6 @@ def quote(value: Any) -> str:
         return printable(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):  # TOML has dates, and tables may be deep
         return printable(str(value))
-
-
-def printable(text: str, longest: int = limits.SHOWN_CHARS) -> str:
-    """Return ``text`` cut to ``longest`` characters, with control characters escaped."""
-    short = text if len(text) <= longest else f"{text[:longest]}..."
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in short)
 
 
 def section_of(annotation: Any) -> Model | None:

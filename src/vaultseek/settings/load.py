@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from vaultseek import paths
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings import describe, toml
-from vaultseek.settings.describe import Location, dotted_key, printable
+from vaultseek.settings.describe import Location, dotted_key
 from vaultseek.settings.model import (
     ENV_DELIMITER,
     ENV_PREFIX,
@@ -29,6 +29,7 @@ from vaultseek.settings.model import (
 )
 from vaultseek.settings.origin import Origin, SettingProblem
 from vaultseek.settings.resolve import resolve_paths
+from vaultseek.text import printable
 
 
 def load(path: Path | None = None) -> Settings:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vaultseek.limits import PATH_BYTES
 from vaultseek.model import Problem
+from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
 
 NOTE_SUFFIX = ".md"
@@ -102,11 +103,9 @@ def regular_stamp(status: os.stat_result) -> Stamp | None:
 
 def _found(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> FoundFile | str | None:
     path = f"{folder}/{entry.name}" if folder else entry.name
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-        return FoundFile(shown, None, Problem("bad_name", "the file name is not valid UTF-8; rename it"))
+    legible = escape_undecodable(path)
+    if legible != path:
+        return FoundFile(legible, None, Problem("bad_name", "the file name is not valid UTF-8; rename it"))
     if entry.is_dir(follow_symlinks=False):
         return left_out_folder(path, ignore) if ignore.folder(path) else path
     if ignore.file(path) or (entry.is_symlink() and ignore.unwanted(path)):

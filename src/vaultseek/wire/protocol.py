@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from vaultseek.errors import ProtocolError, UsageError, VaultseekError
 from vaultseek.limits import ERROR_CHARS, NAME_CHARS
+from vaultseek.text import one_line, quote
 from vaultseek.wire.frame import examine
 
 TYPE_CHECKING = False
@@ -91,7 +92,7 @@ def answer(id: Id, result: object) -> JSON:
 
 def refusal(id: Id | None, error: VaultseekError) -> JSON:
     """The message that says why there is no answer to request ``id``."""
-    told = {"code": error.number, "message": one_line(str(error)), "data": {"code": error.code}}
+    told = {"code": error.number, "message": one_line(str(error), ERROR_CHARS), "data": {"code": error.code}}
     return {"jsonrpc": "2.0", "id": id, "error": told}
 
 
@@ -101,7 +102,8 @@ def raised(error: object) -> VaultseekError:
     data = told.get("data")
     code = data.get("code") if isinstance(data, dict) else None
     kind = _classes().get(code, VaultseekError) if isinstance(code, str) else VaultseekError
-    exception = kind(one_line(str(told.get("message", "the daemon did not say what went wrong"))))
+    message = str(told.get("message", "the daemon did not say what went wrong"))
+    exception = kind(one_line(message, ERROR_CHARS))
     if isinstance(code, str):
         exception.code = code
     if isinstance(number := told.get("code"), int):
@@ -109,25 +111,14 @@ def raised(error: object) -> VaultseekError:
     return exception
 
 
-def one_line(text: str) -> str:
-    """``text`` fit for an error: no line ends or other control characters, at most ``ERROR_CHARS`` long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * ERROR_CHARS]).split())
-    return line if len(line) <= ERROR_CHARS else line[: ERROR_CHARS - 1] + "…"
-
-
-def shown(name: object) -> str:
-    """A name out of a request as errors repeat it: quoted and short."""
-    return repr(str(name)[:NAME_CHARS])
-
-
 def unknown_method(method: str) -> VaultseekError:
     """The error for a method that the daemon does not have."""
-    return _coded(UsageError(f"there is no method {shown(method)}"), "unknown_method", UNKNOWN_METHOD)
+    return _coded(UsageError(f"there is no method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
 
 
 def duplicate_id(id: Id) -> VaultseekError:
     """The error for a request whose id belongs to one that is still being worked on."""
-    text = f"request {shown(id)} is still being worked on; every request needs an id of its own"
+    text = f"request {quote(id)} is still being worked on; every request needs an id of its own"
     return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
 
 
@@ -154,7 +145,7 @@ def client_name(params: JSON) -> str:
     """The name that a client gives itself with ``initialize``: ``client``, or ``clientInfo.name``."""
     info = params.get("clientInfo")
     name = params.get("client", info.get("name") if isinstance(info, dict) else None)
-    return one_line(name)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
+    return one_line(name, ERROR_CHARS)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
 
 
 def is_id(value: object) -> bool:

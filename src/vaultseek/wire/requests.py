@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from vaultseek import limits
 from vaultseek.errors import Cancelled, VaultseekError
-from vaultseek.wire.protocol import Id, Request, is_id, shown
+from vaultseek.text import quote
+from vaultseek.wire.protocol import Id, Request, is_id
 
 DEADLINE_GRACE_SECONDS = 1.0
 """What a handler gets beyond the deadline of its request before it is cut off."""
@@ -78,7 +79,7 @@ class Requests:
         if work.request.id is not None:
             self._by_id[work.request.id] = work
         if work.deadline is not None:
-            late = Cancelled(f"the deadline of {shown(work.request.method)} passed")
+            late = Cancelled(f"the deadline of {quote(work.request.method)} passed")
             cut_off = work.deadline + DEADLINE_GRACE_SECONDS
             work.timer = asyncio.get_running_loop().call_at(cut_off, self._cancel, work, late)
         self._waiting.append(work)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from vaultseek import limits
 from vaultseek.errors import Cancelled, FrameLost, FrameTooLarge, ProtocolError, UsageError, VaultseekError
 from vaultseek.model import JSON
+from vaultseek.text import quote
 from vaultseek.wire import protocol
 from vaultseek.wire.context import ClientInfo, Handler, Limits, RequestContext
 from vaultseek.wire.frame import FrameReader, encode
@@ -208,7 +209,7 @@ class Session:
             frame = encode(protocol.refusal(work.request.id, error))
         except Exception:
             incident = secrets.token_hex(4)
-            log.exception("incident %s in %s", incident, protocol.shown(work.request.method))
+            log.exception("incident %s in %s", incident, quote(work.request.method))
             frame = encode(protocol.refusal(work.request.id, protocol.internal(incident)))
         # The slot is kept until there is room: whoever does not read answers gets no more of them made.
         await self._outbox.room()

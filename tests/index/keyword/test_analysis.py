@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.analysis import Analysis, detect_language, fold, prefixes
+from vaultseek.index.keyword.analysis import Analysis, detect_language, prefixes
 from vaultseek.limits import TERM_CHARS
 
 ENGLISH = Analysis("en")
@@ -140,11 +140,6 @@ def test_any_text_gives_folded_terms_in_order(text: str) -> None:
         assert term.text
         assert not any(c.isspace() for c in term.text)
         assert not any("\u0300" <= c <= "\u036f" for c in unicodedata.normalize("NFC", term.text))
-
-
-@given(st.text())
-def test_folding_twice_is_folding_once(text: str) -> None:
-    assert fold(fold(text.lower())) == fold(text.lower())
 
 
 @given(st.text(alphabet="abcXYZ019 _-./:#+'*", max_size=60))

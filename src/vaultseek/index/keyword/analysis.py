@@ -23,6 +23,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from vaultseek.limits import COMPOUND_PARTS, SURFACE_CHARS, TERM_CHARS
+from vaultseek.text import UNSPACED, fold_accents
 
 STEMS = 20_000
 
@@ -39,20 +40,11 @@ LANGUAGES = {
 }  # fmt: skip
 """Languages with a stemmer, by their two-letter code."""
 
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-    "\ua960-\ua97f\uac00-\ud7ff"  # Hangul
-)
-_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_NEIGHBOURS = re.compile(f"([{_UNSPACED}])(?=([{_UNSPACED}]))")
+_HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_NEIGHBOURS = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _SPLITS = tuple(re.compile(pattern) for pattern in (r"/", r"::|:", r"\.", r"[-‐]", r"_"))
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
-_UNDECOMPOSED = str.maketrans(
-    {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
-)
 _LEAST_STOP_WORDS = 3
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
@@ -148,7 +140,7 @@ class Analysis:
 
     def _parts(self, token: str, parts: list[str], level: int, offset: int, out: list[Term]) -> int:
         if len(token) <= TERM_CHARS:
-            whole = fold(token.lower()).replace("‐", "-").replace("’", "'")
+            whole = fold_accents(token.lower()).replace("‐", "-").replace("’", "'")
             out.append(Term(whole, offset, "whole", whole))
         at = offset
         for part in parts:
@@ -181,30 +173,22 @@ class Analysis:
         """
         lower = word.lower()
         if not lower.isalpha():
-            plain = fold(lower)
+            plain = fold_accents(lower)
             return (Term(plain, offset, role, plain),) if plain else ()
         if lower.isascii():
             return (Term(self._stem(lower) or lower, offset, role, lower),)
-        plain = fold(lower)
-        accented = fold(self._stem(lower)) or plain
+        plain = fold_accents(lower)
+        accented = fold_accents(self._stem(lower)) or plain
         bare = self._stem(plain) or plain
         first = Term(accented, offset, role, plain)
         return (first,) if bare == accented else (first, Term(bare, offset, role, plain))
-
-
-def fold(text: str) -> str:
-    """Lower-case text without accents; a character that only looks accented becomes its plain letters."""
-    if text.isascii():
-        return text
-    marks_apart = unicodedata.normalize("NFD", text.translate(_UNDECOMPOSED))
-    return unicodedata.normalize("NFC", "".join(c for c in marks_apart if not "\u0300" <= c <= "\u036f"))
 
 
 def prefixes(text: str) -> tuple[str, list[str]]:
     """The text without its ``word*`` searches, and the folded beginnings asked for."""
     if "*" not in text:
         return text, []
-    found = [fold(unicodedata.normalize("NFKC", word).lower()) for word in _PREFIX.findall(text)]
+    found = [fold_accents(unicodedata.normalize("NFKC", word).lower()) for word in _PREFIX.findall(text)]
     return _PREFIX.sub(" ", text), found
 
 
@@ -234,7 +218,7 @@ def _stop_words() -> dict[str, frozenset[str]]:
 
 @cache
 def _folded_stop_words(language: str) -> frozenset[str]:
-    return frozenset(map(fold, _stop_words().get(language, ())))
+    return frozenset(map(fold_accents, _stop_words().get(language, ())))
 
 
 @cache
@@ -244,7 +228,7 @@ def _ascii_pattern() -> re.Pattern[str]:
 
 @cache
 def _unicode_pattern() -> re.Pattern[str]:
-    return _surface_pattern(f"[^{_separators()}{_UNSPACED}]+", f"[{_UNSPACED}]{{1,2}}|")
+    return _surface_pattern(f"[^{_separators()}{UNSPACED}]+", f"[{UNSPACED}]{{1,2}}|")
 
 
 def _surface_pattern(word: str, first: str = "") -> re.Pattern[str]:

@@ -20,7 +20,7 @@ from vaultseek.index.ledger.rows import (
     note_vector_id,
 )
 from vaultseek.model import Note
-from vaultseek.query.compare import fold
+from vaultseek.text import fold
 from vaultseek.vault.diff import Known
 from vaultseek.vault.scan import Stamp
 

@@ -1,0 +1,142 @@
+"""Unicode text: folding it for comparison, scripts written without spaces, and text made safe to show."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from functools import cache
+
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana, with the iteration mark of Han
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\ua960-\ua97f\uac00-\ud7ff"  # Hangul
+)
+"""Scripts that put no spaces between words, or glue particles to them, as ranges for a character class.
+
+The terms of the keyword index depend on it: a change needs a new analyzer version.
+"""
+
+SHOWN_CHARS = 80
+"""Longer names and values are cut in messages."""
+
+_LIGATURES = str.maketrans(
+    {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
+)
+_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
+
+
+def is_unspaced(text: str) -> bool:
+    """True if ``text`` has a character of a script without spaces between words."""
+    return not text.isascii() and _unspaced_pattern().search(text) is not None
+
+
+def fold_case(text: str) -> str:
+    """Return ``text`` without differences of case, in NFC."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def fold(text: str) -> str:
+    """Return ``text`` as it is compared: :func:`fold_case`, and every run of white space as one space."""
+    return " ".join(fold_case(text).split())
+
+
+def fold_accents(text: str) -> str:
+    """Return lower-case ``text`` without accents, its ligatures spelled out."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFD", text.translate(_LIGATURES))
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f"))
+
+
+def blank_controls(text: str) -> str:
+    """Replace every control character and lone surrogate by a space; the length stays."""
+    return text if text.isprintable() else _controls_pattern().sub(" ", text)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return ``text`` as one printable line of at most ``limit`` characters, runs of spaces collapsed."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * limit]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def escape_controls(text: str) -> str:
+    """Write every character that a terminal would act on as an escape, ``\\x1b``."""
+    if text.isprintable():
+        return text
+    return "".join(_escape(c) if acts_on_terminal(c) else c for c in text)
+
+
+def escape_undecodable(path: str) -> str:
+    """Write the bytes of ``path`` that are no UTF-8 as escapes, ``\\xff``."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path
+
+
+def acts_on_terminal(character: str) -> bool:
+    """True for control characters, lone surrogates, line separators and marks of writing direction."""
+    code = ord(character)
+    return code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or character in _ACTED_ON
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def remove_hidden(text: str) -> str:
+    """Return ``text`` without what a reader cannot see: control characters, and tags that spell hidden words.
+
+    Tabs and line feeds stay.
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
+
+
+def printable(text: str, limit: int = SHOWN_CHARS) -> str:
+    """Cut ``text`` to ``limit`` characters and escape every character that does not print."""
+    return _escape_unprintable(_shorten(text, limit))
+
+
+def quote(name: object, limit: int = SHOWN_CHARS) -> str:
+    """Return a name as messages repeat it: quoted, short and printable."""
+    return _escape_unprintable(json.dumps(_shorten(str(name), limit), ensure_ascii=False))
+
+
+def _shorten(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def _escape_unprintable(text: str) -> str:
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
+# Made at the first use: the command line loads this module each time that it starts.
+
+
+@cache
+def _unspaced_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{UNSPACED}]")
+
+
+@cache
+def _controls_pattern() -> re.Pattern[str]:
+    return re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@cache
+def _hidden_table() -> dict[int, str | None]:
+    table: dict[int, str | None] = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+    table |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xE0000, 0xE0080)))
+    return {code: replacement for code, replacement in table.items() if code not in (9, 10)}
