@@ -115,6 +115,22 @@ def test_removal_is_remembered_for_the_indexes(ledger):
     assert put(ledger, taken("a.md", "one")) != [number], "an id is never given twice"
 
 
+def test_removals_are_forgotten_once_they_are_many(ledger, monkeypatch):
+    monkeypatch.setattr("vaultseek.index.ledger.notes.REMOVED_NOTES", 1)
+    a, b, c = put(ledger, taken("a.md"), taken("b.md"), taken("c.md"))
+    start = ledger.revision
+    removed = []
+    for path in ("a.md", "b.md", "c.md"):
+        ledger.notes.prune_removed(ledger.revision)
+        with ledger.commit() as revision:
+            removed.append(ledger.notes.remove(path, revision))
+    assert removed == [a, b, c]
+    assert ledger.notes.removed_since(start) is None, "an index at this revision would miss removals"
+    assert ledger.notes.removed_since(start + 1) is None
+    assert ledger.notes.removed_since(start + 2) == [c]
+    assert ledger.select("SELECT note FROM removed") == [(c,)]
+
+
 def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledger):
     put(ledger, taken("a.md", "one"))
     (one,) = numbers(ledger)

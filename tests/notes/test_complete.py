@@ -110,6 +110,16 @@ def test_completion_follows_the_vault(tmp_path, monkeypatch, recent):
     assert texts(completer.complete("note", "al", 10)) == ["Alpine", "walnut"]
 
 
+def test_completion_follows_the_vault_after_removals_were_pruned(tmp_path, monkeypatch):
+    monkeypatch.setattr("vaultseek.index.ledger.notes.REMOVED_NOTES", 0)
+    world = World(tmp_path, {"alpha.md": "", "almond.md": ""})
+    completer = VaultCompleter(world.ledger)
+    assert texts(completer.complete("note", "al", 10)) == ["alpha", "almond"]
+    world.put({"alpha.md": None})
+    assert world.ledger.select("SELECT * FROM removed") == []
+    assert texts(completer.complete("note", "al", 10)) == ["almond"]
+
+
 def test_tags_properties_values_and_headings(tmp_path):
     world = World(
         tmp_path,

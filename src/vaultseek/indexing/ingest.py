@@ -94,6 +94,7 @@ class Intake:
                 self._keyword.catch_up(self._ledger)
             progress(done, total)
         self._keyword.catch_up(self._ledger)
+        self._ledger.notes.prune_removed(self._ledger.revision)
         return changed
 
     def build_graph(self) -> None:
@@ -188,7 +189,7 @@ class Intake:
         if self.graph is None:
             return
         sources = sorted(relinked | set(ids))
-        removed = self._ledger.notes.removed_since(revision - 1)
+        removed = self._ledger.notes.removed_since(revision - 1) or ()
         self.graph.apply(removed, sources, self._ledger.links.edges(sources), revision)
 
 
@@ -249,10 +250,10 @@ class Keyword:
     def _catch_up(self, ledger: Ledger) -> None:
         changed = self._judge_language(ledger)
         at = self._revision(ledger)
-        if at < 0 or changed:
-            self.remake()
-            at = 0
         removed = ledger.notes.removed_since(at)
+        if at < 0 or changed or removed is None:
+            self.remake()
+            at, removed = 0, []
         while True:
             now = ledger.revision
             rows = ledger.notes.changed_since(at, CATCH_UP_NOTES + 1)

@@ -169,12 +169,13 @@ class VaultCompleter:
         if revision == self._revision:
             return
         before = max(self._revision, 0)
-        for number in self._ledger.notes.removed_since(before):
+        removed = self._ledger.notes.removed_since(before)
+        for number in removed or ():
             self._changed[number] = []
         for number, path, title, aliases in self._ledger.select(_NAMES, before):
             self._changed[number] = list(_names(number, path, title, json.loads(aliases)))
         self._revision = revision
-        if len(self._changed) > COMPLETION_RECENT:
+        if removed is None or len(self._changed) > COMPLETION_RECENT:
             rows = self._ledger.select(_NAMES, 0)
             self._ordered = Completer(e for n, p, t, a in rows for e in _names(n, p, t, json.loads(a)))
             self._changed = {}

@@ -24,6 +24,9 @@ from vaultseek.text import fold
 from vaultseek.vault.diff import Known
 from vaultseek.vault.scan import Stamp
 
+REMOVED_NOTES = 1000
+"""Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
+
 
 class NoteTable:
     """The tables ``notes``, ``names``, ``tags`` and ``removed``; writes a note's rows in the others, too."""
@@ -85,9 +88,13 @@ class NoteTable:
             ((*note.stat, int(note.racy), note.modified, note.path) for note in unchanged),
         )
 
-    def forget_removed(self, revision: int) -> None:
-        """Drop the memory of removals up to ``revision``: every index has seen them."""
-        self._database.run("DELETE FROM removed WHERE revision <= ?", revision)
+    def prune_removed(self, revision: int) -> None:
+        """Forget removals up to ``revision`` if there are many; every index must be at ``revision``."""
+        if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
+            return
+        with self._database.transaction():
+            self._database.run("DELETE FROM removed WHERE revision <= ?", revision)
+            self._database.set_meta("removals_pruned", str(revision))
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -119,9 +126,15 @@ class NoteTable:
         sql = "SELECT id, revision FROM notes WHERE revision > ? ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, limit)
 
-    def removed_since(self, revision: int) -> list[int]:
-        """Return the ids of notes that were removed after ``revision``."""
-        return [row[0] for row in self._database.all("SELECT note FROM removed WHERE revision > ?", revision)]
+    def removed_since(self, revision: int) -> list[int] | None:
+        """Return the ids of notes that were removed after ``revision``.
+
+        None if some of these removals were pruned: an index at ``revision`` has to be rebuilt.
+        """
+        rows = self._database.all("SELECT note FROM removed WHERE revision > ?", revision)
+        # Read after the rows, because another thread may prune in between.
+        pruned = int(self._database.meta("removals_pruned") or 0)
+        return None if revision < pruned else [row[0] for row in rows]
 
     def file_states(self, folder: str = "") -> dict[str, Known]:
         """Return the file state of each path, of all notes or of those inside ``folder``."""
