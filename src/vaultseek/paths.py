@@ -1,4 +1,7 @@
-"""Where vaultseek keeps things: XDG variables on every platform, and nothing in a vault."""
+"""The directories of vaultseek, by XDG variables on every platform, and writing private files there.
+
+Nothing is ever written into a vault.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +19,26 @@ APP = "vaultseek"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+_OUT_OF_RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 
 def config_file() -> Path:
-    """``config.toml`` in the user's configuration directory; it need not exist."""
+    """Return the path of ``config.toml`` in the user's configuration directory; it need not exist."""
     return _directory("XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
 
 
 def data_directory() -> Path:
-    """Ledgers and indexes, one folder a vault."""
+    """Return the directory of ledgers and indexes, one folder per vault."""
     return _directory("XDG_DATA_HOME", "user_data_dir")
 
 
 def state_directory() -> Path:
-    """Logs, and the socket where there is no runtime directory."""
+    """Return the directory of logs, and of the socket if there is no runtime directory."""
     return _directory("XDG_STATE_HOME", "user_state_dir")
 
 
 def runtime_directory() -> Path:
-    """The folder of the socket: ``$XDG_RUNTIME_DIR/vaultseek``, else ``run`` in the state directory."""
+    """Return the socket's folder: ``$XDG_RUNTIME_DIR/vaultseek``, or ``run`` in the state directory."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     if base and Path(base).is_dir():
         return Path(base) / APP
@@ -43,66 +46,65 @@ def runtime_directory() -> Path:
 
 
 def socket_file() -> Path:
-    """The daemon's socket."""
+    """Return the path of the daemon's socket."""
     return runtime_directory() / "daemon.sock"
 
 
 def log_file() -> Path:
-    """The daemon's log."""
+    """Return the path of the daemon's log."""
     return state_directory() / "daemon.log"
 
 
 def vault_data_directory(root: Path) -> Path:
-    """The data folder of the vault at ``root`` (a real path): readable name and a digest of the path."""
+    """Return the data folder of the vault at ``root``, a resolved path: its name and a digest of the path."""
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
     return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
 
 
 def fetched_model(name: str) -> Path | None:
-    """Where the model ``name`` of a hub (``owner/model``) lies once it was fetched; None for no such name."""
+    """Return the folder for the fetched model ``name`` (``owner/model``); None if the name is not valid."""
     if len(name) > 200 or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
         return None
     return data_directory() / "models" / name.replace("/", "--")
 
 
 def private_directory(path: Path) -> Path:
-    """Make ``path`` with mode 0700 and return it. Raises Unavailable where that is not allowed."""
+    """Create ``path`` with mode 0700 and return it. Raises Unavailable if that is not permitted."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
         if path.stat().st_mode & 0o077:
             path.chmod(DIRECTORY_MODE)
     except OSError as error:
-        if error.errno in _NO_SPACE:
+        if error.errno in _OUT_OF_RESOURCES:
             raise
         reason = error.strerror or "it cannot be used"
-        raise Unavailable(
-            f"the folder {path} is needed and cannot be made: {reason}; look at the folder above it"
-        ) from None
+        raise Unavailable(f"cannot create the folder {path}: {reason}; check the folder above it") from None
     return path
 
 
-def replace_file(file: Path, text: str) -> None:
-    """Put ``text`` in the place of the file, at once and readable by the user alone.
+def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
+    """Replace ``file`` as a whole: readers see the old content or the new, even after a crash.
 
-    Raises OSError and leaves the old one as it was.
+    Raises OSError and leaves the old file unchanged.
     """
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
-        with os.fdopen(os.open(fresh, _OPEN_NEW, FILE_MODE), "w", encoding="utf-8") as stream:
-            stream.write(text)
+            temporary.unlink()
+        with os.fdopen(os.open(temporary, _OPEN_NEW, FILE_MODE), "wb") as stream:
+            os.fchmod(stream.fileno(), mode)
+            stream.write(text.encode())
             stream.flush()
             os.fsync(stream.fileno())
-        fresh.replace(file)
+        temporary.replace(file)
     finally:
         with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
+            temporary.unlink()
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether something could not be written for want of room."""
+    """True if the error means that the disk is full."""
     import sqlite3
 
     if isinstance(error, sqlite3.OperationalError):
@@ -111,9 +113,9 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def lock_directory(directory: Path) -> IO[bytes]:
-    """Hold ``directory`` for this process; the lock ends with the returned file, or with the process.
+    """Lock ``directory`` for this process until the returned file is closed.
 
-    Raises AlreadyRunning if another process holds it.
+    Raises AlreadyRunning if another process has locked it.
     """
     import fcntl
 

@@ -252,12 +252,7 @@ def _write(file: Path, text: str) -> None:
                 print(f"up to date: {clean(file)}")
                 return
         _own_folder(file.parent)
-        fresh = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(file)
-        finally:
-            fresh.unlink(missing_ok=True)
+        paths.write_atomically(file, text, mode=0o644)
     except OSError as error:
         raise Unavailable(f"{file} cannot be written: {error.strerror}; nothing was started") from None
     print(f"wrote {clean(file)}")

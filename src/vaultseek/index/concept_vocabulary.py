@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.limits import CONCEPT_CHARS, CONCEPT_FILE_BYTES, CONCEPT_TERMS
-from vaultseek.paths import replace_file
+from vaultseek.paths import write_atomically
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 1
@@ -93,7 +93,7 @@ def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
         for (term, notes), row in zip(vocabulary.terms.items(), rows, strict=True)
     ]
     head = {"version": VERSION, "model": vocabulary.model, "dimension": int(rows.shape[1])}
-    replace_file(file, json.dumps({**head, "terms": entries}, ensure_ascii=False, indent=0))
+    write_atomically(file, json.dumps({**head, "terms": entries}, ensure_ascii=False, indent=0))
 
 
 def _entry(entry: Any) -> tuple[str, int, NDArray[np.float16]]:

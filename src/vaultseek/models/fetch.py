@@ -7,7 +7,6 @@ could run code is kept, and a model that was fetched before has to be the same a
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -233,10 +232,7 @@ def _put_in_place(part: Path, directory: Path) -> None:
 def _remember(folder: Path, fetched: Fetched) -> None:
     record = {name: {"digest": digest} for name, digest in remembered().items()}
     record[fetched.name] = {"digest": fetched.digest}
-    fresh = folder / f"{_RECORD}.new"
-    fresh.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    fresh.chmod(0o600)
-    fresh.replace(folder / _RECORD)
+    paths.write_atomically(folder / _RECORD, json.dumps(record, indent=1))
 
 
 def _endpoint() -> str | None:
@@ -271,8 +267,7 @@ class _Translated:
             )
         if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
             return Unavailable(f"{hub} has no model called {self._name}, or it is private")
-        full = (errno.ENOSPC, errno.EDQUOT)
-        if isinstance(error, OSError) and error.errno in full:
+        if paths.is_disk_full(error):
             return Unavailable("the disk is full; make room and fetch again, what has come so far is kept")
         answer = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
         if answer is not None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from vaultseek import paths
 from vaultseek.errors import ConfigError
 from vaultseek.settings import toml
-
-_MODE = 0o600
 
 
 def create(file: Path, text: str) -> None:
@@ -24,16 +21,14 @@ def create(file: Path, text: str) -> None:
     except UnicodeEncodeError:
         raise ConfigError(f"{file}: cannot name a folder whose name is not valid UTF-8; rename it") from None
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _MODE)
+        file.parent.mkdir(mode=paths.DIRECTORY_MODE, parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, paths.FILE_MODE)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
     except FileExistsError:
         raise ConfigError(f"{file}: is there already and is left as it is") from None
     except OSError as error:
-        raise ConfigError(
-            f"{file}: cannot be written ({error.strerror or error}); look at the permissions of its folder"
-        ) from None
+        raise _cannot_write(file, error) from None
 
 
 def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
@@ -74,20 +69,13 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
 
 def _replace(file: Path, text: str) -> None:
-    """Put ``text`` in the place of what is in ``file``, at once and with the mode that it has."""
+    """Replace the content of ``file`` and keep its mode."""
     try:
-        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).chmod(file.stat().st_mode & 0o777)
-            Path(name).replace(file)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                Path(name).unlink()
+        paths.write_atomically(file, text, file.stat().st_mode & 0o777)
     except OSError as error:
-        raise ConfigError(
-            f"{file}: cannot be written ({error.strerror or error}); look at the permissions of its folder"
-        ) from None
+        raise _cannot_write(file, error) from None
+
+
+def _cannot_write(file: Path, error: OSError) -> ConfigError:
+    reason = error.strerror or error
+    return ConfigError(f"{file}: cannot be written ({reason}); look at the permissions of its folder")

@@ -61,7 +61,7 @@ def write_registry(registry: RegisteredVaults, file: Path | None = None) -> None
         "vaults": [vault.model_dump(mode="json", exclude_defaults=True) for vault in registry.vaults],
         "paused": sorted(map(str, registry.paused)),
     }
-    paths.replace_file(file, json.dumps(data, ensure_ascii=False, indent=1))
+    paths.write_atomically(file, json.dumps(data, ensure_ascii=False, indent=1))
 
 
 def _vaults(entries: Sequence[Any]) -> list[VaultSettings]:

@@ -34,7 +34,6 @@ TOKEN = "token"
 PROOF = "proof"
 """The field of the answer to it in which the daemon shows that it wrote the address file."""
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -127,16 +126,9 @@ def hurry(connection: socket.socket) -> None:
 
 
 def _write(file: Path, told: JSON) -> None:
-    # Never seen half written, and never with another mode than its last.
-    new = file.with_suffix(f"{SUFFIX}.new")
-    new.unlink(missing_ok=True)
-    opened = os.open(new, _CREATE, 0o600)
-    try:
-        os.fchmod(opened, 0o600)
-        os.write(opened, json.dumps(told).encode() + b"\n")
-    finally:
-        os.close(opened)
-    new.replace(file)
+    from vaultseek.paths import write_atomically
+
+    write_atomically(file, json.dumps(told) + "\n")
 
 
 def _read(file: Path) -> tuple[int, Secrets]:
