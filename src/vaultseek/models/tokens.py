@@ -108,9 +108,10 @@ class _Words(dict[str, int]):
         self._ask = ask
         model, normalizer = description["model"], description["normalizer"]
         self._longest = int(model.get("max_input_chars_per_word") or 100)
-        self._vocabulary = frozenset(model.get("vocab") or ())
-        self._inner = str(model.get("continuing_subword_prefix") or "")
-        self._reach = _reach(self._vocabulary, self._inner)
+        prefix = str(model.get("continuing_subword_prefix") or "")
+        vocabulary = model.get("vocab") or ()
+        self._first = _Pieces(vocabulary)
+        self._inner = _Pieces(piece.removeprefix(prefix) for piece in vocabulary if piece.startswith(prefix))
         self._lowers = normalizer.get("lowercase") is True
         accents = normalizer.get("strip_accents")
         strips = normalizer.get("lowercase") is True if accents is None else accents
@@ -136,18 +137,16 @@ class _Words(dict[str, int]):
         """
         if len(word) > self._longest:
             return 1  # whatever is in it, it is one unknown token
-        rest = word.lower() if self._lowers else word
-        vocabulary, reach = self._vocabulary, self._reach
-        tokens = 0
-        while rest:
-            prefix = self._inner if tokens else ""
-            end = min(len(rest), reach.get(prefix + rest[:2], 1))
-            while end and prefix + rest[:end] not in vocabulary:
+        text = word.lower() if self._lowers else word
+        pieces, start, tokens = self._first, 0, 0
+        while start < len(text):
+            end = start + pieces.reach.get(text[start : start + 2], 1)
+            while text[start:end] not in pieces.all:
                 end -= 1
-            if not end:
-                return 1
-            rest = rest[end:]
-            tokens += 1
+                if end == start:
+                    return 1
+            # `end` may be beyond the text, where the slice is its last piece.
+            start, tokens, pieces = end, tokens + 1, self._inner
         return tokens
 
     def _long(self, word: str) -> int:
@@ -167,14 +166,14 @@ class _Words(dict[str, int]):
         return 1 if len(kept) > self._longest else self._ask("".join(kept))
 
 
-def _reach(vocabulary: Iterable[str], inner: str) -> dict[str, int]:
-    """How long the longest piece is that begins with two characters, at the start or inside of a word."""
-    longest: dict[str, int] = {}
-    for piece in vocabulary:
-        marks = len(inner) if inner and piece.startswith(inner) else 0
-        beginning = piece[: marks + 2]
-        longest[beginning] = max(len(piece) - marks, longest.get(beginning, 0))
-    return longest
+class _Pieces:
+    """Vocabulary pieces, and the length of the longest that begins with the same two characters."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self.all = frozenset(pieces)
+        self.reach: dict[str, int] = {}
+        for piece in self.all:
+            self.reach[piece[:2]] = max(len(piece), self.reach.get(piece[:2], 0))
 
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
