@@ -8,7 +8,8 @@ from vaultseek.paths import write_atomically
 
 
 def test_a_file_is_replaced_and_only_the_user_can_read_it(tmp_path: Path) -> None:
-    file = tmp_path / "state.json"
+    file = tmp_path / "folder" / "state.json"
+    file.parent.mkdir()
     file.write_text("old")
     file.chmod(0o644)
     write_atomically(file, "n\u00e9w\r\n")
@@ -16,16 +17,17 @@ def test_a_file_is_replaced_and_only_the_user_can_read_it(tmp_path: Path) -> Non
     assert file.stat().st_mode & 0o777 == 0o600
     write_atomically(file, "newer", mode=0o644)
     assert file.stat().st_mode & 0o777 == 0o644
-    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+    assert [path.name for path in file.parent.iterdir()] == ["state.json"]
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    file = tmp_path / "state.json"
+    file = tmp_path / "folder" / "state.json"
+    file.parent.mkdir()
     file.write_text("old")
     with pytest.raises(UnicodeEncodeError):
         write_atomically(file, "lone surrogate: \ud800")
     assert file.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+    assert [path.name for path in file.parent.iterdir()] == ["state.json"]
 
 
 def test_a_link_left_at_the_temporary_name_is_not_followed(
