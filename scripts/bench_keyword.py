@@ -139,14 +139,6 @@ def _searches(index: KeywordIndex, documents: Sequence[KeywordDocument]) -> None
             words = chance.choice(texts).split()
             times.append(index.search(" ".join(chance.sample(words, min(size, len(words)))), 20).milliseconds)
         print(f"{size} words: {_spread(times)}")
-    times = []
-    for _ in range(50):
-        words = chance.choice(texts).split()
-        at = chance.randrange(max(1, len(words) - 3))
-        begun = time.perf_counter()
-        index.phrase_notes(" ".join(words[at : at + 3]))
-        times.append((time.perf_counter() - begun) * 1000)
-    print(f"phrase: {_spread(times)}")
     print(f"typo: {_spread([index.search('direcotry', 20).milliseconds for _ in range(20)])}")
 
 

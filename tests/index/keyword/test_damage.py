@@ -38,7 +38,7 @@ def directory(tmp_path: Path) -> Path:
 def use(directory: Path) -> None:
     index = KeywordIndex.open(directory)
     index.search("red blue", 100)
-    index.phrase_notes("red word5")
+    index.search("red word5", 10)
     index.terms()
     index.dump()
 

@@ -208,7 +208,6 @@ def test_a_beginning_is_asked_for_by_a_star(vault: Make) -> None:
 def test_odd_queries_are_only_words(vault: Make, text: str) -> None:
     index = vault("plain text")
     assert found(index, text) == []
-    assert index.phrase_notes(text) == set()
 
 
 def test_stop_words_count_less_unless_they_are_all_there_is(vault: Make) -> None:
@@ -233,44 +232,6 @@ def test_a_word_with_nothing_near_it_is_found_nowhere(vault: Make) -> None:
 def test_the_query_language_of_whoosh_is_not_even_loaded() -> None:
     code = "import sys, vaultseek.index.keyword.index; sys.exit('whoosh.qparser' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_phrases_by_positions(vault: Make) -> None:
-    index = vault("the quick brown fox", "the brown quick fox", "quick. Brown fox!", "quick")
-    assert index.phrase_notes("quick brown") == {0, 2}
-    assert index.phrase_notes("the quick brown fox") == {0}
-    assert index.phrase_notes("quick unknown") == set()
-    assert index.phrase_notes("quick brown", np.array([2], np.int64)) == {2}
-
-
-def test_a_phrase_stays_within_one_value(tmp_path: Path) -> None:
-    index = KeywordIndex.create(tmp_path / "index")
-    index.apply(
-        [note(1, "ends with quick", "brown begins"), note(2, title="quick", aliases=("brown", "fox"))],
-        (),
-        "1",
-    )
-    assert index.phrase_notes("quick brown") == set()
-    assert index.phrase_notes("brown fox") == set()
-    assert index.phrase_notes("brown begins") == {1}
-
-
-@pytest.mark.parametrize(
-    ("text", "phrase"),
-    [
-        ("set the user_id field", "the user_id field"),
-        ("set the user_id field", "user id field"),
-        ("the getUserName call", "user name call"),
-        ("by long-term memory", "long-term memory"),
-        ("我爱北京天安门", "北京天安门"),
-        ("我爱北京天安门", "京"),
-        ("用Python编程", "python编程"),
-        ("at 12:30 on 2024-01-15 today", "12:30 on 2024-01-15"),
-    ],
-)
-def test_phrases_with_identifiers_and_without_spaces(vault: Make, text: str, phrase: str) -> None:
-    index = vault(text, "other words")
-    assert index.phrase_notes(phrase) == {0}
 
 
 def test_the_best_passages_of_a_note(vault: Make) -> None:

@@ -28,9 +28,7 @@ from vaultseek.index.keyword.inventory import dumped, vocabulary
 from vaultseek.index.keyword.inversion import KeywordChunk, KeywordDocument, Lexicon, invert
 from vaultseek.index.keyword.lookup import ChunkHit, KeywordHit, Lookup, QueryTerm
 from vaultseek.index.keyword.merging import Source, choose, merge_segments
-from vaultseek.index.keyword.phrases import notes_with_phrase
 from vaultseek.index.keyword.postings import Bools, Ints, Segment, Sink, write_segment
-from vaultseek.index.keyword.query_terms import phrase_terms
 from vaultseek.paths import private_directory
 
 MERGE_INLINE_NOTES = 512
@@ -136,16 +134,6 @@ class KeywordIndex:
             lookup = Lookup(collection, self._analysis, scheme, text)
             hits, found = lookup.hits(k, _allowed(collection, allowed))
         return KeywordAnswer(hits, lookup.terms, found, (time.perf_counter() - begun) * 1000)
-
-    def phrase_notes(self, phrase: str, allowed: Ints | None = None) -> set[int]:
-        """The notes that contain the words one after the other in one value of a field or in one passage.
-
-        Words are compared as in a search, by their stems. A phrase without any word is in no note.
-        """
-        collection = self._state.collection
-        with _checked(collection):
-            found = notes_with_phrase(collection, phrase_terms(phrase, self._analysis))
-            return set(collection.notes[found & _allowed(collection, allowed)].tolist())
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """The words of the vault, one for each term, with the number of notes: those in ``least`` or more."""

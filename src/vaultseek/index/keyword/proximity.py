@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vaultseek.index.keyword.bm25f import Collection, Floats, Scheme, View
-from vaultseek.index.keyword.phrases import POSITION_BITS, places
-from vaultseek.index.keyword.postings import BODY, FIELD_BITS, FIELD_SLOTS, Bools, Ints
+from vaultseek.index.keyword.postings import BODY, FIELD_BITS, FIELD_SLOTS, Bools, Ints, Segment
 
 WINDOW = 8
+"""Positions within which two words are near each other."""
+_POSITION_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,29 @@ def _near(first: Ints, second: Ints) -> Ints:
     at = np.searchsorted(second, first - WINDOW)
     there = at < len(second)
     at, first = at[there], first[there]
-    found: Ints = first[np.abs(second[at] - first) <= WINDOW] >> (POSITION_BITS + FIELD_BITS)
+    found: Ints = first[np.abs(second[at] - first) <= WINDOW] >> (_POSITION_BITS + FIELD_BITS)
     return found
 
 
 def _places(view: View, terms: Sequence[str], possible: Bools, known: dict[str, Ints]) -> Ints:
-    """Where any of the terms stands in the notes in question, ascending: note, field and position in one."""
+    """Return the places of the terms in the possible notes, ascending; ``known`` caches each term's."""
     for term in terms:
         if term not in known:
             number = view.segment.term(term)
-            known[term] = places(view.segment, number, possible) if number >= 0 else np.zeros(0, np.int64)
-    found = [known[term] for term in terms]
-    joined: Ints = found[0] if len(found) == 1 else np.sort(np.concatenate([*found, np.zeros(0, np.int64)]))
+            known[term] = (
+                _places_of_term(view.segment, number, possible) if number >= 0 else np.zeros(0, np.int64)
+            )
+    places = [known[term] for term in terms]
+    if len(places) == 1:
+        return places[0]
+    joined: Ints = np.sort(np.concatenate([*places, np.zeros(0, np.int64)]))
     return joined
+
+
+def _places_of_term(segment: Segment, term: int, possible: Bools) -> Ints:
+    """Return each occurrence in the possible notes as one number made of note, field and position."""
+    keys, counts = segment.rows(term)
+    rows = possible[keys >> FIELD_BITS]
+    positions = segment.positions(term)[np.repeat(rows, counts)].astype(np.int64)
+    places: Ints = np.repeat(keys[rows].astype(np.int64), counts[rows]) << _POSITION_BITS | positions
+    return places

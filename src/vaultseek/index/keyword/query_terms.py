@@ -60,20 +60,6 @@ def wanted_terms(text: str, analysis: Analysis) -> list[Wanted]:
     return _weighed(list(wanted.values()), counts, analysis.stop_words)[:KEYWORD_TERMS]
 
 
-def phrase_terms(text: str, analysis: Analysis) -> list[tuple[int, str]]:
-    """The terms of a phrase with their distances: compounds whole, a character only where it is alone."""
-    words: list[tuple[int, str]] = []
-    position = 0
-    last_pair = ""
-    for surface in analysis.surfaces(text):
-        entry = analysis.entry(surface)
-        if entry.terms and surface != last_pair[1:]:
-            words.append((position + entry.terms[0].offset, entry.terms[0].text))
-        last_pair = surface if entry.terms and entry.terms[-1].role == "character" else ""
-        position += entry.advance
-    return words
-
-
 def _weighed(wanted: list[Wanted], counts: Counter[str], stop_words: frozenset[str]) -> list[Wanted]:
     """Stop words count less unless they are all there is, other words more if they are repeated."""
     only_stops = all(item.word in stop_words for item in wanted)
