@@ -1,199 +1,248 @@
-"""Every number that bounds something, in one place: bytes, depth, counts, seconds."""
+"""Limits in bytes, characters, counts, depths and seconds.
+
+Bounds against hostile input live here, and numbers that several modules share. Tuning constants stand at the
+top of the module that uses them.
+"""
 
 from __future__ import annotations
 
 KIB = 1024
 MIB = 1024 * KIB
 
-# Reading notes
+# Notes
 NOTE_READ_BYTES = 8 * MIB
-"""A larger file is not opened."""
+"""Largest file that is opened."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""Of a larger note only name and path are searchable, and the problem is named."""
+"""Largest note that is parsed; of a larger one only name and path are indexed, with a reported problem."""
 BINARY_PROBE_BYTES = 8 * KIB
+"""Bytes at the start of a file that are checked for binary content."""
 PATH_BYTES = 4096
-
-FRONTMATTER_BYTES = 64 * KIB
-FRONTMATTER_DEPTH = 16
-FRONTMATTER_KEYS = 1000
-FRONTMATTER_SECONDS = 0.1
-FRONTMATTER_EXPANDED = 256 * KIB
-"""Characters and values that frontmatter may come to once its aliases are expanded."""
-
+"""Longest path."""
 NOTE_LINKS = 10_000
+"""Links read from one note."""
 NOTE_TAGS = 5_000
+"""Tags read from one note."""
 NOTE_HEADINGS = 5_000
+"""Headings read from one note."""
 NOTE_PROBLEMS = 50
+"""Problems reported for one note."""
 NOTE_LINES = 30_000
-"""Lines whose structure, links and tags are read; what follows is searched as plain text."""
+"""Lines of a note with structure, links and tags; the rest is indexed as plain text."""
 NOTE_MARKS = 100_000
-"""Characters of a note that may start a link or tag, or hide one; what follows is searched as plain text."""
+"""Characters of a note that can open or hide a link or tag; the text after them is indexed as plain text."""
 OPEN_BRACKETS = 10_000
-"""Brackets in one block that wait for their partner; of more, the outer half is taken for text."""
-DATE_PROPERTIES = 20
+"""Unmatched opening brackets in one block; if there are more, the outer half is plain text."""
 TITLE_CHARS = 500
-"""A heading is taken as title up to here."""
+"""Longest title taken from a heading."""
 
-# Embedding
-HEADER_SHARE = 0.35
-"""At most this share of the model's window goes to title, aliases and heading path."""
-LISTED_ITEMS = 50
-"""Aliases and tags that are considered for a text; the first that fit are in it."""
-PLAIN_CHARS = 20_000
+# Frontmatter
+FRONTMATTER_BYTES = 64 * KIB
+"""Largest frontmatter block."""
+FRONTMATTER_DEPTH = 16
+"""Deepest nesting of values."""
+FRONTMATTER_KEYS = 1000
+"""Keys in one frontmatter block, nested ones included."""
+FRONTMATTER_SECONDS = 0.1
+"""Processor time for parsing one frontmatter block."""
+FRONTMATTER_EXPANDED = 256 * KIB
+"""Characters and values after alias expansion (against "billion laughs")."""
+
+# "Excluded files" of Obsidian
+EXCLUDED_FILES_BYTES = 256 * KIB
+"""Bytes of `.obsidian/app.json` that are read."""
+EXCLUDED_FILES_RULES = 200
+"""Rules read from one vault."""
+EXCLUDED_RULE_SECONDS = 0.01
+"""Time for matching a path against one rule that is a regular expression."""
+
+# Tokens and terms
+TOKEN_WORD_CHARS = 1_000
+"""Longest run without white space that is passed to the tokenizer whole."""
 TOKEN_CHARS = 40
-"""No token is taken to be longer when a text is cut before its tokens are counted."""
-BATCH_TEXTS = 32
-EMBED_SECONDS = 120.0
-QUERY_EMBED_SECONDS = 1.5
-WORKER_MEMORY_BYTES = 4 * 1024 * MIB
-WORKER_BACKOFF_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-
-# The wire
-FRAME_BYTES = 256 * KIB
-"""Largest request. Answers may be larger, see ANSWER_BYTES."""
-ANSWER_BYTES = 16 * MIB
-HEADER_BYTES = 1 * KIB
-HALF_FRAME_SECONDS = 10.0
-JSON_DEPTH = 32
-CLIENTS = 64
-REQUESTS_IN_FLIGHT = 8
-UNSENT_BYTES = 1 * MIB
-SLOW_READER_SECONDS = 10.0
-INTEGER_BITS = 64
-RECEIVE_BYTES = 64 * KIB
-"""Read and written at once. A client must take this much within SLOW_READER_SECONDS."""
-READ_AHEAD_BYTES = 256 * KIB
-"""Requests that wait for a slot are read up to here, so that a cancel behind them is seen."""
-REQUESTS_WAITING = 1000
-"""No more than this many of them, however small."""
-NOTICE_BYTES = 256 * KIB
-"""With more than this unsent, notifications are dropped or only the latest of a kind is kept."""
-DEADLINE_SECONDS = 600.0
-"""The longest that a request may ask for."""
-ERROR_CHARS = 500
-NAME_CHARS = 80
-"""Of the name that a client gives itself, and of names from a request that an error repeats."""
-KNOCKING = 8
-"""So many are heard at once at the loopback port before they have shown the token."""
-KNOCK_BYTES = 4 * KIB
-"""Their first message, which is `initialize` with the token."""
-ADDRESS_BYTES = 4 * KIB
-BACKLOG = 128
-PARTING_SECONDS = 1.0
-"""What a client gets to read the last messages, and cancelled work to end."""
-RECONNECT_SECONDS = 2.0
-RECONNECT_FIRST_SECONDS = 0.02
+"""Assumed maximum length of a token when a text is cut before its tokens are counted."""
+SURFACE_CHARS = 1000
+"""Characters analysed in a run without a space."""
+TERM_CHARS = 80
+"""Longest term in the keyword index."""
+COMPOUND_PARTS = 32
+"""Parts indexed from one compound word."""
 
 # Queries
 QUERY_CHARS = 1000
+"""Longest query."""
 QUERY_TERMS = 32
 """Conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain words."""
 QUERY_DEPTH = 32
+"""Deepest nesting of parentheses in a query."""
+KEYWORD_TERMS = 64
+"""Terms of a query that the keyword index scores."""
 SNIPPET_TERMS = 64
+"""Terms of a query that are highlighted."""
+
+# Results
 RESULTS = 200
+"""Results of one search."""
 LISTED_NOTES = 50_000
-"""A query of filters alone names so many notes; those after the first RESULTS without a passage."""
+"""Notes listed for a query of filters alone; those after the first RESULTS come without a passage."""
+RERANKED_NOTES = 100
+"""Results that the cross-encoder may rerank."""
+PREVIEW_CHARS = 240
+"""Length of a result's preview."""
+LINE_CHARS = 240
+"""Length of the line shown with a link or a mention."""
+LISTED_ITEMS_MOST = 10_000
+"""Links, tags and notes in one list."""
+COMPLETIONS = 100
+"""Completions in one response."""
+CANDIDATES_NAMED = 10
+"""Notes listed in the error for an ambiguous name."""
+NOTE_TEXT_CHARS = 1_000_000
+"""Characters of a note in one response."""
+NEIGHBOUR_DEPTH = 5
+"""Steps along links in the neighbourhood of a note."""
+NEIGHBOUR_EDGES = 2_000
+"""Links in the neighbourhood of a note."""
+AGENT_TOKENS_MOST = 20_000
+"""Largest token budget of an MCP response."""
 
-# Watching
-HINTS = 10_000
-"""More pending hints than this collapse into one scan of the vault."""
-RESCAN_SECONDS = 3600.0
-
-# Taking notes in
-LOG_BYTES = 1 * MIB
-
-# Looking at the vault
-EXCLUDED_FILES_BYTES = 256 * KIB
-EXCLUDED_FILES_RULES = 200
-EXCLUDED_RULE_SECONDS = 0.01
-
-# The ledger
-SQL_VARIABLES = 500
+# The wire
+FRAME_BYTES = 256 * KIB
+"""Largest request; responses may be larger, see ANSWER_BYTES."""
+ANSWER_BYTES = 16 * MIB
+"""Largest response."""
+HEADER_BYTES = 1 * KIB
+"""Largest header of a frame."""
+JSON_DEPTH = 32
+"""Deepest nesting of JSON in a request."""
+INTEGER_BITS = 64
+"""Size of integers in a request."""
+RECEIVE_BYTES = 64 * KIB
+"""Bytes read or written at once; a client must take this many within SLOW_READER_SECONDS."""
+READ_AHEAD_BYTES = 256 * KIB
+"""Bytes of queued requests that are read ahead, so that a cancel behind them is seen."""
+UNSENT_BYTES = 1 * MIB
+"""Unsent bytes after which a client that does not read is disconnected."""
+NOTICE_BYTES = 256 * KIB
+"""Unsent bytes above which notifications are dropped or only the latest of a kind is kept."""
+CLIENTS = 64
+"""Connections at the same time."""
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+REQUESTS_IN_FLIGHT = 8
+"""Requests of one client that run at the same time."""
+REQUESTS_WAITING = 1000
+"""Queued requests of one client, however small."""
+KNOCKING = 8
+"""Connections to the loopback port that have not shown the token yet."""
+KNOCK_BYTES = 4 * KIB
+"""Largest first message at the loopback port: `initialize` with the token."""
+ADDRESS_BYTES = 4 * KIB
+"""Largest address file of the loopback port."""
+HALF_FRAME_SECONDS = 10.0
+"""Time for the rest of a frame after its first byte."""
+SLOW_READER_SECONDS = 10.0
+"""Time for a client to read RECEIVE_BYTES."""
+DEADLINE_SECONDS = 600.0
+"""Longest deadline of a request."""
+CALL_SECONDS = 30.0
+"""Deadline of a request that names none."""
+PARTING_SECONDS = 1.0
+"""Time at shutdown for a client to read its last messages and for cancelled work to end."""
+RECONNECT_SECONDS = 2.0
+"""Time in which a client tries to reconnect."""
+RECONNECT_FIRST_SECONDS = 0.02
+"""Pause before the first attempt to reconnect."""
+ERROR_CHARS = 500
+"""Longest error message."""
+NAME_CHARS = 80
+"""Longest name of a client, or of a name repeated in an error."""
 
 # Settings
 CONFIG_BYTES = 1 * MIB
+"""Largest configuration file."""
 CONFIG_LINES = 2_000
-"""In a longer configuration a wrong key is named without its line."""
-RESCAN_MINUTES = 7 * 24 * 60
+"""Longest configuration for which errors name the line."""
 WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""
+DATE_PROPERTIES = 20
+"""Properties in `search.recency.properties`."""
+EXPANSION_TERMS = 10
+"""Largest `search.expansion.terms`."""
+RESCAN_SECONDS = 3600.0
+"""Default time between full scans of a vault."""
+RESCAN_MINUTES = 7 * 24 * 60
+"""Largest `daemon.rescan_minutes`."""
 
-# Vectors
-OPENING_CHARS = 2_000
-
-# Counting tokens
-TOKEN_WORD_CHARS = 1_000
-"""A longer run without white space is taken apart before the tokenizer sees it."""
-
-# Keeping a vault
-RETRY_SECONDS = 1.0
-EMBED_RETRY_SECONDS = 10.0
-
-# The keyword index
-SURFACE_CHARS = 1000
-"""Of a longer run of characters without a space only this much is analysed."""
-TERM_CHARS = 80
-COMPOUND_PARTS = 32
-
-# The command line
-TERMINAL_COLUMNS = 80
-DAEMON_POLL_SECONDS = 0.02
-REFRESH_SECONDS = 5.0
-"""How long `vaultseek index` without --wait, or a question about an unknown note, waits for the disk."""
-CALL_SECONDS = 30.0
-
-# Resolving links
-PROGRESS_SECONDS = 0.2
-HASHING_WINDOW = 254
-
-# The semantic worker and its vectors
-WORKER_HEADER_BYTES = 32 * MIB
-WORKER_PAYLOAD_BYTES = 256 * MIB
-RERANK_SECONDS = 0.7
-RERANKED_NOTES = 100
-
+# Models and the semantic worker
 MODEL_FILES = 1_000
+"""Files in the folder of a model."""
 MODEL_JSON_BYTES = 64 * MIB
-
-VECTOR_FREE_BYTES = 16 * MIB
-
-# Chunking
-KEYWORD_TERMS = 64
-
-# Answers
-PREVIEW_CHARS = 240
-
-# Inspecting
+"""Largest JSON file of a model."""
 MODEL_WINDOW = 254
-"""Tokens that the bundled model reads, without the two marks that it adds."""
+"""Tokens that the bundled model reads, without the two special tokens."""
+WORKER_MEMORY_BYTES = 4 * 1024 * MIB
+"""Address space of the worker process."""
+WORKER_HEADER_BYTES = 32 * MIB
+"""Largest header of a message between daemon and worker."""
+WORKER_PAYLOAD_BYTES = 256 * MIB
+"""Largest payload of a message between daemon and worker."""
+WORKER_BACKOFF_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+"""Pauses before restarts of a crashed worker; the last one repeats."""
+BATCH_TEXTS = 32
+"""Texts embedded in one request to the worker."""
+EMBED_SECONDS = 120.0
+"""Deadline for embedding one batch."""
+QUERY_EMBED_SECONDS = 1.5
+"""Deadline for the semantic lane of a search."""
+RERANK_SECONDS = 0.7
+"""Default deadline for reranking."""
+VECTOR_FREE_BYTES = 16 * MIB
+"""Free disk space below which the vector store is not written."""
 
-# Asking about notes
-CANDIDATES_NAMED = 10
-"""So many notes are named when a name could mean several."""
-NOTE_TEXT_CHARS = 1_000_000
-LINE_CHARS = 240
-"""Of a line that a link or a mention stands in, so much is shown."""
-NEIGHBOUR_DEPTH = 5
-NEIGHBOUR_EDGES = 2_000
-
-LISTED_ITEMS_MOST = 10_000
-"""Links, tags and notes in one list."""
-
-# Completing as one types
-COMPLETIONS = 100
+# Embedding texts
+HEADER_SHARE = 0.35
+"""Largest share of the model's window for title, aliases and heading path."""
+LISTED_ITEMS = 50
+"""Aliases and tags considered for an embedding text; it contains the first that fit."""
+PLAIN_CHARS = 20_000
+"""Characters of a passage from which Markdown is stripped."""
+OPENING_CHARS = 2_000
+"""Characters at the start of a note that represent it."""
 
 # Concepts
 CONCEPT_TERMS = 4_000
-"""Terms of a vault that are kept with their vectors: six megabytes of memory, half a minute to embed."""
+"""Terms of a vault kept with their vectors: six megabytes of memory, half a minute to embed."""
 CONCEPT_CHARS = 60
+"""Longest term."""
 CONCEPT_FILE_BYTES = 64 * MIB
-EXPANSION_TERMS = 10
+"""Largest file of terms and vectors."""
 
-# Measuring
+# Following a vault
+HINTS = 10_000
+"""Pending change hints above which the vault is scanned instead."""
+RETRY_SECONDS = 1.0
+"""Pause before a failed step is repeated."""
+EMBED_RETRY_SECONDS = 10.0
+"""Pause before embedding is tried again."""
+REFRESH_SECONDS = 5.0
+"""Time that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
+SQL_VARIABLES = 500
+"""Variables in one SQL statement."""
+LOG_BYTES = 1 * MIB
+"""Size at which a log is rotated."""
+
+# Measuring ranking
 JUDGEMENTS_BYTES = 256 * MIB
+"""Largest file of queries or judgements."""
 GRADE = 1_000_000
+"""Bound of a relevance grade, exclusive."""
 MEASURED_CANDIDATES = 100
-"""Results that are asked for when ranking is measured."""
+"""Results retrieved per query."""
 
-# Answering agents
-AGENT_TOKENS_MOST = 20_000
+# The command line
+TERMINAL_COLUMNS = 80
+"""Width of the output if the terminal does not report one."""
+DAEMON_POLL_SECONDS = 0.02
+"""Pause between checks whether the daemon has started or stopped."""
+PROGRESS_SECONDS = 0.2
+"""Time between progress messages."""

@@ -61,7 +61,7 @@ def find_model(name: str) -> LocalModel:
     """The model called ``name`` in the settings: ``bundled``, a folder, ``hashing`` or ``hashing-32``."""
     directory = find_directory(name)
     if directory is None:
-        return LocalModel(name, None, name, limits.HASHING_WINDOW)
+        return LocalModel(name, None, name, limits.MODEL_WINDOW)
     return LocalModel(name, directory, fingerprint(directory), window_of(directory))
 
 
@@ -83,7 +83,7 @@ def absent_model(name: str, fault: str) -> LocalModel:
     with suppress(ConfigError):
         like = find_model(BUNDLED)
         return LocalModel(name, like.directory, f"absent:{name}", like.window, fault)
-    return LocalModel(name, None, f"absent:{name}", limits.HASHING_WINDOW, fault)
+    return LocalModel(name, None, f"absent:{name}", limits.MODEL_WINDOW, fault)
 
 
 def count_words(text: str) -> int:

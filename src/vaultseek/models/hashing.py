@@ -25,7 +25,7 @@ class HashingEncoder:
     tested.
     """
 
-    window = limits.HASHING_WINDOW
+    window = limits.MODEL_WINDOW
 
     def __init__(self, dimension: int = HASHING_DIMENSION) -> None:
         self.dimension = dimension
