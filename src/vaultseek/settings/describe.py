@@ -102,7 +102,7 @@ def dotted_key(location: Location) -> str:
     return text[1:] or '""'
 
 
-def quote(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """Format a wrong value for a message: one short line without control characters."""
     if isinstance(value, Path):
         return printable(str(value), limits.PATH_BYTES)
@@ -150,7 +150,7 @@ def _message(detail: ErrorDetails, model: Model) -> str:
         return f"expected {expected}, found nothing"
     if detail["type"] == "value_error":
         expected = str(detail["ctx"]["error"])
-    return f"expected {expected}, found {quote(detail['input'])}{_suggestion(field, detail['input'])}"
+    return f"expected {expected}, found {quote_value(detail['input'])}{_suggestion(field, detail['input'])}"
 
 
 def _suggestion(field: FieldInfo | None, value: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vaultseek import paths
 from vaultseek.models.catalogue import BUNDLED, HASHING
-from vaultseek.settings.describe import Location, quote
+from vaultseek.settings.describe import Location, quote_value
 from vaultseek.settings.model import ModelSettings, Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem
 
@@ -50,7 +50,7 @@ def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> Path:
     home = Path(os.path.realpath(Path.home()))
     if home.is_relative_to(root):
         kind = "the whole disk" if root == root.parent else "the home directory or a folder above it"
-        raise _Unusable(origin.problem(key, f"expected a folder of notes, found {kind}: {quote(root)}"))
+        raise _Unusable(origin.problem(key, f"expected a folder of notes, found {kind}: {quote_value(root)}"))
     return root
 
 
@@ -65,10 +65,10 @@ def _refuse_duplicate(
     for other in earlier:
         key = f"vaults[{numbers[other.name]}]"
         if vault.name.casefold() == other.name.casefold():
-            message = f"expected a name of its own, found {quote(vault.name)} again ({key})"
+            message = f"expected a name of its own, found {quote_value(vault.name)} again ({key})"
             raise _Unusable(origin.problem(("vaults", number, "name"), message))
         if vault.path == other.path:
-            message = f"expected a folder of its own, found that of {key}: {quote(vault.path)}"
+            message = f"expected a folder of its own, found that of {key}: {quote_value(vault.path)}"
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 
@@ -101,7 +101,7 @@ def _folder(path: Path, key: Location, origin: Origin, expected: str) -> Path:
     except (OSError, RuntimeError, ValueError):  # unknown user in ~user, a NUL, a name too long
         exists, full = False, path
     if not exists:
-        actual = f"a file: {quote(full)}" if _exists(full) else f"no folder at {quote(full)}"
+        actual = f"a file: {quote_value(full)}" if _exists(full) else f"no folder at {quote_value(full)}"
         raise _Unusable(origin.problem(key, f"expected {expected}, found {actual}"))
     return root
 

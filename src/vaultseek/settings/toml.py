@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from vaultseek import limits
 from vaultseek.errors import ConfigError
-from vaultseek.settings.describe import Location, quote
+from vaultseek.settings.describe import Location, quote_value
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -139,6 +139,6 @@ def _first_statement(lines: Sequence[str], start: int, end: int) -> int:
 def _syntax_error(message: str, text: str) -> str:
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
     if match is None:
-        return f"not valid TOML: {quote(message)}"
+        return f"not valid TOML: {quote_value(message)}"
     line = match[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
     return f"line {line}: not valid TOML: {match[1]}"

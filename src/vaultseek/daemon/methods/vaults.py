@@ -15,9 +15,10 @@ from vaultseek.daemon.vaults import Library
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON
-from vaultseek.settings.describe import first_problem, quote
+from vaultseek.settings.describe import first_problem
 from vaultseek.settings.model import VaultSettings
 from vaultseek.settings.watch import SettingsFile
+from vaultseek.text import quote
 from vaultseek.wire.context import Handler, RequestContext
 
 _Write = Callable[[], None]
