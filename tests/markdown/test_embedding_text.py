@@ -15,8 +15,8 @@ from vaultseek.markdown.embedding_text import (
     names_room,
     note_text,
     passage_text,
-    plain,
 )
+from vaultseek.markdown.plain import plain_passage
 from vaultseek.models.bundled import model_directory
 from vaultseek.models.tokens import TokenCounter
 
@@ -127,7 +127,7 @@ def test_no_text_is_longer_than_the_window(
 @settings(deadline=None)
 def test_text_that_a_chunk_has_room_for_is_not_cut(path: list[str], text: str) -> None:
     text = fit(text, COUNT, 254 - names_room(254) - headings_room(254))
-    shown = plain(text) or text.strip()
+    shown = plain_passage(text) or text.strip()
     made = passage(title="t " * 99, aliases=("a " * 15,), heading_path=path, text=text)
     assert made.text.endswith(shown)
 
@@ -153,35 +153,3 @@ def test_fit_gives_a_beginning_that_fits(text: str, room: int) -> None:
 def test_fit_cuts_between_words_if_it_can() -> None:
     assert fit("one two three", COUNT, 2) == "one two"
     assert fit("a/b/c/d", COUNT, 3) == "a/b"
-
-
-@pytest.mark.parametrize(
-    ("markdown", "shown"),
-    [
-        ("[[Note|text]] and [[Other#Part]]", "text and Other#Part"),
-        ("![[pic.png|120x80]] ![alt|30](a/b.png)", "pic.png alt|30"),
-        ('[map](https://e.org/x?a=1 "Title") <https://www.e.org/y?q#f>', "map e.org/y"),
-        ("Text here. ^block-1\n\n^other", "Text here."),
-        ("%%hidden%% <!-- so --> <br/>end", "hidden so end"),
-        ("> [!note]- Title\n> - [x] done\n> 1. first", "note Title\ndone\nfirst"),
-        ("# H\n\n## **B** ==m== ==a==, x==y", "H\nB m a , x==y"),
-        ("| a | b |\n|---|:-:|\n| c | d |", "a b\nc d"),
-        (
-            "```python\ndef __init__(self, a):\n    return a[0] ** 2\n```",
-            "python\ndef __init__(self, a):\nreturn a[0] ** 2",
-        ),
-        ("a **bold** b**o**ld `code`", "a bold b**o**ld code"),
-        ("[ref]: https://example.org/ 'T'", "ref 'T'"),
-        ("***\n---\n", ""),
-    ],
-)
-def test_markup_that_says_nothing_is_taken_out(markdown: str, shown: str) -> None:
-    assert plain(markdown) == shown
-
-
-@pytest.mark.parametrize(
-    "text",
-    [" " * 10**6 + "|", "|" * 10**6, "[" * 10**6, "*" * 10**6, "\n" * 10**6, "[a](b " * 10**5, "<a " * 10**5],
-)
-def test_hostile_markup_is_bounded(text: str) -> None:
-    assert len(plain(text)) <= 20_000

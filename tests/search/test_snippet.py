@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.search.snippet import plain, preview
+from vaultseek.search.snippet import preview
 
 FILLER = "lorem ipsum dolor sit amet consectetur " * 8
 
@@ -19,28 +19,6 @@ def shown(text: str, *terms: str, width: int = 60) -> str:
         out += f"{found.text[at:start]}<{found.text[start:end]}>"
         at = end
     return out + found.text[at:]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# Rope  inspection\n\nEvery\tmonth", "Rope inspection Every month"),
-        ("**bold** *it* ~~gone~~ ==lit== ***both***", "bold it gone lit both"),
-        ("2 * 3 * 4 and a*b, x == y, snake_case", "2 * 3 * 4 and a*b, x == y, snake_case"),
-        ("see [[Square Rig]], [[a/b|the rig]] and ![[pic.png]]", "see Square Rig, the rig and pic.png"),
-        ('[docs](http://x.org "t") ![alt](a.png)', "docs alt"),
-        ("- one\n* two\n+ three\n- [ ] open\n- [x] done", "one two three open done"),
-        ("> quoted\n> > twice\n> [!note]- Title", "quoted twice Title"),
-        ("```py\nx = 1\n```\nuse `run()`", "x = 1 use run()"),
-        ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a b 1 2"),
-        ("one\n\n---\n\ntwo\n====\nthree ^id-1", "one two three"),
-        ("a <b>bold</b> <br/> 1 < 2 > 0 <https://x.org>", "a bold 1 < 2 > 0 <https://x.org>"),
-        ("a\x00b\x1b[31mred\x1b[0m \u202eevil\u2066 \ud800z\r\n", "a bred evil z"),
-        ("[1] is [not] a [link", "[1] is [not] a [link"),
-    ],
-)
-def test_plain_text_of_markdown(text, expected):
-    assert plain(text) == expected
 
 
 @pytest.mark.parametrize(

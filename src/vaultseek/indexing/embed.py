@@ -37,7 +37,7 @@ from vaultseek.limits import (
     RETRY_SECONDS,
 )
 from vaultseek.markdown.chunk import CHUNKER_VERSION
-from vaultseek.markdown.embedding_text import RECIPE_VERSION, EmbeddingText, note_text, passage_text
+from vaultseek.markdown.embedding_text import EMBEDDING_TEXT_VERSION, EmbeddingText, note_text, passage_text
 from vaultseek.model import JSON, Problem, Reason
 from vaultseek.models.catalogue import find_model
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
@@ -61,7 +61,7 @@ class Recipe:
     @property
     def name(self) -> str:
         """Vectors of recipes with different names must never meet in one store."""
-        return f"{self.fingerprint}/{CHUNKER_VERSION}/{RECIPE_VERSION}"
+        return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}"
 
     @property
     def reading(self) -> str:

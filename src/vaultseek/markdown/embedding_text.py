@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vaultseek.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
+from vaultseek.markdown.plain import plain_passage
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
@@ -22,7 +23,7 @@ DESCRIPTION_SHARE = 0.35
 KEY_TEXT_CHARS = 16
 """With fewer letters and digits beside it, a title from the file name is in the key of the vector."""
 
-RECIPE_VERSION = 1
+EMBEDDING_TEXT_VERSION = 1
 """Raised whenever the same note gives other texts than before."""
 
 Count = Callable[[str], int]
@@ -57,7 +58,7 @@ def passage_text(
     parts = [
         alias_line(aliases, count, window),
         heading_line(path, count, window),
-        plain(text) or text.strip(),
+        plain_passage(text) or text.strip(),
     ]
     return _embedding_text(title, title_is_name, parts, count, window)
 
@@ -74,14 +75,14 @@ def note_text(
     window: int,
 ) -> EmbeddingText:
     """The text that is embedded for a whole note; ``opening`` is the first part of its body as written."""
-    body = plain(opening)
+    body = plain_passage(opening)
     first, _, rest = body.partition("\n")
     if not title_is_name and _same(first, title):
         body = rest.strip()
     parts = [
         alias_line(aliases, count, window),
         _listed(tags, count, int(window * TAGS_SHARE)),
-        fit(plain(description), count, int(window * DESCRIPTION_SHARE)),
+        fit(plain_passage(description), count, int(window * DESCRIPTION_SHARE)),
         body,
     ]
     return _embedding_text(title, title_is_name, parts, count, window)
@@ -100,7 +101,7 @@ def headings_room(window: int) -> int:
 def title_line(title: str, count: Count, window: int) -> str:
     """The title, cut to its share of the window."""
     room = int(window * TITLE_SHARE)
-    return fit(plain(title[: room * TOKEN_CHARS]), count, room)
+    return fit(plain_passage(title[: room * TOKEN_CHARS]), count, room)
 
 
 def alias_line(aliases: Sequence[str], count: Count, window: int) -> str:
@@ -113,7 +114,7 @@ def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
     room = headings_room(window)
     line = ""
     for heading in reversed(heading_path):
-        text = plain(heading[: room * TOKEN_CHARS])
+        text = plain_passage(heading[: room * TOKEN_CHARS])
         longer = f"{text} > {line}" if line else text
         if line and count(longer) > room:
             break
@@ -131,43 +132,6 @@ def fit(text: str, count: Count, room: int) -> str:
     return cut or _longest(text, range(1, len(text)), count, room)
 
 
-def plain(text: str) -> str:
-    """Markdown with the markup that says nothing taken out: addresses of links, markers, ids. Code stays."""
-    text = _SPACE.sub(" ", text)[:PLAIN_CHARS]
-    for pattern, replacement in _MARKUP:
-        text = pattern.sub(replacement, text)
-    return text.strip()
-
-
-# Runs of spaces go first: some patterns below would go over them again and again.
-_SPACE = re.compile(r"[ \t]{2,}")
-_MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        (r"<!--|-->|%%", " "),
-        (r"!\[\[([^\[\]|\n]*)\|[\dx ]*\]\]", r"\1"),
-        (r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
-        (r"!?\[([^\[\]\n]*)\]\([^()\[\]\s]*(?:[ \t]+[\"'][^\"'\n]*[\"'])?\)", r"\1"),
-        (r"^[ \t]*\[([^\[\]\n]+)\]:[ \t]+\S+", r"\1"),
-        (r"<?\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*>?", r"\1"),
-        (r"[ \t]\^[a-z\d-]+[ \t]*$", ""),
-        (r"^\^[a-z\d-]+[ \t]*$", ""),
-        (r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?", ""),
-        (r"^[ \t]*(?:>[ \t]?)+(?:\[!([^\]\n]*)\][-+]?)?", r"\1"),
-        (r"^[ \t]{0,3}#{1,6}[ \t]+", ""),
-        (r"^[ \t|:+=*_-]+$", ""),
-        (r"[ \t]*\|[ \t]*(?=\S.*\|[ \t]*$)|[ \t]*\|[ \t]*$", " "),
-        (r"`+|~~~+|(?<=\S)\*\*+(?!\w)|(?<!\w)\*\*+(?=\S)|==(?!\w)(?<=\w==)|(?<!\S)==(?=\w)", " "),
-        (
-            r"</?(?:a|b|br|center|div|em|i|img|kbd|li|mark|p|span|strong|su[bp]|table|t[dhr]|u|[ou]l)\b[^<>]*>",
-            " ",
-        ),
-        (r"[ \t]{2,}|^[ \t]+|[ \t]+$", " "),
-        (r"[ \t]*\n[ \t\n]*", "\n"),
-    )
-)
-
-
 def _embedding_text(
     title: str, title_is_name: bool, parts: Sequence[str], count: Count, window: int
 ) -> EmbeddingText:
@@ -175,7 +139,7 @@ def _embedding_text(
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
     text = fit("\n".join(filter(None, (heading, rest))), count, window)
     shared = title_is_name and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
-    signed = f"{RECIPE_VERSION}\0{'' if shared else heading}\0{rest}"
+    signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if shared else heading}\0{rest}"
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
 
 
@@ -201,6 +165,8 @@ def _longest(text: str, ends: Sequence[int], count: Count, room: int) -> str:
 
 
 def _same(heading: str, title: str) -> bool:
-    return (
-        heading == title or plain(heading[:PLAIN_CHARS]).casefold() == plain(title[:PLAIN_CHARS]).casefold()
-    )
+    return heading == title or _unmarked(heading) == _unmarked(title)
+
+
+def _unmarked(title: str) -> str:
+    return plain_passage(title[:PLAIN_CHARS]).casefold()

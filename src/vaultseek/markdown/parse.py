@@ -21,7 +21,7 @@ from vaultseek.markdown.blocks import read_blocks
 from vaultseek.markdown.frontmatter import Frontmatter, read_frontmatter
 from vaultseek.markdown.inline import Found, scan, worth_scanning
 from vaultseek.markdown.links import label_key
-from vaultseek.markdown.plain import plain_text
+from vaultseek.markdown.plain import plain_heading
 from vaultseek.markdown.structure import Block, without_quotes
 from vaultseek.model import BlockId, Callout, CodeBlock, Heading, Note, Problem, Span, Task
 
@@ -111,7 +111,7 @@ def _title(front: Frontmatter, headings: Sequence[Heading], name: str) -> tuple[
     if front.title:
         return front.title, "frontmatter"
     heading = min((heading for heading in headings if heading.text), key=lambda it: it.level, default=None)
-    title = plain_text(heading.text[:TITLE_CHARS]) if heading else ""
+    title = plain_heading(heading.text[:TITLE_CHARS]) if heading else ""
     return (title, "heading") if title else (name, "name")
 
 

@@ -1,10 +1,54 @@
-"""Inline Markdown as the words that a reader sees."""
+"""Markdown as plain text: a heading, a line to show, and a passage to embed.
+
+They differ in what they take for markup. A heading becomes a title, so all inline markup goes. A line may be
+cut out of a passage anywhere, so unpaired signs are common. A passage keeps its lines and its code.
+Titles are part of the keyword index and passages of the vectors, so a change to either needs a new version.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+from vaultseek.limits import PLAIN_CHARS
+from vaultseek.text import blank_controls
+
+
+def plain_heading(markdown: str) -> str:
+    """Return inline Markdown without its markup, on one line. Quadratic in the length, so bound it."""
+    text = markdown
+    for pattern, replacement in _INLINE:
+        text = pattern.sub(replacement, text)
+    return " ".join(text.split())
+
+
+def plain_line(markdown: str) -> str:
+    """Return ``markdown`` on one line, without its commonest signs and without control characters."""
+    text = markdown
+    for signs, pattern, replacement in _LINE:
+        if any(sign in text for sign in signs):
+            text = pattern.sub(replacement, text)
+    return " ".join(blank_controls(_INVISIBLE.sub("", text)).split())
+
+
+def plain_passage(markdown: str) -> str:
+    """Return ``markdown`` without addresses of links, markers and ids; code stays, and so do lines."""
+    text = _SPACES.sub(" ", markdown)[:PLAIN_CHARS]
+    for pattern, replacement in _PASSAGE:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+def _without_emphasis(match: re.Match[str]) -> str:
+    """Drop signs of emphasis, which open before a word or close after one; elsewhere they are text."""
+    text, start, end = match.string, match.start(), match.end()
+    before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+    opens = not (before.isalnum() or before == "_" or after.isspace())
+    closes = not (after.isalnum() or after == "_" or before.isspace())
+    return "" if opens or closes else match[0]
+
+
+_INLINE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[ \t]+\^[A-Za-z0-9-]+$"), ""),
     (re.compile(r"<!--.*?-->"), ""),
     (re.compile(r"!?\[\[[^\[\]|]*\|([^\[\]]*)\]\]"), r"\1"),
@@ -19,10 +63,51 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
 
+_INVISIBLE = re.compile("\x1b\\[[0-9;?]{0,30}[@-~]|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_LINE: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (("```", "~~~"), re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.M), ""),
+    (("---", "===", "***", "___"), re.compile(r"^[ \t]*+(?:[-*_=][ \t]*+){3,}+$", re.M), ""),  # rules
+    (("--",), re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?--[-:| \t]*+$", re.M), ""),  # heads of tables
+    (
+        (">", "#", "-", "*", "+", "["),
+        re.compile(
+            r"^(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+](?=[ \t])|\[[ xX]\](?=[ \t])|\[![\w-]{1,30}\][+-]?))+", re.M
+        ),
+        "",
+    ),
+    (("^",), re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$", re.M), ""),  # block ids
+    (("[[",), re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]"), r"\1"),
+    (("](",), re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]\"[^\"\n]*\")?\)"), r"\1"),
+    (("<",), re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,20}(?:[ \t][^<>\n]{0,200})?/?>"), " "),
+    (("`",), re.compile(r"`+"), ""),
+    (("*", "~~", "=="), re.compile(r"\*{1,3}|~~|=="), _without_emphasis),
+    (("|",), re.compile(r"(?<=[ \t])\|(?=[ \t])|^[ \t]*\||\|[ \t]*$", re.M), " "),  # cells of a table
+)
 
-def plain_text(markdown: str) -> str:
-    """``markdown`` without its markup, on one line. Quadratic in the length, so bound it."""
-    text = markdown
-    for pattern, words in _PATTERNS:
-        text = pattern.sub(words, text)
-    return " ".join(text.split())
+# Runs of spaces go first: some patterns below would go over them again and again.
+_SPACES = re.compile(r"[ \t]{2,}")
+_PASSAGE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"<!--|-->|%%", " "),
+        (r"!\[\[([^\[\]|\n]*)\|[\dx ]*\]\]", r"\1"),
+        (r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
+        (r"!?\[([^\[\]\n]*)\]\([^()\[\]\s]*(?:[ \t]+[\"'][^\"'\n]*[\"'])?\)", r"\1"),
+        (r"^[ \t]*\[([^\[\]\n]+)\]:[ \t]+\S+", r"\1"),
+        (r"<?\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*>?", r"\1"),
+        (r"[ \t]\^[a-z\d-]+[ \t]*$", ""),
+        (r"^\^[a-z\d-]+[ \t]*$", ""),
+        (r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?", ""),
+        (r"^[ \t]*(?:>[ \t]?)+(?:\[!([^\]\n]*)\][-+]?)?", r"\1"),
+        (r"^[ \t]{0,3}#{1,6}[ \t]+", ""),
+        (r"^[ \t|:+=*_-]+$", ""),
+        (r"[ \t]*\|[ \t]*(?=\S.*\|[ \t]*$)|[ \t]*\|[ \t]*$", " "),
+        (r"`+|~~~+|(?<=\S)\*\*+(?!\w)|(?<!\w)\*\*+(?=\S)|==(?!\w)(?<=\w==)|(?<!\S)==(?=\w)", " "),
+        (
+            r"</?(?:a|b|br|center|div|em|i|img|kbd|li|mark|p|span|strong|su[bp]|table|t[dhr]|u|[ou]l)\b[^<>]*>",
+            " ",
+        ),
+        (r"[ \t]{2,}|^[ \t]+|[ \t]+$", " "),
+        (r"[ \t]*\n[ \t\n]*", "\n"),
+    )
+)

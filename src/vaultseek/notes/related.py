@@ -12,7 +12,7 @@ from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import PREVIEW_CHARS
-from vaultseek.markdown.plain import plain_text
+from vaultseek.markdown.plain import plain_heading
 from vaultseek.model import JSON, Chunk, Reason
 from vaultseek.notes.read import about
 from vaultseek.search.filter import Allowed
@@ -107,7 +107,7 @@ def _linked(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int,
 
 
 def _worded(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
-    parts = [row.title, *row.aliases, *(plain_text(heading.text) for heading in row.headings), *row.tags]
+    parts = [row.title, *row.aliases, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
         answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultseek.index.ledger import NoteRow
-from vaultseek.markdown.embedding_text import plain
+from vaultseek.markdown.plain import plain_passage
 from vaultseek.model import Chunk
 from vaultseek.search.fusion import Fused
 
@@ -15,7 +15,8 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
     """What is read of a note beside the query: title, heading path, and its best passage without markup."""
     if chunk is None:
         return row.title
-    return "\n".join(part for part in (row.title, " > ".join(chunk.heading_path), plain(chunk.text)) if part)
+    parts = (row.title, " > ".join(chunk.heading_path), plain_passage(chunk.text))
+    return "\n".join(part for part in parts if part)
 
 
 def reordered(first: Sequence[Fused], scores: Sequence[float]) -> list[Fused]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count, pairwise
 
 from vaultseek import limits
+from vaultseek.markdown.plain import plain_line
 from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.text import UNSPACED, blank_controls, is_unspaced
 
@@ -37,7 +38,7 @@ def preview(text: str, terms: Collection[str], width: int) -> Preview:
     nothing else. Markdown signs, control characters and line breaks are left out; a cut shows as an ellipsis
     and falls between words where it can. Without a match the beginning is shown. Time is linear in the text.
     """
-    line = plain(text)
+    line = plain_line(text)
     hits = sorted(_hits(line, _sorted_out(tuple(terms))))
     start, end = _window(line, hits, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
@@ -46,44 +47,6 @@ def preview(text: str, terms: Collection[str], width: int) -> Preview:
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in hits if start <= low < end)
     return Preview(head + line[start:end] + tail, tuple(_merged(marks)))
 
-
-def plain(text: str) -> str:
-    """``text`` on one line, without the commonest Markdown signs and without control characters."""
-    for signs, form, replacement in _MARKDOWN:
-        if any(sign in text for sign in signs):
-            text = form.sub(replacement, text)
-    return " ".join(blank_controls(_INVISIBLE.sub("", text)).split())
-
-
-def _without_emphasis(found: re.Match[str]) -> str:
-    """Signs of emphasis open before a word or close after one; between words or spaces they are text."""
-    text, start, end = found.string, found.start(), found.end()
-    before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
-    opens = not (before.isalnum() or before == "_" or after.isspace())
-    closes = not (after.isalnum() or after == "_" or before.isspace())
-    return "" if opens or closes else found[0]
-
-
-_INVISIBLE = re.compile("\x1b\\[[0-9;?]{0,30}[@-~]|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_MARKDOWN: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (("```", "~~~"), re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.M), ""),
-    (("---", "===", "***", "___"), re.compile(r"^[ \t]*+(?:[-*_=][ \t]*+){3,}+$", re.M), ""),  # rules
-    (("--",), re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?--[-:| \t]*+$", re.M), ""),  # heads of tables
-    (
-        (">", "#", "-", "*", "+", "["),
-        re.compile(
-            r"^(?:[ \t]*(?:>|#{1,6}(?=[ \t])|[-*+](?=[ \t])|\[[ xX]\](?=[ \t])|\[![\w-]{1,30}\][+-]?))+", re.M
-        ),
-        "",
-    ),
-    (("^",), re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$", re.M), ""),  # block ids
-    (("[[",), re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\]"), r"\1"),
-    (("](",), re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*(?:[ \t]\"[^\"\n]*\")?\)"), r"\1"),
-    (("<",), re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,20}(?:[ \t][^<>\n]{0,200})?/?>"), " "),
-    (("`",), re.compile(r"`+"), ""),
-    (("*", "~~", "=="), re.compile(r"\*{1,3}|~~|=="), _without_emphasis),
-    (("|",), re.compile(r"(?<=[ \t])\|(?=[ \t])|^[ \t]*\||\|[ \t]*$", re.M), " "),  # cells of a table
-)
 
 _Hit = tuple[int, int, int]
 """Start, end and the number of the term."""
