@@ -14,7 +14,8 @@ import pytest
 
 from vaultseek import paths
 from vaultseek.client import launch
-from vaultseek.client.blocking import Client, start_daemon
+from vaultseek.client.blocking import Client
+from vaultseek.client.launch import start_daemon
 from vaultseek.errors import ConfigError, Unavailable
 
 PATIENCE = 30.0
@@ -111,7 +112,8 @@ def test_twenty_starts_at_once_give_one_daemon(command, log, starts):
 def test_starts_from_many_processes_give_one_daemon(command, log):
     code = f"""
         from pathlib import Path
-        from vaultseek.client.blocking import Client, start_daemon
+        from vaultseek.client.blocking import Client
+        from vaultseek.client.launch import start_daemon
         start_daemon({command!r}, Path({str(log)!r}), {PATIENCE})
         with Client() as client:
             print(client.call("session")["pid"])

@@ -79,7 +79,8 @@ def start(invocation: Invocation, *, asked: bool = False) -> Client:
     ``asked``: the user said so, which no setting overrules.
     """
     # Read here what the daemon will read: a mistake is told at once, and autostart may be forbidden.
-    from vaultseek.client.blocking import Client, start_daemon
+    from vaultseek.client import Client
+    from vaultseek.client.launch import start_daemon
     from vaultseek.settings.load import load
 
     settings = load(invocation.config)

@@ -1,7 +1,7 @@
 """The asyncio twin of the blocking client: many calls at once over one connection. ::
 
 async with AsyncClient() as client:
-    found, status = await asyncio.gather(client.search("tomato soup"), client.status())
+    answer, status = await asyncio.gather(client.search("tomato soup"), client.status())
 """
 
 from __future__ import annotations
@@ -9,28 +9,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
 from vaultseek import messages
-from vaultseek.client.blocking import NEVER_REPEATED, Verbs, read_message, went_away
-from vaultseek.errors import Cancelled, Unavailable, VaultseekError
-from vaultseek.limits import (
-    ANSWER_BYTES,
-    CALL_SECONDS,
-    RECEIVE_BYTES,
-    RECONNECT_FIRST_SECONDS,
-    RECONNECT_SECONDS,
-    UNSENT_BYTES,
+from vaultseek.client.conversation import (
+    DEFAULT_TIMEOUT,
+    Answer,
+    Conversation,
+    Notification,
+    may_repeat,
+    notification,
+    pauses,
+    timed_out,
+    unanswered,
+    went_away,
 )
+from vaultseek.client.methods import Verbs
+from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
 from vaultseek.model import JSON
-from vaultseek.text import quote
-from vaultseek.wire import endpoint, protocol
-from vaultseek.wire.frame import FrameReader, encode
+from vaultseek.wire import endpoint
 from vaultseek.wire.outbox import Outbox
 
-_DEFAULT = -1.0
+OnNotification = Callable[[str, JSON], object]
+OnDisconnect = Callable[[], object]
 
 
 class AsyncClient(Verbs):
@@ -49,130 +54,120 @@ class AsyncClient(Verbs):
         *,
         name: str = "vaultseek.client.asynchronous",
         validate: bool = True,
-        on_notification: Callable[[str, JSON], object] = lambda method, params: None,
-        on_disconnect: Callable[[], object] = lambda: None,
+        on_notification: OnNotification = lambda method, params: None,
+        on_disconnect: OnDisconnect = lambda: None,
     ) -> None:
         self.server: JSON = {}
         self._path = socket_path or endpoint.default_path()
         self._timeout = timeout
         self._name = name
         self._validate = validate
-        self._told = on_notification
-        self._lost = on_disconnect
-        self._last_id = 0
-        self._line: _Line | None = None
+        self._on_notification = on_notification
+        self._on_disconnect = on_disconnect
+        self._ids = count(1)
+        self._connection: _Connection | None = None
         self._connecting = asyncio.Lock()
         self._connected_before = False
 
     async def __aenter__(self) -> Self:
-        await self._ready()
+        await self._connected()
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        """Leave. Requests that still run in the daemon are cancelled there, calls that wait fail."""
-        line, self._line = self._line, None
-        if line is not None:
-            await line.close()
+        """Disconnect. Requests that still run in the daemon are cancelled there, calls that wait fail."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
 
-    async def call(self, method: str, params: JSON | None = None, *, timeout: float | None = _DEFAULT) -> Any:
-        """The daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
-        seconds = self._timeout if timeout == _DEFAULT else timeout
+    async def call(
+        self, method: str, params: JSON | None = None, *, timeout: float | None = DEFAULT_TIMEOUT
+    ) -> Any:
+        """Return the daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
+        seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
             messages.check_request(method, params or {})
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._call(method, params or {})
         except TimeoutError:
-            raise Cancelled(f"the daemon did not answer {quote(method)} in time; try again") from None
+            raise timed_out(method) from None
         if self._validate:
             messages.check_answer(method, answer)
         return answer
 
     async def notify(self, method: str, params: JSON | None = None) -> None:
-        """Tell the daemon something that needs no answer."""
+        """Send the daemon a message that needs no answer."""
         try:
-            await (await self._ready()).send(encode(protocol.notification(method, params or {})))
+            await (await self._connected()).send(notification(method, params))
         except ConnectionError:
             raise went_away(method) from None
 
     async def _call(self, method: str, params: JSON) -> Any:
-        old = self._line
+        connected_before = self._connection is not None
         try:
-            return await self._exchange(await self._ready(), method, params)
+            return await (await self._connected()).call(method, params)
         except ConnectionError:
-            # A line that broke in the middle may only be the old daemon's; once is enough to find out.
-            if old is None or method in NEVER_REPEATED:
+            if not may_repeat(method, connected_before=connected_before):
                 raise went_away(method) from None
         try:
-            return await self._exchange(await self._ready(), method, params)
+            return await (await self._connected()).call(method, params)
         except ConnectionError:
             raise went_away(method) from None
 
-    async def _exchange(self, line: _Line, method: str, params: JSON) -> Any:
-        self._last_id += 1
-        return await line.ask(self._last_id, method, params)
-
-    async def _ready(self) -> _Line:
+    async def _connected(self) -> _Connection:
         async with self._connecting:
-            if self._line is None or self._line.broken:
+            if self._connection is None or self._connection.broken:
                 await self.close()
-                self._line = await self._reconnect()
-            return self._line
+                self._connection = await self._reconnect()
+            return self._connection
 
-    async def _reconnect(self) -> _Line:
-        give_up = time.monotonic() + (RECONNECT_SECONDS if self._connected_before else 0.0)
-        pause = RECONNECT_FIRST_SECONDS
+    async def _reconnect(self) -> _Connection:
+        remaining = pauses(time.monotonic() + (RECONNECT_SECONDS if self._connected_before else 0.0))
         while True:
             try:
                 return await self._connect()
             except Unavailable:
-                if time.monotonic() + pause >= give_up:
+                if (pause := next(remaining, None)) is None:
                     raise
             await asyncio.sleep(pause)
-            pause *= 2
 
-    async def _connect(self) -> _Line:
-        line = _Line(self._path, self._told, self._lost)
-        params = {"protocol_version": protocol.VERSION, "client": self._name, **line.shown()}
+    async def _connect(self) -> _Connection:
+        connection = _Connection(self._path, self._ids, self._on_notification, self._on_disconnect)
         try:
-            server = await self._exchange(line, protocol.INITIALIZE, params)
-            line.check(server)
-            self.server = server
+            self.server = await connection.hello(self._name)
         except ConnectionError:
-            await line.close()
-            raise Unavailable(f"the daemon at {self._path} does not answer; its log may say why") from None
+            await connection.close()
+            raise unanswered(self._path) from None
         except BaseException:
-            await line.close()
+            await connection.close()
             raise
         self._connected_before = True
-        return line
+        return connection
 
 
-class _Line:
-    """One connection: what is asked waits in ``_asked`` until the reader brings the answer."""
+class _Connection:
+    """One connection: each request waits in ``_waiting`` until the reading task brings its answer."""
 
-    def __init__(self, path: Path, told: Callable[[str, JSON], object], lost: Callable[[], object]) -> None:
-        self.broken = False
-        self._told = told
-        self._lost = lost
-        self._asked: dict[int, asyncio.Future[Any]] = {}
-        # Ends at once either way: on the same machine they connect or they do not.
-        self._socket, self._secrets = endpoint.reach(path, time.monotonic())
+    def __init__(
+        self, path: Path, ids: Iterator[int], on_notification: OnNotification, on_disconnect: OnDisconnect
+    ) -> None:
+        self._on_notification = on_notification
+        self._on_disconnect = on_disconnect
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        # Ends at once either way: on the same machine a connection succeeds or fails without waiting.
+        self._socket, secrets = endpoint.reach(path, time.monotonic())
         self._socket.setblocking(False)
+        self._conversation = Conversation(ids, secrets)
         self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, patience=None)
         self._tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
 
-    def shown(self) -> JSON:
-        """What has to go with ``initialize``."""
-        return {"token": self._secrets.token} if self._secrets else {}
-
-    def check(self, server: JSON) -> None:
-        """Raise Unavailable if the answer to ``initialize`` is not our daemon's."""
-        if self._secrets:
-            self._secrets.check(server)
+    @property
+    def broken(self) -> bool:
+        """True when the connection can no longer be used."""
+        return self._conversation.broken
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -182,60 +177,72 @@ class _Line:
         finally:
             self._socket.close()
 
+    async def hello(self, name: str) -> JSON:
+        """Return the daemon's answer to ``initialize``. Raises Unavailable if it is not our daemon's."""
+        server: JSON = await self._exchange(*self._conversation.hello(name))
+        self._conversation.verify(server)
+        return server
+
+    async def call(self, method: str, params: JSON) -> Any:
+        """Return the answer. Raises ConnectionError if the connection breaks before it comes."""
+        return await self._exchange(*self._conversation.request(method, params))
+
     async def send(self, frame: bytes) -> None:
+        """Send a frame when there is room. Raises ConnectionError if the connection is broken."""
         if self.broken:
             raise ConnectionResetError
         await self._outbox.room()
         self._outbox.put(frame)
 
-    async def ask(self, id: int, method: str, params: JSON) -> Any:
-        answer = self._asked[id] = asyncio.get_running_loop().create_future()
+    async def _exchange(self, id: int, frame: bytes) -> Any:
+        answer = self._waiting[id] = asyncio.get_running_loop().create_future()
         try:
-            await self.send(encode(protocol.request(id, method, params)))
+            await self.send(frame)
             return await answer
         except asyncio.CancelledError:
-            self._outbox.put(encode(protocol.notification(protocol.CANCEL, {"id": id})))
+            self._outbox.put(self._conversation.cancel(id))
             raise
         finally:
-            del self._asked[id]
+            del self._waiting[id]
             if not answer.cancel() and not answer.cancelled():
                 answer.exception()
 
     async def _write(self) -> None:
-        # Why the daemon closed the connection may still wait to be read; the reader sees the end.
+        # The reason for which the daemon closed the connection may still wait to be read; the reading task
+        # sees the end.
         with contextlib.suppress(OSError):
             await self._outbox.run()
         self._outbox.abandon()
 
     async def _read(self) -> None:
-        error: Exception = ConnectionResetError("the daemon closed the connection")
+        failure: Exception = ConnectionResetError("the daemon closed the connection")
+        loop = asyncio.get_running_loop()
         try:
-            frames = FrameReader(ANSWER_BYTES)
-            loop = asyncio.get_running_loop()
             while data := await loop.sock_recv(self._socket, RECEIVE_BYTES):
-                frames.feed(data)
-                while (body := frames.next()) is not None:
-                    self._take(read_message(body))
-        except (OSError, VaultseekError) as told:
-            error = told if isinstance(told, VaultseekError) else error
+                self._conversation.receive(data)
+                while (event := self._conversation.next_event()) is not None:
+                    self._dispatch(event)
+        except OSError:
+            pass
+        except VaultseekError as error:
+            failure = error
         finally:
-            self.broken = True
+            self._conversation.broken = True
             self._outbox.abandon()
-            for answer in self._asked.values():
+            for answer in self._waiting.values():
                 if not answer.done():
-                    answer.set_exception(error)
-        asyncio.get_running_loop().call_soon(self._lost)
+                    answer.set_exception(failure)
+        loop.call_soon(self._on_disconnect)
 
-    def _take(self, message: JSON) -> None:
-        id = message.get("id")
-        if "method" in message:
-            # Not called from here: what goes wrong in it must not end the connection.
-            notice = (str(message["method"]), message.get("params") or {})
-            asyncio.get_running_loop().call_soon(self._told, *notice)
-        elif id is None and "error" in message:
-            raise protocol.raised(message["error"])
-        elif isinstance(id, int) and (answer := self._asked.get(id)) is not None and not answer.done():
-            if "error" in message:
-                answer.set_exception(protocol.raised(message["error"]))
-            else:
-                answer.set_result(message.get("result"))
+    def _dispatch(self, event: Answer | Notification) -> None:
+        if isinstance(event, Notification):
+            # Not called from here: an exception in it must not end the connection.
+            asyncio.get_running_loop().call_soon(self._on_notification, event.method, event.params)
+            return
+        answer = self._waiting.get(event.id)
+        if answer is None or answer.done():
+            return
+        if event.error is not None:
+            answer.set_exception(event.error)
+        else:
+            answer.set_result(event.result)

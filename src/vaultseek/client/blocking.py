@@ -1,6 +1,6 @@
-"""A blocking client of the daemon: the command line, tests and other people's scripts use it.
+"""The blocking client of the daemon, for the command line, tests and scripts.
 
-Only the standard library, and little of it: importing this costs a few milliseconds. ::
+It needs little of the standard library: importing it costs a few milliseconds. ::
 
     with Client() as client:
         for result in client.search("tomato soup")["results"]:
@@ -9,26 +9,30 @@ Only the standard library, and little of it: importing this costs a few millisec
 
 from __future__ import annotations
 
-import json
 import time
 from collections import deque
+from itertools import count
 
-from vaultseek.errors import Cancelled, ProtocolError, Unavailable
-from vaultseek.limits import (
-    ANSWER_BYTES,
-    CALL_SECONDS,
-    PARTING_SECONDS,
-    RECEIVE_BYTES,
-    RECONNECT_FIRST_SECONDS,
-    RECONNECT_SECONDS,
+from vaultseek.client.conversation import (
+    DEFAULT_TIMEOUT,
+    Answer,
+    Conversation,
+    Notification,
+    may_repeat,
+    notification,
+    pauses,
+    timed_out,
+    unanswered,
+    went_away,
 )
-from vaultseek.text import quote
-from vaultseek.wire import endpoint, protocol
-from vaultseek.wire.frame import FrameReader, encode
+from vaultseek.client.methods import Verbs
+from vaultseek.errors import Cancelled, Unavailable
+from vaultseek.limits import CALL_SECONDS, PARTING_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
+from vaultseek.wire import endpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any, Self
 
@@ -36,60 +40,19 @@ if TYPE_CHECKING:
 
     OnNotification = Callable[[str, JSON], object]
 
-NOTICES_KEPT = 1000
-"""Notifications that a client keeps until somebody asks for them."""
-
-_DEFAULT = -1.0
-NEVER_REPEATED = ("shutdown",)
-"""Repeated after a reconnect, it would end the daemon that was just started."""
-
-
-class Verbs:
-    """The words of the protocol as methods of whoever can ``call``; options are the protocol's own.
-
-    Where ``call`` is a coroutine, these are to be awaited too.
-    """
-
-    call: Callable[..., Any]
-
-    def search(self, query: str, **options: Any) -> Any:
-        """Notes for ``query``, best first."""
-        return self.call("search", {"query": query, **options})
-
-    def status(self, **options: Any) -> Any:
-        """How the daemon, its vaults and their indexes are."""
-        return self.call("index/status", options)
-
-    def note(self, path: str, **options: Any) -> Any:
-        """Text and metadata of the note at ``path``."""
-        return self.call("note/get", {"note": path, **options})
-
-    def related(self, path: str, **options: Any) -> Any:
-        """Notes that are related to the note at ``path``."""
-        return self.call("note/related", {"note": path, **options})
-
-    def backlinks(self, path: str, **options: Any) -> Any:
-        """The links of other notes to the note at ``path``."""
-        return self.call("links/backlinks", {"note": path, **options})
-
-    def complete(self, kind: str, prefix: str, **options: Any) -> Any:
-        """Completions of ``prefix`` among the vault's words of one ``kind``."""
-        return self.call("complete", {"kind": kind, "text": prefix, **options})
-
-    def shutdown(self) -> Any:
-        """Ask the daemon to stop."""
-        return self.call("shutdown")
+NOTIFICATIONS_KEPT = 1000
+"""Notifications that a client keeps until they are read."""
 
 
 class Client(Verbs):
     """A connection to the daemon, made at once. One call at a time, one thread.
 
     When the daemon was restarted between two calls, the next call connects again. ``timeout`` is what a call
-    may take in seconds, None for as long as it takes. ``server`` is what the daemon said of itself.
+    may take in seconds, None for as long as it takes. ``server`` is the daemon's answer to ``initialize``.
     ``socket_path`` is the daemon's socket, or the address file of its port. With ``validate`` every request
     and answer is checked by the schema of the protocol, for which pydantic is imported.
 
-    Raises Unavailable if no daemon runs, Busy if it has too many clients.
+    Raises NotRunning if no daemon runs, Busy if it has too many clients, Unavailable if it does not answer.
     """
 
     def __init__(
@@ -105,10 +68,10 @@ class Client(Verbs):
         self._path = socket_path or endpoint.default_path()
         self._timeout = timeout
         self._name = name
-        self._last_id = 0
-        self._notices: deque[tuple[str, JSON]] = deque(maxlen=NOTICES_KEPT)
-        self._line: _Line | None = None
-        self._connect(_until(timeout))
+        self._ids = count(1)
+        self._notifications: deque[tuple[str, JSON]] = deque(maxlen=NOTIFICATIONS_KEPT)
+        self._connection: _Connection | None = None
+        self._connect(_deadline(timeout))
 
     def __enter__(self) -> Self:
         return self
@@ -117,228 +80,199 @@ class Client(Verbs):
         self.close()
 
     def close(self) -> None:
-        """Leave. Requests that still run in the daemon are cancelled there."""
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+        """Disconnect. Requests that still run in the daemon are cancelled there."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def call(
         self,
         method: str,
         params: JSON | None = None,
         *,
-        timeout: float | None = _DEFAULT,
+        timeout: float | None = DEFAULT_TIMEOUT,
         on_notification: OnNotification | None = None,
     ) -> Any:
-        """The daemon's answer to ``method``.
+        """Return the daemon's answer to ``method``.
 
-        ``timeout`` in seconds replaces the client's own; None waits as long as it takes. What the daemon
-        tells meanwhile goes to ``on_notification``, else it is kept for ``notifications``.
+        ``timeout`` in seconds replaces the client's own; None waits as long as it takes. Notifications that
+        arrive meanwhile go to ``on_notification``, else they are kept for ``notifications``.
 
         Raises the error of ``vaultseek.errors`` that the daemon answered with, Unavailable if it went away,
         and Cancelled if it did not answer in time. When validating, UsageError for a request and
         ProtocolError for an answer that is not as documented.
         """
-        until = _until(self._timeout if timeout == _DEFAULT else timeout)
+        deadline = _deadline(self._timeout if timeout == DEFAULT_TIMEOUT else timeout)
         if not self._validate:
-            return self._asked(method, params or {}, until, on_notification or self._keep)
+            return self._call(method, params or {}, deadline, on_notification or self._keep)
         from vaultseek import messages
 
         messages.check_request(method, params or {})
-        answer = self._asked(method, params or {}, until, on_notification or self._keep)
+        answer = self._call(method, params or {}, deadline, on_notification or self._keep)
         messages.check_answer(method, answer)
         return answer
 
     def notify(self, method: str, params: JSON | None = None) -> None:
-        """Tell the daemon something that needs no answer."""
-        until = _until(self._timeout)
-        frame = encode(protocol.notification(method, params or {}))
+        """Send the daemon a message that needs no answer."""
+        deadline = _deadline(self._timeout)
+        frame = notification(method, params)
         for _ in range(2):
-            line = self._ready(until)
+            connection = self._connected(deadline)
             try:
-                line.send(frame, until)
+                connection.send(frame, deadline)
             except TimeoutError:
                 self.close()
                 break
-            if not line.broken:
+            if not connection.broken:
                 return
             self.close()
         raise went_away(method)
 
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
-        """What the daemon tells, as (method, params), until ``timeout`` seconds pass without a word.
+        """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
 
         Raises Unavailable when the daemon goes away; subscriptions have to be made again then.
         """
         while True:
-            while self._notices:
-                yield self._notices.popleft()
-            until = _until(timeout)
+            while self._notifications:
+                yield self._notifications.popleft()
+            deadline = _deadline(timeout)
             try:
-                message = self._ready(until).receive(until)
+                event = self._connected(deadline).next_event(deadline)
             except TimeoutError:
                 return
             except ConnectionError:
                 self.close()
                 raise went_away("notifications") from None
-            if "method" in message:
-                self._keep(str(message["method"]), message.get("params") or {})
+            if isinstance(event, Notification):
+                self._keep(event.method, event.params)
 
-    def _asked(self, method: str, params: JSON, until: float | None, told: OnNotification) -> Any:
-        old = self._line
+    def _call(
+        self, method: str, params: JSON, deadline: float | None, on_notification: OnNotification
+    ) -> Any:
+        connected_before = self._connection is not None
         try:
-            return self._exchange(self._ready(until), method, params, until, told)
+            return self._exchange(method, params, deadline, on_notification)
         except ConnectionError:
-            # A line that broke in the middle may only be the old daemon's; once is enough to find out.
-            if old is None or method in NEVER_REPEATED:
+            if not may_repeat(method, connected_before=connected_before):
                 raise went_away(method) from None
         try:
-            return self._exchange(self._ready(until), method, params, until, told)
+            return self._exchange(method, params, deadline, on_notification)
         except ConnectionError:
             raise went_away(method) from None
 
-    def _ready(self, until: float | None) -> _Line:
-        return self._line or self._reconnect(until)
+    def _exchange(
+        self, method: str, params: JSON, deadline: float | None, on_notification: OnNotification
+    ) -> Any:
+        connection = self._connected(deadline)
+        request = connection.conversation.request(method, params)
+        try:
+            return self._answer(connection, request, deadline, on_notification)
+        except TimeoutError:
+            raise timed_out(method) from None
 
-    def _reconnect(self, until: float | None) -> _Line:
+    def _connected(self, deadline: float | None) -> _Connection:
+        return self._connection or self._reconnect(deadline)
+
+    def _reconnect(self, deadline: float | None) -> _Connection:
         give_up = time.monotonic() + RECONNECT_SECONDS
-        pause = RECONNECT_FIRST_SECONDS
+        remaining = pauses(give_up if deadline is None else min(give_up, deadline))
         while True:
             try:
-                return self._connect(until)
+                return self._connect(deadline)
             except Unavailable:
-                if time.monotonic() + pause >= min(give_up, give_up if until is None else until):
+                if (pause := next(remaining, None)) is None:
                     raise
             time.sleep(pause)
-            pause *= 2
 
-    def _connect(self, until: float | None) -> _Line:
-        line = self._line = _Line(self._path, until)
-        params = {"protocol_version": protocol.VERSION, "client": self._name, **line.shown()}
+    def _connect(self, deadline: float | None) -> _Connection:
+        connection = self._connection = _Connection(self._path, self._ids, deadline)
         try:
-            server = self._exchange(line, protocol.INITIALIZE, params, until, self._keep)
-            line.check(server)
+            hello = connection.conversation.hello(self._name)
+            server = self._answer(connection, hello, deadline, self._keep)
+            connection.conversation.verify(server)
             self.server = server
-        except (ConnectionError, Cancelled):
+        except (ConnectionError, TimeoutError, Cancelled):
             self.close()
-            raise Unavailable(f"the daemon at {self._path} does not answer; its log may say why") from None
+            raise unanswered(self._path) from None
         except BaseException:
             self.close()
             raise
-        return line
+        return connection
 
-    def _exchange(
-        self, line: _Line, method: str, params: JSON, until: float | None, told: OnNotification
+    def _answer(
+        self,
+        connection: _Connection,
+        request: tuple[int, bytes],
+        deadline: float | None,
+        on_notification: OnNotification,
     ) -> Any:
-        self._last_id += 1
-        frame = encode(protocol.request(self._last_id, method, params))
+        id, frame = request
         try:
-            line.send(frame, until)
-            return self._answer(line, until, told)
+            connection.send(frame, deadline)
+            while True:
+                event = connection.next_event(deadline)
+                if isinstance(event, Notification):
+                    on_notification(event.method, event.params)
+                elif event.id == id:
+                    return event.value()
         except TimeoutError:
-            self._give_up(line)
-            raise Cancelled(f"the daemon did not answer {quote(method)} in time; try again") from None
+            self._cancel(connection, id)
+            raise
         except BaseException as error:
             # An interrupt may have cut a frame in two.
-            if line.broken or not isinstance(error, Exception):
+            if connection.broken or not isinstance(error, Exception):
                 self.close()
             raise
 
-    def _answer(self, line: _Line, until: float | None, told: OnNotification) -> Any:
-        while True:
-            message = line.receive(until)
-            id = message.get("id")
-            if "method" in message:
-                told(str(message["method"]), message.get("params") or {})
-            elif id is None and "error" in message:
-                self.close()
-                raise protocol.raised(message["error"])
-            elif id == self._last_id:
-                if "error" in message:
-                    raise protocol.raised(message["error"])
-                return message.get("result")
-
-    def _give_up(self, line: _Line) -> None:
-        cancel = encode(protocol.notification(protocol.CANCEL, {"id": self._last_id}))
+    def _cancel(self, connection: _Connection, id: int) -> None:
         try:
-            if not line.broken:
-                line.send(cancel, _until(PARTING_SECONDS))
+            if not connection.broken:
+                connection.send(connection.conversation.cancel(id), _deadline(PARTING_SECONDS))
         except TimeoutError:
             pass
-        if line.broken:
+        if connection.broken:
             self.close()
 
     def _keep(self, method: str, params: JSON) -> None:
-        self._notices.append((method, params))
+        self._notifications.append((method, params))
 
 
-def start_daemon(
-    command: Sequence[str], log: Path, deadline: float, *, socket_path: Path | None = None
-) -> None:
-    """Start the daemon in the background and wait until it answers; see ``vaultseek.client.launch``."""
-    from vaultseek.client import launch
+class _Connection:
+    """A connected socket and the conversation over it.
 
-    launch.start_daemon(command, log, deadline, socket_path=socket_path)
-
-
-def read_message(body: bytes) -> JSON:
-    """The message in ``body``. Raises ProtocolError if there is none.
-
-    Looser than what the daemon accepts, because an answer repeats what stands in notes.
-    """
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        message = None
-    if not isinstance(message, dict):
-        raise ProtocolError("the daemon sent something that is no message; is it another version?")
-    return message
-
-
-def went_away(method: str) -> Unavailable:
-    """The error for a connection that ended before ``method`` was answered."""
-    return Unavailable(f"the daemon went away before it answered {quote(method)}; try again")
-
-
-class _Line:
-    """A connected socket with frames on it. Every call ends at ``until`` (monotonic) with TimeoutError.
-
-    ConnectionError says that the daemon closed the connection.
+    Every call ends at its deadline (monotonic) with TimeoutError. ConnectionError says that the daemon closed
+    the connection.
     """
 
-    __slots__ = ("_frames", "_secrets", "_socket", "broken")
+    __slots__ = ("_socket", "conversation")
 
-    def __init__(self, path: Path, until: float | None) -> None:
-        self.broken = False
-        self._frames = FrameReader(ANSWER_BYTES)
-        self._socket, self._secrets = endpoint.reach(path, until)
+    def __init__(self, path: Path, ids: Iterator[int], deadline: float | None) -> None:
+        self._socket, secrets = endpoint.reach(path, deadline)
+        self.conversation = Conversation(ids, secrets)
 
-    def shown(self) -> JSON:
-        """What has to go with ``initialize``."""
-        return {"token": self._secrets.token} if self._secrets else {}
-
-    def check(self, server: JSON) -> None:
-        """Raise Unavailable if the answer to ``initialize`` is not our daemon's."""
-        if self._secrets:
-            self._secrets.check(server)
+    @property
+    def broken(self) -> bool:
+        """True when the connection can no longer be used."""
+        return self.conversation.broken
 
     def close(self) -> None:
         self._socket.close()
 
-    def send(self, frame: bytes, until: float | None) -> None:
-        self._limit(until)
+    def send(self, frame: bytes, deadline: float | None) -> None:
+        self._limit(deadline)
         try:
             self._socket.sendall(frame)
         except (TimeoutError, BlockingIOError):
-            self.broken = True
+            self.conversation.broken = True
             raise TimeoutError from None
         except ConnectionError:
-            # Why the daemon closed the connection may still wait to be read.
-            self.broken = True
+            # The reason for which the daemon closed the connection may still wait to be read.
+            self.conversation.broken = True
 
-    def receive(self, until: float | None) -> JSON:
-        while (body := self._body()) is None:
-            self._limit(until)
+    def next_event(self, deadline: float | None) -> Answer | Notification:
+        while (event := self.conversation.next_event()) is None:
+            self._limit(deadline)
             try:
                 data = self._socket.recv(RECEIVE_BYTES)
             except BlockingIOError:
@@ -346,25 +280,14 @@ class _Line:
             except ConnectionError:
                 data = b""
             if not data:
-                self.broken = True
+                self.conversation.broken = True
                 raise ConnectionResetError("the daemon closed the connection")
-            self._frames.feed(data)
-        try:
-            return read_message(body)
-        except ProtocolError:
-            self.broken = True
-            raise
+            self.conversation.receive(data)
+        return event
 
-    def _body(self) -> bytes | None:
-        try:
-            return self._frames.next()
-        except ProtocolError:
-            self.broken = True
-            raise
-
-    def _limit(self, until: float | None) -> None:
-        self._socket.settimeout(None if until is None else max(0.0, until - time.monotonic()))
+    def _limit(self, deadline: float | None) -> None:
+        self._socket.settimeout(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
 
-def _until(seconds: float | None) -> float | None:
+def _deadline(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds

@@ -1,0 +1,172 @@
+"""One conversation with the daemon, without I/O: ids, frames, answers, notifications, and when to try again.
+
+``blocking`` and ``asynchronous`` move the bytes; everything else that they have in common stands here.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from vaultseek.errors import Cancelled, ProtocolError, Unavailable, VaultseekError
+from vaultseek.limits import ANSWER_BYTES, RECONNECT_FIRST_SECONDS
+from vaultseek.text import quote
+from vaultseek.wire import protocol
+from vaultseek.wire.frame import FrameReader, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any, Final
+
+    from vaultseek.model import JSON
+    from vaultseek.wire.loopback import Secrets
+
+DEFAULT_TIMEOUT: Final = -1.0
+"""Stands for the timeout of the client."""
+NEVER_REPEATED = ("shutdown",)
+"""Methods that are not sent again after a reconnect: a second ``shutdown`` would end the new daemon."""
+
+
+class Answer:
+    """The answer to request ``id``: a ``result``, or the ``error`` to raise."""
+
+    __slots__ = ("error", "id", "result")
+
+    def __init__(self, id: int, result: Any, error: VaultseekError | None) -> None:
+        self.id = id
+        self.result = result
+        self.error = error
+
+    def value(self) -> Any:
+        """Return the result. Raises the error, if it is one."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class Notification:
+    """A message from the daemon that answers no request."""
+
+    __slots__ = ("method", "params")
+
+    def __init__(self, method: str, params: JSON) -> None:
+        self.method = method
+        self.params = params
+
+
+class Conversation:
+    """The protocol's side of one connection: frames to send come out, received bytes go in.
+
+    ``ids`` outlives the connection, so that an id is never used twice. ``broken`` is set, here or by the
+    owner of the socket, when the connection can no longer be used.
+    """
+
+    def __init__(self, ids: Iterator[int], secrets: Secrets | None) -> None:
+        self.broken = False
+        self._ids = ids
+        self._secrets = secrets
+        self._frames = FrameReader(ANSWER_BYTES)
+        self._pending: set[int] = set()
+
+    def hello(self, name: str) -> tuple[int, bytes]:
+        """Return the id and the frame of ``initialize``, with the token if the connection needs one."""
+        token = {"token": self._secrets.token} if self._secrets else {}
+        params = {"protocol_version": protocol.VERSION, "client": name, **token}
+        return self.request(protocol.INITIALIZE, params)
+
+    def verify(self, server: JSON) -> None:
+        """Raise Unavailable if the answer to ``initialize`` does not come from our daemon."""
+        if self._secrets:
+            self._secrets.check(server)
+
+    def request(self, method: str, params: JSON) -> tuple[int, bytes]:
+        """Return the id and the frame of a request; its answer is awaited from now on."""
+        id = next(self._ids)
+        frame = encode(protocol.request(id, method, params))
+        self._pending.add(id)
+        return id, frame
+
+    def cancel(self, id: int) -> bytes:
+        """Return the frame that cancels request ``id``; its answer is ignored from now on."""
+        self._pending.discard(id)
+        return encode(protocol.notification(protocol.CANCEL, {"id": id}))
+
+    def receive(self, data: bytes) -> None:
+        """Take in the next bytes from the daemon."""
+        self._frames.feed(data)
+
+    def next_event(self) -> Answer | Notification | None:
+        """Return the next answer or notification, or None if more bytes are needed.
+
+        Raises ProtocolError for what is not a message, and the daemon's error if it refuses the connection;
+        both end the conversation.
+        """
+        try:
+            while (body := self._frames.next()) is not None:
+                event = self._event(_message(body))
+                if event is not None:
+                    return event
+        except VaultseekError:
+            self.broken = True
+            raise
+        return None
+
+    def _event(self, message: JSON) -> Answer | Notification | None:
+        id, error = message.get("id"), message.get("error")
+        if "method" in message:
+            return Notification(str(message["method"]), message.get("params") or {})
+        if id is None and error is not None:
+            raise protocol.raised(error)
+        if not isinstance(id, int) or id not in self._pending:
+            return None  # a late answer to a cancelled request
+        self._pending.discard(id)
+        return Answer(id, message.get("result"), None if error is None else protocol.raised(error))
+
+
+def notification(method: str, params: JSON | None) -> bytes:
+    """Return the frame of a notification."""
+    return encode(protocol.notification(method, params or {}))
+
+
+def may_repeat(method: str, *, connected_before: bool) -> bool:
+    """True if a request whose connection broke may be sent once more, over a new connection.
+
+    The broken connection may have been the previous daemon's, but only if it is older than the request.
+    """
+    return connected_before and method not in NEVER_REPEATED
+
+
+def pauses(give_up: float) -> Iterator[float]:
+    """Yield the seconds to wait between attempts to connect, until the monotonic time ``give_up``."""
+    pause = RECONNECT_FIRST_SECONDS
+    while time.monotonic() + pause < give_up:
+        yield pause
+        pause *= 2
+
+
+def went_away(method: str) -> Unavailable:
+    """Return the error for a connection that ended before ``method`` was answered."""
+    return Unavailable(f"the daemon went away before it answered {quote(method)}; try again")
+
+
+def timed_out(method: str) -> Cancelled:
+    """Return the error for a request that took too long."""
+    return Cancelled(f"the daemon did not answer {quote(method)} in time; try again")
+
+
+def unanswered(path: Path) -> Unavailable:
+    """Return the error for a daemon that accepts a connection but does not answer ``initialize``."""
+    return Unavailable(f"the daemon at {path} does not answer; its log may say why")
+
+
+def _message(body: bytes) -> JSON:
+    # Looser than what the daemon accepts, because an answer repeats what stands in notes.
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise ProtocolError("the daemon sent something that is no message; is it another version?")
+    return message
