@@ -13,7 +13,7 @@ from vaultseek.markdown.plain import plain_heading, plain_line, plain_passage
         ("**Bold** *it* __under__ ~~gone~~ `code`", "Bold it under gone code"),
         ("[[Note|alias]] and [[Other]]", "alias and Other"),
         ("[map](https://e.org) [ref][1] ![alt](a.png)", "map ref alt"),
-        (r"1\. \*not emphasis\*", "1. *not emphasis*"),
+        (r"1\. C\# and a \| b", "1. C# and a | b"),
         ("a <b>b</b> <!-- hidden --> c ^id-1", "a b c"),
         ("snake_case and 2 * 3", "snake_case and 2 * 3"),
     ],
