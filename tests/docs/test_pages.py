@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import click
 import pytest
 
-from test_layout import group_of
 from vaultseek.cli.commands import vaultseek
 
 PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
-PAGES = [README, *DOCS, *sorted((PROJECT / "editors").rglob("README.md"))]
+PAGES = [README, PROJECT / "CONTRIBUTING.md", *DOCS, *sorted((PROJECT / "editors").rglob("README.md"))]
 EXCLUSION = re.compile(r"-(?!-|h$|n$).+")
 SHELLS = ("sh", "bash", "console", "fish")
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -33,6 +31,14 @@ def name_of(page: Path) -> str:
 def test_the_readme_names_every_page():
     text = README.read_text(encoding="utf-8")
     assert [page.name for page in DOCS if f"(docs/{page.name})" not in text] == []
+
+
+def test_the_readme_lists_every_command():
+    context = click.Context(vaultseek)
+    spans = " ".join(re.findall(r"`([^`]+)`", _FENCE.sub("", README.read_text(encoding="utf-8"))))
+    for name in vaultseek.list_commands(context):
+        assert vaultseek.get_command(context, name) is not None
+        assert re.search(rf"(?<![\w-]){name}(?![\w-])", spans), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -144,17 +150,3 @@ def test_words_that_the_troubleshooting_quotes_are_those_of_the_program():
     missing = {words for words in quoted if not words.startswith("vaultseek") and words not in sources}
     assert len(quoted) > 15
     assert missing == set()
-
-
-def test_the_architecture_names_every_module_in_the_order_of_imports():
-    table = (PROJECT / "docs" / "architecture.md").read_text("utf-8").split("## Layout")[1].split("##")[0]
-    firsts = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| `")]
-    named = [re.findall(r"`([a-z_]+)/?`", first) for first in firsts]
-    modules = {path.stem for path in (PROJECT / "src" / "vaultseek").iterdir() if path.suffix in ("", ".py")}
-    assert {name for name in modules if not name.startswith("__")} == {name for row in named for name in row}
-    wrong = [
-        (upper, lower)
-        for upper, lower in pairwise(named)
-        if max(map(group_of, upper)) > min(map(group_of, lower))
-    ]
-    assert wrong == [], "rows whose modules stand in another order in tests/test_layout.py"

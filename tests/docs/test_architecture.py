@@ -1,0 +1,97 @@
+"""The pages about the code name only what exists, and docs/architecture.md walks through every folder."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from test_layout import group_of
+from vaultseek.messages import METHODS
+
+PROJECT = Path(__file__).parents[2]
+SOURCE = PROJECT / "src" / "vaultseek"
+ARCHITECTURE = PROJECT / "docs" / "architecture.md"
+PAGES = [ARCHITECTURE, PROJECT / "CONTRIBUTING.md"]
+CODE = "".join(file.read_text("utf-8") for file in sorted(SOURCE.rglob("*.py")))
+PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|md|toml|json|txt)")
+_SKIPPED = re.compile(r"^```.*?^```|^#[^\n]*", re.MULTILINE | re.DOTALL)
+
+
+def spans(page: Path) -> list[str]:
+    """The code spans of a page, headings and fenced blocks left out."""
+    return re.findall(r"`([^`\n]+)`", _SKIPPED.sub("", page.read_text("utf-8")))
+
+
+def located(path: str) -> Path | None:
+    return next((base / path for base in (SOURCE, PROJECT) if (base / path).exists()), None)
+
+
+@lru_cache
+def names_in(file: Path) -> frozenset[str]:
+    """The functions, classes, constants and members of a module, members behind a dot."""
+    return frozenset(_names(ast.parse(file.read_text("utf-8")).body))
+
+
+def _names(body: list[ast.stmt], prefix: str = "") -> list[str]:
+    found = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append(prefix + node.name)
+        elif isinstance(node, ast.ClassDef):
+            found += [prefix + node.name, *_names(node.body, f"{prefix}{node.name}.")]
+        elif isinstance(node, ast.Assign):
+            found += [prefix + target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.append(prefix + node.target.id)
+    return found
+
+
+def exists(span: str) -> bool:
+    """True unless the span looks like a path or a name in the code and there is none such."""
+    path, colon, name = span.partition(":")
+    if colon and PATH.fullmatch(path):
+        file = located(path)
+        return file is not None and file.is_file() and name in names_in(file)
+    if PATH.fullmatch(span):
+        return span in METHODS or located(span) is not None
+    if re.fullmatch(r"[A-Z]+[a-z]\w*|\w+_\w+", span):
+        return re.search(rf"\b{span}\b", CODE) is not None
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_and_name_exists(page):
+    named = spans(page)
+    assert len([span for span in named if PATH.match(span)]) > 20
+    assert [span for span in named if not exists(span)] == []
+
+
+def test_a_stale_path_or_name_is_noticed():
+    for real in (
+        "search/",
+        "tests/test_layout.py",
+        "note/get",
+        "model.py:Chunk.prose_text",
+        "SearchSettings",
+    ):
+        assert exists(real), real
+    for stale in ("serch/", "tests/none.py", "model.py:Chunk.poem", "NoSuchClass", "NO_SUCH_NAME", "none.md"):
+        assert not exists(stale), stale
+
+
+def test_the_tour_visits_every_folder_in_the_order_of_imports():
+    tour = ARCHITECTURE.read_text("utf-8").split("## The folders")[1].split("\n## ")[0]
+    visited = [re.findall(r"`([a-z_]+)/?`", line) for line in tour.splitlines() if line.startswith("### ")]
+    parts = {path.stem for path in SOURCE.iterdir() if path.suffix in ("", ".py")}
+    assert {part for part in parts if not part.startswith("__")} == {name for row in visited for name in row}
+    wrong = [
+        (upper, lower)
+        for upper, lower in pairwise(visited)
+        if max(map(group_of, upper)) > min(map(group_of, lower))
+    ]
+    assert wrong == [], "headings in another order than in tests/test_layout.py"
