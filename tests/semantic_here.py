@@ -17,7 +17,7 @@ from vaultseek.index.vectors.index import Entries, MemoryStore, SemanticIndex
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import Request
+from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
 from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
 from vaultseek.worker.state import WorkerState
@@ -92,7 +92,7 @@ def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
         vault = MeasuredVault(MeasuredPlace(root), folder / "cache", WorkerHere(), find_model("hashing"))
 
         def ask(query: str, settings: SearchSettings, limit: int = 10) -> Any:
-            return runner.run(Searcher(vault).search(Request(query, settings, limit=limit)))
+            return runner.run(Searcher(vault).search(SearchRequest(query, settings, limit=limit)))
 
         try:
             runner.run(vault.take_in(lambda phase, counts: None))

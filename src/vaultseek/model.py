@@ -38,6 +38,7 @@ ReasonCode = Literal[
     "filtered",
     "no_lane",
     "no_match",
+    "not_searched",
     "below_limit",
     "below_minimum",
     "nothing_near",

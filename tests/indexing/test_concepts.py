@@ -21,7 +21,7 @@ from vaultseek.indexing.concepts import Concepts, chosen_terms, follow
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import Request
+from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import SearchSettings
 
@@ -64,7 +64,7 @@ class Open:
 
     async def ask(self, query: str, **more: Any) -> Any:
         settings = with_overrides(SearchSettings(), {**WISHED, **more.pop("settings", {})})
-        return await Searcher(self.measured).search(Request(query, settings, explain=True, **more))
+        return await Searcher(self.measured).search(SearchRequest(query, settings, explain=True, **more))
 
     async def terms_for(self, query: str, **settings: Any) -> list[str]:
         answer = await self.ask(query, settings=settings)
@@ -176,7 +176,7 @@ async def test_near_concepts_join_the_query_and_the_answer_says_which(opened):
 
 async def test_without_asking_for_it_nothing_is_made(opened):
     async with opened() as world:
-        await Searcher(world.measured).search(Request("lettuce", SearchSettings()))
+        await Searcher(world.measured).search(SearchRequest("lettuce", SearchSettings()))
         assert not world.file.exists()
         assert world.worker.embedded == []
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultseek.search.fusion import Fused, Fusion, Lane, LaneHit, Scale, Signals, fuse, recency, scale_of
+from vaultseek.search.formula import Scale, recency_factor, scale_of
+from vaultseek.search.fusion import Candidate, Fusion, Lane, LaneHit, Signals, fuse
 
 
 def lane(name: str, scores: dict[str, float], weight: float = 1.0, scale: Scale | None = None) -> Lane:
     return Lane(name, weight, [LaneHit(note, score) for note, score in scores.items()], scale)
 
 
-def order(results: list[Fused]) -> list[str]:
+def order(results: list[Candidate]) -> list[str]:
     return [result.note for result in results]
 
 
@@ -107,7 +108,7 @@ def test_rrf_min_score_cuts_the_tail_but_never_the_note_of_that_name():
     ],
 )
 def test_recency_tiers(age, multiplier):
-    assert recency(age, Fusion().tiers) == multiplier
+    assert recency_factor(age, Fusion().tiers) == multiplier
 
 
 def test_recency_multiplies_at_fusion():
@@ -185,11 +186,11 @@ def test_the_best_of_a_note_found_twice_counts():
     assert order(fuse([doubled])) == ["a", "b"]
 
 
-def test_the_explanation_is_json():
+def test_scores_that_are_no_numbers_do_not_reach_the_explanation():
     results = fuse([lane("keyword", {"a": math.nan})], signals=Signals(age_days={"a": 1}))
-    told = json.loads(json.dumps(results[0].as_json(), allow_nan=False))
-    assert told["recency"] == 1.2
-    assert told["lanes"]["keyword"]["rank"] == 1
+    contribution = results[0].contributions["keyword"]
+    assert (contribution.rank, contribution.score) == (1, 0.0)
+    json.dumps(asdict(results[0]), allow_nan=False)
 
 
 NAMES = st.sampled_from([f"{letter}.md" for letter in "abcdefgh"])
@@ -289,7 +290,9 @@ def test_a_note_among_its_like_gains_and_one_apart_from_them_loses():
     far = {"x": {"a": 0.1, "b": 0.1, "x": 1.0}}
     lanes = [lane("keyword", {"a": 9.0, "x": 8.0, "b": 7.9}, scale=Scale(2.0, 0.0))]
     assert order(fuse(lanes)) == ["a", "x", "b"]
-    results = fuse(lanes, signals=Signals(alike=close | far))
+    results = fuse(lanes, signals=Signals(similarity=close | far))
     assert order(results) == ["a", "b", "x"]
-    assert results[1].company > 0
-    assert fuse(lanes, fusion=Fusion(company=0.0), signals=Signals(alike=close | far)) == fuse(lanes)
+    assert results[1].regularization > 0
+    assert fuse(lanes, fusion=Fusion(regularization=0.0), signals=Signals(similarity=close | far)) == fuse(
+        lanes
+    )

@@ -20,7 +20,7 @@ from semantic_here import WorkerHere
 from vaultseek.evaluate import MeasuredPlace, MeasuredVault
 from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import Request
+from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import RecencySettings, SearchSettings
 
@@ -53,7 +53,9 @@ class World:
 
     def ask(self, query: str, **request: Any) -> dict[str, Any]:
         chosen = request.pop("settings", SearchSettings())
-        return self.loop.run_until_complete(Searcher(self.vault).search(Request(query, chosen, **request)))
+        return self.loop.run_until_complete(
+            Searcher(self.vault).search(SearchRequest(query, chosen, **request))
+        )
 
 
 def note(chance: random.Random, names: list[str]) -> tuple[str, str]:

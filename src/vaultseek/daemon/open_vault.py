@@ -19,6 +19,7 @@ from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger, NoteRow
+from vaultseek.index.vectors.index import NoteIds
 from vaultseek.indexing import concepts, reconcile
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.crash_marker import Breadcrumb
@@ -33,7 +34,6 @@ from vaultseek.limits import (
 )
 from vaultseek.markdown.resolve import Names
 from vaultseek.model import JSON, Reason, reason_json
-from vaultseek.search.filter import Allowed
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.settle import Hints, Settled
@@ -272,9 +272,8 @@ class Keeper:
             return None
         return Reason("not_embedded", "no passage is embedded yet")
 
-    async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
+    async def ask_semantic(self, text: str, k: int, ids: NoteIds | None) -> SemanticAnswer:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
-        ids = None if only is None else only.ids
         try:
             answer = await self.embedding.query(text, k, ids, QUERY_EMBED_SECONDS)
             return await asyncio.to_thread(self._with_chunk_ids, answer)

@@ -10,7 +10,7 @@ from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery, UsageError
-from vaultseek.search.request import understood
+from vaultseek.search.request import parse_with_fields
 
 Grades = Mapping[str, int]
 """Path to grade: the higher the better; 0 is wrong, and so is what was not judged."""
@@ -110,7 +110,8 @@ def _query(where: str, line: str, grades: Mapping[str, Grades], plain: bool) -> 
     if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
         raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
     try:
-        understood(text, filters, plain=plain)  # a query that cannot be asked would count as finding nothing
+        # A query that cannot be asked would count as one that finds nothing.
+        parse_with_fields(text, filters, plain=plain)
     except BadQuery as error:
         raise UsageError(f"{where}: {error}") from None
     category = str(values.get("category") or "")

@@ -17,7 +17,7 @@ from vaultseek.evaluate.vault import MeasuredVault
 from vaultseek.query.fields import from_fields
 from vaultseek.search.filter import allowed
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import Request
+from vaultseek.search.request import SearchRequest
 
 Tell = Callable[[str, int, int], None]
 NONSENSE = ("nonsense",)
@@ -145,7 +145,7 @@ def _filtered(vault: MeasuredVault, query: JudgedQuery) -> set[str] | None:
 
 
 async def _ask(searcher: Searcher, query: JudgedQuery, variant: Variant, raw: bool, limit: int) -> Answer:
-    request = Request(
+    request = SearchRequest(
         query=query.text,
         settings=variant.settings,
         limit=limit,

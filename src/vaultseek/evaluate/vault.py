@@ -22,6 +22,7 @@ from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Counts, Ledger
+from vaultseek.index.vectors.index import NoteIds
 from vaultseek.indexing import reconcile
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.embed import Embedding, Recipe
@@ -29,7 +30,6 @@ from vaultseek.indexing.ingest import Intake, Keyword, Reading
 from vaultseek.markdown.resolve import Names
 from vaultseek.model import JSON, Reason
 from vaultseek.models.catalogue import LocalModel
-from vaultseek.search.filter import Allowed
 from vaultseek.vault.ignore import Ignore
 from vaultseek.worker import SemanticAnswer, SemanticWorker
 
@@ -94,9 +94,8 @@ class MeasuredVault:
         """Why the semantic lane cannot take part, None if it can."""
         return None if self._embedding.ready else Reason("being_built", "the vectors are not ready")
 
-    async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
+    async def ask_semantic(self, text: str, k: int, ids: NoteIds | None) -> SemanticAnswer:
         """The nearest passages and notes; with more patience than a person has."""
-        ids = None if only is None else only.ids
         answer = await self._embedding.query(text, k, ids, limits.CALL_SECONDS)
         known = self.ledger.chunks.ids([int(hit.id) for hit in answer.chunks])
         hits = [hit._replace(id=known[int(hit.id)]) for hit in answer.chunks if int(hit.id) in known]

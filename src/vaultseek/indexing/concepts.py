@@ -224,11 +224,6 @@ async def _woken(wake: asyncio.Event, patience: float | None) -> None:
     wake.clear()
 
 
-def expanded(text: str, concepts: Iterable[Concept]) -> str:
-    """The text that is embedded for a query with these concepts."""
-    return " ".join([text, *(concept.term for concept in concepts)])
-
-
 def chosen_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
     """The vault's concepts and how many notes each is in; at most ``CONCEPT_TERMS``.
 

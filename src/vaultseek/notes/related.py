@@ -11,12 +11,12 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.index.vectors.index import NoteIds
 from vaultseek.limits import PREVIEW_CHARS
 from vaultseek.markdown.plain import plain_heading
 from vaultseek.model import JSON, Chunk, Reason
 from vaultseek.notes.read import about
-from vaultseek.search.filter import Allowed
-from vaultseek.search.fusion import Fused, Fusion, Lane, LaneHit, fuse
+from vaultseek.search.fusion import Candidate, Fusion, Lane, LaneHit, fuse
 from vaultseek.search.snippet import preview
 from vaultseek.worker import SemanticAnswer
 
@@ -49,7 +49,7 @@ class RelatedVault(Protocol):
     def semantic_reason(self) -> Reason | None:
         """Why the semantic lane cannot take part, None if it can."""
 
-    async def ask_semantic(self, text: str, k: int, only: Allowed | None) -> SemanticAnswer:
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
 
     def text_of_note(self, row: NoteRow) -> str:
@@ -143,7 +143,11 @@ def _answer(row: NoteRow, vault: RelatedVault, found: _Lanes, limit: int, partia
 
 
 def _result(
-    rank: int, item: Fused, row: NoteRow, joined: Callable[[int], str | None], chunks: dict[int, list[Chunk]]
+    rank: int,
+    item: Candidate,
+    row: NoteRow,
+    joined: Callable[[int], str | None],
+    chunks: dict[int, list[Chunk]],
 ) -> JSON:
     opening = chunks[row.id][0].text if chunks[row.id] else ""
     lanes = {

@@ -1,169 +1,175 @@
-"""Why a note is where it is in the answer to a query, or at which stage it was lost."""
+"""Say why a note is where it is in the answer to a query, or at which stage it was lost.
+
+The search runs once; everything is read from its trace. Only for a note that is further down a lane than the
+search looked is that lane asked for its place.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
 
 import numpy as np
 
 from vaultseek import limits
-from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-from vaultseek.index.concept_vocabulary import Concept
+from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.indexing.concepts import expanded
 from vaultseek.model import JSON, Reason, ReasonCode
-from vaultseek.query.fields import from_fields
-from vaultseek.query.filters import Filter, all_of, conjuncts
-from vaultseek.query.grammar import parse_query
+from vaultseek.query.filters import conjuncts
+from vaultseek.search.expansion import expanded_text
 from vaultseek.search.filter import Allowed, allowed
-from vaultseek.search.pipeline import SearchedVault, Searcher
-from vaultseek.search.request import Request
+from vaultseek.search.fusion import Candidate
+from vaultseek.search.passages import choose_passages
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.port import SearchedVault
+from vaultseek.search.ranking import rank
+from vaultseek.search.request import SearchRequest
+from vaultseek.search.response import explanation, result
+from vaultseek.search.trace import Trace
 
 WHY_DEPTH = 100_000
-WHY_DEPTH_SEMANTIC = 500
-"""So far down a lane a note's rank is looked for."""
-
-NO_CUT = {"min_confidence": 0.0, "nothing_below": 0.0, "rrf_min_score": 0.0}
+"""Notes of the keyword lane among which the place of one is looked for."""
+BY_WORD_ONLY = Reason("not_searched", "a query of identifiers alone is searched by word only")
 
 
-async def why(row: NoteRow, request: Request, vault: SearchedVault) -> JSON:
-    """What became of the note at ``row`` in this search, with what each stage says of it.
+async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
+    """Return what became of the note at ``row`` in this search, with what each stage says of it.
 
-    ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane put it forward),
+    ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
     ``below_limit`` (further down than the answer goes) or ``cut`` (too low a score or confidence).
     Raises what a search raises.
     """
-    answer = await Searcher(vault).search(request)
-    found = _result(answer, row)
-    told: JSON = {"query": request.query, "interpreted": answer["interpreted"], "partial": answer["partial"]}
-    told["explain"] = answer.get("explain")
-    if found is not None:
-        words = f"at rank {found['rank']} of {len(answer['results'])}"
-        return {**told, **_verdict("found", words), "result": found}
-    conditions = await asyncio.to_thread(_conditions, row, request, vault.ledger)
-    told["filters"] = conditions
+    trace = await Searcher(vault).run(request)
+    answer: JSON = {
+        "query": request.query,
+        "interpreted": trace.parsed.query.interpreted,
+        "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
+        "explain": explanation(trace),
+    }
+    for place, candidate in enumerate(trace.results, start=1):
+        if candidate.note == row.path:
+            passage = trace.passages.get(row.id)
+            reason = f"at rank {place} of {len(trace.results)}"
+            placed = await asyncio.to_thread(result, place, candidate, trace, passage)
+            return {**answer, **_verdict("found", reason), "result": placed}
+    conditions = await asyncio.to_thread(_conditions, row, trace, vault.ledger)
+    answer["filters"] = conditions
     failed = [condition["condition"] for condition in conditions if not condition["satisfied"]]
     if failed:
-        return {**told, **_verdict("filtered", "excluded by: " + "; ".join(failed))}
-    return {**told, **await _lost(row, request, vault, answer)}
+        return {**answer, **_verdict("filtered", "excluded by: " + "; ".join(failed))}
+    if trace.parsed.is_listing:
+        reason = f"beyond the first {len(trace.results)} notes"
+        return {**answer, **_verdict("below_limit", reason)}
+    return {**answer, **await _lost(row, trace, vault)}
 
 
-async def _lost(row: NoteRow, request: Request, vault: SearchedVault, answer: JSON) -> JSON:
-    """Where a note that satisfies every condition was lost."""
-    if not answer["interpreted"]["rank_text"]:
-        return _verdict("below_limit", f"beyond the first {len(answer['results'])} notes")
-    lanes = await _lanes(row, request, vault, answer)
-    settings = request.settings.model_copy(update=NO_CUT)
-    further = await Searcher(vault).search(replace(request, settings=settings, limit=limits.RESULTS))
-    found = _result(further, row)
-    if found is None:
-        where = "; ".join(_placed(name, lane) for name, lane in lanes.items())
-        reason = f"no lane put it among its best {_candidates(answer)}: {where}"
-        return {**_verdict("no_lane", reason), "lanes": lanes}
-    shown = len(answer["results"])
-    if found["rank"] > shown and shown >= (request.limit or request.settings.limit):
-        words = f"at rank {found['rank']} with a longer answer; this one ends after {shown}"
-        return {**_verdict("below_limit", words), "lanes": lanes, "result": found}
-    confidence = found.get("confidence") or 0.0
-    if answer.get("nearest"):
-        least = request.settings.nothing_below
+async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
+    """Say where a note that satisfies every condition was lost."""
+    keyword, semantic = await asyncio.gather(_keyword(row, trace, vault), _semantic(row, trace, vault))
+    places = {name: each for name, each in (("keyword", keyword), ("semantic", semantic)) if each}
+    uncut = await asyncio.to_thread(_uncut, trace, vault)
+    place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
+    if place is None:
+        where = "; ".join(_placed(name, each) for name, each in places.items())
+        reason = f"no lane put it among its best {trace.parsed.candidates}: {where}"
+        return {**_verdict("no_lane", reason), "lanes": places}
+    candidate = uncut.results[place - 1]
+    passages = await asyncio.to_thread(choose_passages, [row], trace.retrieval, vault.ledger)
+    placed = await asyncio.to_thread(result, place, candidate, uncut, passages.get(row.id))
+    return {**_cut(place, candidate, uncut, trace), "lanes": places, "result": placed}
+
+
+def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
+    """The same retrieval ranked as for the longest answer, with nothing dropped."""
+    settings = trace.parsed.request.settings.model_copy(update={"rrf_min_score": 0.0})
+    parsed = replace(
+        trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=limits.RESULTS
+    )
+    ids = None if trace.allowed is None else trace.allowed.ids
+    ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault.ledger, vault.graph)
+    return replace(trace, ranking=ranking, results=ranking.candidates)
+
+
+def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
+    """Verdict and reason for a ranked note that is not among the results."""
+    count = len(trace.results)
+    if place > count and count >= trace.parsed.limit:
+        return _verdict("below_limit", f"at rank {place} with a longer answer; this one ends after {count}")
+    if trace.nearest is not None:
+        least = trace.parsed.request.settings.nothing_below
         words = f"nothing was found: none of the ten best has a confidence of search.nothing_below, {least:g}"
-        return {"verdict": "cut", **Reason("nothing_near", words).as_json(), "lanes": lanes, "result": found}
-    words = f"score {found['score']:.3g} or confidence {confidence:.3g} is below the least asked for"
-    return {"verdict": "cut", **Reason("below_minimum", words).as_json(), "lanes": lanes, "result": found}
+        return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
+    confidence = uncut.confidence(candidate)
+    words = f"score {candidate.score:.3g} or confidence {confidence:.3g} is below the least asked for"
+    return {"verdict": "cut", **Reason("below_minimum", words).as_json()}
 
 
 def _verdict(verdict: ReasonCode, words: str) -> JSON:
     return {"verdict": verdict, **Reason(verdict, words).as_json()}
 
 
-def _result(answer: JSON, row: NoteRow) -> JSON | None:
-    return next((result for result in answer["results"] if result["path"] == row.path), None)
-
-
-def _candidates(answer: JSON) -> Any:
-    return (answer.get("explain") or {}).get("candidates_per_lane", "candidates")
-
-
-def _conditions(row: NoteRow, request: Request, ledger: Ledger) -> list[JSON]:
+def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
     return [
-        {"condition": str(condition), "satisfied": row.id in set(_ids(condition, ledger))}
-        for condition in _conjuncts(request)
+        {"condition": str(condition), "satisfied": row.id in _ids(allowed(condition, ledger))}
+        for condition in conjuncts(trace.parsed.query.filter)
     ]
 
 
-def _conjuncts(request: Request) -> Iterator[Filter]:
-    now = datetime.now()
-    by_text = parse_query(request.query, now=now).filter
-    yield from conjuncts(all_of((by_text, from_fields(request.fields, now=now))))
+def _ids(notes_left: Allowed | None) -> set[int]:
+    return set() if notes_left is None else set(notes_left.ids.tolist())
 
 
-def _ids(condition: Filter, ledger: Ledger) -> list[int]:
-    found = allowed(condition, ledger)
-    return [] if found is None else found.ids.tolist()
-
-
-async def _lanes(row: NoteRow, request: Request, vault: SearchedVault, answer: JSON) -> JSON:
-    """Rank and score of the note in each lane that was asked, however far down."""
-    lanes: JSON = {}
-    text = parse_query(request.query).rank_text
-    condition = all_of(_conjuncts(request))
-    only = await asyncio.to_thread(allowed, condition, vault.ledger)
-    if request.mode != "semantic":
-        lanes["keyword"] = await asyncio.to_thread(_keyword, row, text, only, vault)
-    if request.mode != "keyword":
-        lanes["semantic"] = await _semantic(row, _meant(text, answer), only, vault)
-    return lanes
-
-
-def _meant(text: str, answer: JSON) -> str:
-    """The text that the semantic lane was asked with."""
-    told = (answer.get("explain") or {}).get("expansion", ())
-    return expanded(text, [Concept(**concept) for concept in told])
-
-
-def _keyword(row: NoteRow, text: str, only: Allowed | None, vault: SearchedVault) -> JSON:
-    ids = None if only is None else only.ids
-    try:
-        own = vault.keyword_index.search(text, 1, np.array([row.id], np.int64)).hits
-        if not own:
-            return _no_rank(Reason("no_match", "it holds none of the words"))
-        answer = vault.keyword_index.search(text, WHY_DEPTH, ids)
-    except (IndexDamaged, OSError) as error:
-        return _no_rank(Reason("index_damaged", str(error)))
-    rank = next((at for at, hit in enumerate(answer.hits, start=1) if hit.note == row.id), None)
-    return {"rank": rank, "score": own[0].score, "of": answer.found, "matched": list(own[0].matched)}
-
-
-async def _semantic(row: NoteRow, text: str, only: Allowed | None, vault: SearchedVault) -> JSON:
-    reason = vault.semantic_reason()
-    if reason is None:
+async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
+    """The note's place in the keyword lane, however far down; None if the lane was not asked."""
+    answer = trace.retrieval.keyword
+    if answer is None:
+        return _absent(trace, "keyword")
+    if all(hit.note != row.id for hit in answer.hits) and len(answer.hits) < answer.found:
+        ids = None if trace.allowed is None else trace.allowed.ids
+        text = trace.parsed.query.rank_text
         try:
-            alone = Allowed(np.array([row.id], np.int64), ())
-            own = await vault.ask_semantic(text, 1, alone)
-            answer = await vault.ask_semantic(text, WHY_DEPTH_SEMANTIC, only)
-        except (WorkerUnavailable, IndexDamaged, Unavailable) as error:
-            reason = Reason.of(error)
-        else:
-            scores = [score for _, _, score in own.chunks] + [score for _, score in own.notes]
-            if not scores:
-                return _no_rank(Reason("not_embedded", "it is not embedded yet"))
-            order = list(dict.fromkeys(note for _, note, _ in answer.chunks))
-            rank = order.index(row.id) + 1 if row.id in order else None
-            return {"rank": rank, "score": max(scores), "of": len(order)}
-    return _no_rank(reason)
+            answer = await asyncio.to_thread(vault.keyword_index.search, text, WHY_DEPTH, ids)
+        except (IndexDamaged, OSError) as error:
+            return _no_rank(Reason("index_damaged", str(error)))
+    for place, hit in enumerate(answer.hits, start=1):
+        if hit.note == row.id:
+            return {"rank": place, "score": hit.score, "of": answer.found, "matched": list(hit.matched)}
+    return _no_rank(Reason("no_match", "it holds none of the words"))
+
+
+async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
+    """The note's place in the semantic lane, and its cosine however far down; None if not asked."""
+    answer = trace.retrieval.semantic
+    if answer is None:
+        return _absent(trace, "semantic")
+    order = list(dict.fromkeys(note for _, note, _ in answer.chunks))
+    place = order.index(row.id) + 1 if row.id in order else None
+    if place is None:
+        text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
+        try:
+            answer = await vault.ask_semantic(text, 1, np.array([row.id], np.int64))
+        except (Unavailable, IndexDamaged) as error:
+            return _no_rank(Reason.of(error))
+    cosines = [cosine for _, note, cosine in answer.chunks if note == row.id]
+    cosines += [cosine for note, cosine in answer.notes if note == row.id]
+    if not cosines:
+        return _no_rank(Reason("not_embedded", "it is not embedded yet"))
+    return {"rank": place, "score": max(cosines), "of": len(order)}
+
+
+def _absent(trace: Trace, lane: str) -> JSON | None:
+    """Why a lane did not answer; None if it was not asked by the mode of the request."""
+    if trace.parsed.request.mode not in ("hybrid", lane):
+        return None
+    return _no_rank(trace.partial.get(lane, BY_WORD_ONLY))
 
 
 def _no_rank(reason: Reason) -> JSON:
     return {"rank": None, "score": None, **reason.as_json()}
 
 
-def _placed(name: str, lane: JSON) -> str:
-    if lane.get("score") is None:
-        return f"{name}: {lane['reason']}"
-    rank = f"rank {lane['rank']}" if lane["rank"] else f"beyond rank {lane['of']}"
-    return f"{name}: {rank}, score {lane['score']:.3g}"
+def _placed(name: str, place: JSON) -> str:
+    if place.get("score") is None:
+        return f"{name}: {place['reason']}"
+    rank = f"rank {place['rank']}" if place["rank"] else f"beyond rank {place['of']}"
+    return f"{name}: {rank}, score {place['score']:.3g}"

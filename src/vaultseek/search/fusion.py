@@ -1,69 +1,53 @@
-"""From the hits of several lanes to one order of notes, and the arithmetic behind it.
+"""Fuse the hits of several lanes into one order of notes.
 
-The direct lanes (keyword, semantic) are fused first. A candidate is a note that any of them put forward; the
-others tell what they know of it (``Lane.known``), so that the order does not depend on where a lane was cut.
+:func:`combine` fuses the direct lanes (keyword, semantic); :func:`order` adds linked neighbours and the
+factors beside the lanes and sorts; :func:`fuse` is both. The arithmetic on single numbers is in
+``formula.py``.
 
-* ``rrf``: weighted reciprocal rank fusion, the sum of ``weight / (k + rank)`` over the lanes (Cormack, Clarke
-  and Büttcher, SIGIR 2009). The rank is the integer place or, which keeps how far apart two scores were,
-  ``1 + 3 * (best - score) / deviation``: three ranks for every standard deviation of the lane's scores. A
-  lane that finds nothing better than the rest has all its notes close together and decides little; one that
-  has an answer puts it far in front. What a note gets is counted from what the lane gives to a note that it
-  has not found.
-* ``linear``: the weighted mean of the min-max normalised scores; a lane that did not find a note gives it 0.
+A candidate is a note that any lane proposes. The other lanes add what they know of it (``Lane.known``), so
+that the order does not depend on where a lane was cut. With ``rrf`` a note gets what the lane gives it beyond
+what it gives to a note that it does not know: a lane without an answer has all notes close together and
+decides little. With ``linear`` a lane that does not know a note gives it 0.
 
-A note among others that answer the query is more likely to answer it than one that stands alone: the best
-candidates get a share of the scores of those that are most like them (``Signals.alike``; score
-regularisation, Diaz, CIKM 2005).
-
-Graph neighbours come next. One that was also found directly gains at most ``graph_gain`` of the best score;
-the others stay below ``graph_ceiling`` of the best and below the leader of every direct lane, whatever their
-multipliers are, so that no neighbour displaces a strong direct hit. Recency and anchors multiply. Notes whose
-title, alias or file name is the query come before all others. Last, scores are divided by the best one.
+A neighbour that was also found directly gains at most ``graph_gain`` of the best score. The others stay below
+``graph_ceiling`` of the best and below the leader of every direct lane, whatever their factors are, so that
+no neighbour displaces a strong direct hit. Last, scores are divided by the best one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from vaultseek.model import JSON
-
-RANKS_A_DEVIATION = 3.0
-"""How many ranks lie between two scores that are a standard deviation apart."""
-COMPANY_NARROWNESS = 0.07
-"""A candidate whose cosine is less by this counts e times less."""
-GRAPH_BELOW = 0.99
-"""A neighbour stays below this share of the score of a lane's leader."""
-EXACT_STEP = 0.05
-"""How far, as a share of the best score, a note of that very name is put before the rest."""
+from vaultseek.search.formula import (
+    EXACT_NAME_STEP,
+    GRAPH_BELOW_LEADER,
+    Scale,
+    affinity,
+    anchor_factor,
+    interpolated_rank,
+    normalized,
+    recency_factor,
+    reciprocal_rank,
+    scale_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LaneHit:
-    """A note that a lane found, with the lane's own score; any scale, higher is better."""
+    """A note that a lane proposes, with the lane's own score; any scale, higher is better."""
 
     note: str
     score: float
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """What scores of a lane mean for one query: standard deviation and least of its best hundred or so.
-
-    ``least`` is what a note that is not among them is taken to have.
-    """
-
-    deviation: float
-    least: float
-
-
-@dataclass(frozen=True, slots=True)
 class Lane:
-    """What a lane puts forward, in any order, and its ``scale``; that of the hits themselves by default.
+    """Proposals of a lane, in any order, and its ``scale``; that of the hits by default.
 
-    ``known`` are its scores of notes that it did not put forward, should another lane do so.
+    ``known`` are its scores of further notes, should another lane propose them.
     """
 
     name: str
@@ -75,16 +59,16 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How to fuse. ``tiers`` are (days, multiplier), youngest first; ``rrf_min_score`` cuts raw scores.
+    """How to fuse. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
 
-    ``company`` is the share of a score that comes from candidates that are alike.
+    ``regularization`` is the share of a score that comes from similar candidates.
     """
 
     method: Literal["rrf", "linear"] = "rrf"
     ranks: Literal["score", "integer"] = "score"
     rrf_k: float = 60.0
     rrf_min_score: float = 0.0
-    company: float = 0.3
+    regularization: float = 0.3
     graph_gain: float = 0.8
     graph_ceiling: float = 0.45
     anchor_boost: float = 1.5
@@ -93,25 +77,25 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What is known of the candidates beside the lanes; notes that are not named have none of it.
+    """Facts about the candidates beside the lanes; a note that is missing has none.
 
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
-    contains; ``exact`` the notes whose title, alias or file name is the query (they are candidates even if no
-    lane found them); ``alike`` cosines between notes, to and fro.
+    contains; ``exact`` the notes whose title, alias or file name is the query (candidates even if no lane
+    proposes them); ``similarity`` cosines between notes, both ways.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, float] = field(default_factory=dict)
     exact: Collection[str] = ()
-    alike: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one lane gave: place from 1, the rank that entered the formula, and the result.
+    """One lane's part in a note's score: 1-based place, rank that entered the formula, result.
 
-    ``rank`` is None where the lane was only asked what it knew of the note. ``gain`` is what counts: the
-    contribution less what the lane gives to a note that it has not found.
+    ``rank`` is None for a note that the lane knows and did not propose. ``gain`` is what counts: the
+    contribution less what the lane gives to a note that it does not know.
     """
 
     rank: int | None
@@ -121,48 +105,37 @@ class Contribution:
     contribution: float
     gain: float
 
-    def as_json(self) -> JSON:
-        """The form of an explanation."""
-        return {
-            "rank": self.rank,
-            "fused_rank": self.fused_rank,
-            "score": self.score,
-            "weight": self.weight,
-            "contribution": self.contribution,
-        }
+
+Parts = Mapping[str, Contribution]
+"""Contributions to one note, by lane."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class Candidate:
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
-    ``via_graph`` notes were found by no direct lane; ``bound`` is what held such a note under the ceiling,
-    ``company`` what a note gained or lost by those that are like it.
+    ``via_graph`` notes were proposed by no direct lane; ``bound`` is the factor that holds such a note under
+    the ceiling, ``regularization`` the gain or loss by similar candidates.
     """
 
     note: str
     score: float
     raw: float
-    contributions: Mapping[str, Contribution]
+    contributions: Parts
     recency: float = 1.0
     anchor: float = 1.0
-    company: float = 0.0
+    regularization: float = 0.0
     bound: float = 1.0
     exact: bool = False
     via_graph: bool = False
 
-    def as_json(self) -> JSON:
-        """The form of an explanation."""
-        return {
-            "raw_score": self.raw,
-            "lanes": {name: given.as_json() for name, given in self.contributions.items()},
-            "recency": self.recency,
-            "anchor": self.anchor,
-            "company": self.company,
-            "bound": self.bound,
-            "exact": self.exact,
-            "via_graph": self.via_graph,
-        }
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """The direct lanes fused: contributions by note, and what regularization adds to each note's gain."""
+
+    parts: Mapping[str, Parts]
+    regularization: Mapping[str, float]
 
 
 def fuse(
@@ -171,98 +144,79 @@ def fuse(
     graph: Lane | None = None,
     fusion: Fusion | None = None,
     signals: Signals | None = None,
-) -> list[Fused]:
-    """All candidates in their final order: by score, then path.
-
-    ``lanes`` have distinct names. For linear fusion a lane's weight is its share (``alpha`` for semantic, the
-    rest for keyword). ``graph`` scores are evidence in [0, 1]. A score that is not a number counts as the
-    lane's lowest, and so does a weight as 0.
-    """
+) -> list[Candidate]:
+    """Return all candidates in their final order: by score, then path. See :func:`combine`, :func:`order`."""
     fusion, signals = fusion or Fusion(), signals or Signals()
-    direct = _direct(lanes, fusion)
-    direct = {note: parts for note, parts in direct.items() if _passes(note, parts, fusion, signals)}
-    neighbours = _neighbours(graph, direct, fusion)
-    company = _company({note: _gain(parts) for note, parts in direct.items()}, fusion, signals)
-    candidates = [
-        _candidate(
-            note,
-            direct.get(note, {}) | neighbours.get(note, {}),
-            company.get(note, 0.0),
-            note not in direct,
-            fusion,
-            signals,
-        )
-        for note in {*direct, *neighbours, *signals.exact}
-    ]
-    return _finished(candidates, _bound(candidates, direct, fusion))
+    return order(combine(lanes, fusion, signals), graph, fusion, signals)
 
 
-def recency(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
-    """The multiplier of the first tier that the age fits into, 1 for older, unknown and future dates."""
-    if age_days is None or math.isnan(age_days) or age_days < -1.0:
-        return 1.0
-    return next((multiplier for days, multiplier in tiers if age_days <= days), 1.0)
+def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
+    """Fuse the direct lanes, which have distinct names.
 
-
-_Parts = dict[str, Contribution]
-
-
-def _direct(lanes: Sequence[Lane], fusion: Fusion) -> dict[str, _Parts]:
+    For linear fusion a lane's weight is its share (``alpha`` for semantic, the rest for keyword). A score
+    that is not a number counts as the lane's lowest, and so does a weight as 0.
+    """
     total = sum(_weight(lane) for lane in lanes) or 1.0
     proposed = {hit.note for lane in lanes for hit in lane.hits}
-    found: dict[str, _Parts] = {}
+    parts: dict[str, dict[str, Contribution]] = {}
     for lane in lanes:
-        give = _reciprocal if fusion.method == "rrf" else _share
-        for note, given in give(lane, proposed, fusion, _weight(lane) / total).items():
-            found.setdefault(note, {})[lane.name] = given
-    return found
+        contribute = _reciprocal if fusion.method == "rrf" else _linear
+        for note, contribution in contribute(lane, proposed, fusion, total).items():
+            parts.setdefault(note, {})[lane.name] = contribution
+    passing = {note: each for note, each in parts.items() if _passes(note, each, fusion, signals)}
+    gains = {note: _gain(each) for note, each in passing.items()}
+    return Combined(passing, _regularize(gains, fusion.regularization, signals.similarity))
 
 
-def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> _Parts:
+def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
+    """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
+    direct = combined.parts
+    neighbours = _neighbours(graph, direct, fusion)
+    candidates = [
+        _candidate(note, combined, neighbours.get(note, {}), fusion, signals)
+        for note in {*direct, *neighbours, *signals.exact}
+    ]
+    return _normalize(candidates, _bound(candidates, direct, fusion))
+
+
+def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
     """Each note's ``weight / (k + rank)``."""
     scores = _finite_scores(lane)
     places = {note: place for place, note in enumerate(scores, start=1)}
     weight = _weight(lane)
     if fusion.ranks == "integer":
-        values = {note: weight / (fusion.rrf_k + place) for note, place in places.items()}
+        values = {note: reciprocal_rank(weight, fusion.rrf_k, place) for note, place in places.items()}
         return {
             note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
             for note, value in values.items()
         }
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    unfound = weight / (fusion.rrf_k + _rank(scale.least, best, scale)) if scale.deviation > 0 else 0.0
-    found: _Parts = {}
+    lowest = interpolated_rank(scale.minimum, best, scale)
+    unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
+    parts: dict[str, Contribution] = {}
     for note, score in (scores | _known(lane, proposed, scores)).items():
-        rank = _rank(score, best, scale)
-        value = weight / (fusion.rrf_k + rank)
-        gain = max(0.0, value - unfound)
-        found[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
-    return found
+        rank = interpolated_rank(score, best, scale)
+        value = reciprocal_rank(weight, fusion.rrf_k, rank)
+        gain = max(0.0, value - unknown)
+        parts[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
+    return parts
 
 
-def _share(lane: Lane, proposed: Collection[str], fusion: Fusion, weight: float) -> _Parts:
-    """Each note's normalised score, times the lane's share."""
+def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
+    """Each note's normalised score, times the lane's share of the ``total`` weight."""
     scores = _finite_scores(lane)
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    width = best / 2 - scale.least / 2  # halves, so that no pair of floats overflows
-    found: _Parts = {}
-    everything = scores | _known(lane, proposed, scores)
-    for place, (note, score) in enumerate(everything.items(), start=1):
-        share = max(0.0, (score / 2 - scale.least / 2) / width) if width > 0 else 1.0
+    weight = _weight(lane) / total
+    parts: dict[str, Contribution] = {}
+    for place, (note, score) in enumerate((scores | _known(lane, proposed, scores)).items(), start=1):
+        value = weight * normalized(score, best, scale.minimum)
         rank = place if note in scores else None
-        found[note] = Contribution(rank, float(place), score, lane.weight, weight * share, weight * share)
-    return found
-
-
-def _rank(score: float, best: float, scale: Scale) -> float:
-    """A place among the lane's notes that keeps how far apart scores are; 1 for the best."""
-    if scale.deviation <= 0:
-        return 1.0
-    return 1.0 + RANKS_A_DEVIATION * max(0.0, best / scale.deviation - score / scale.deviation)
+        parts[note] = Contribution(rank, float(place), score, lane.weight, value, value)
+    return parts
 
 
 def _finite_scores(lane: Lane) -> dict[str, float]:
-    """What the lane puts forward, best first, each note once, with finite scores."""
+    """The lane's proposals, best first, each note once, with finite scores."""
     finite = [hit.score for hit in lane.hits if math.isfinite(hit.score)] or [0.0]
     low, high = min(finite), max(finite)
     best: dict[str, float] = {}
@@ -273,7 +227,7 @@ def _finite_scores(lane: Lane) -> dict[str, float]:
 
 
 def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores of notes that only other lanes put forward; none is above the lane's own best."""
+    """Scores of notes that only other lanes propose; none is above the lane's own best."""
     best = max(scores.values(), default=math.inf)
     return {
         note: min(score, best)
@@ -283,111 +237,107 @@ def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -
 
 
 def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:
-    """The lane's scale, or that of its hits."""
-    if lane.scale is not None and all(map(math.isfinite, (lane.scale.deviation, lane.scale.least))):
+    if lane.scale is not None and all(map(math.isfinite, (lane.scale.deviation, lane.scale.minimum))):
         return lane.scale
     return scale_of(list(scores.values()))
-
-
-def scale_of(scores: Sequence[float]) -> Scale:
-    """The scale of some finite scores; of none, one on which all scores are equal."""
-    if not scores:
-        return Scale(0.0, 0.0)
-    mean = math.fsum(score / len(scores) for score in scores)
-    largest = max(abs(score - mean) for score in scores)
-    if not 0 < largest < math.inf:
-        return Scale(0.0, min(scores))
-    # Divided by the largest before they are squared, so that nothing overflows.
-    spread = math.fsum(((score - mean) / largest) ** 2 for score in scores) / len(scores)
-    return Scale(largest * math.sqrt(spread), min(scores))
 
 
 def _weight(lane: Lane) -> float:
     return lane.weight if 0 < lane.weight < math.inf else 0.0
 
 
-def _passes(note: str, parts: _Parts, fusion: Fusion, signals: Signals) -> bool:
+def _passes(note: str, parts: Parts, fusion: Fusion, signals: Signals) -> bool:
     return fusion.method != "rrf" or note in signals.exact or _raw(parts) >= fusion.rrf_min_score
 
 
-def _neighbours(graph: Lane | None, direct: Mapping[str, _Parts], fusion: Fusion) -> dict[str, _Parts]:
-    """What the graph gives: a bounded gain to direct hits, a score under the ceiling to the others."""
+def _regularize(
+    gains: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
+) -> dict[str, float]:
+    """Gain or loss of each note by the gains of those similar to it."""
+    notes = sorted(note for note in gains if note in similarity)
+    changes: dict[str, float] = {}
+    for note in notes:
+        cosines = {other: similarity[note].get(other, -1.0) for other in notes if other != note}
+        closest = max(cosines.values(), default=0.0)
+        weights = {other: affinity(cosine, closest) for other, cosine in cosines.items()}
+        total = math.fsum(weights.values())
+        if total > 0:
+            mean = math.fsum(weight * gains[other] for other, weight in weights.items()) / total
+            changes[note] = share * (mean - gains[note])
+    return changes
+
+
+def _neighbours(graph: Lane | None, direct: Mapping[str, Parts], fusion: Fusion) -> dict[str, Parts]:
+    """The graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
     if graph is None:
         return {}
     best = max(map(_gain, direct.values()), default=1.0)
     weight = min(_weight(graph), 1.0)
-    found: dict[str, _Parts] = {}
+    parts: dict[str, Parts] = {}
     for place, (note, score) in enumerate(_finite_scores(graph).items(), start=1):
         share = fusion.graph_gain if note in direct else fusion.graph_ceiling
         value = weight * min(max(score, 0.0), 1.0) * share * best
-        found[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
-    return found
-
-
-def _company(gains: Mapping[str, float], fusion: Fusion, signals: Signals) -> dict[str, float]:
-    """What each note gains or loses by the scores of those that are like it."""
-    best = sorted(note for note in gains if note in signals.alike)
-    changes: dict[str, float] = {}
-    for note in best:
-        alike = {other: signals.alike[note].get(other, -1.0) for other in best if other != note}
-        closest = max(alike.values(), default=0.0)
-        shares = {other: math.exp((near - closest) / COMPANY_NARROWNESS) for other, near in alike.items()}
-        total = math.fsum(shares.values())
-        if total > 0:
-            mean = math.fsum(share * gains[other] for other, share in shares.items()) / total
-            changes[note] = fusion.company * (mean - gains[note])
-    return changes
+        parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
+    return parts
 
 
 def _candidate(
-    note: str, parts: _Parts, company: float, is_new: bool, fusion: Fusion, signals: Signals
-) -> Fused:
-    share = signals.anchors.get(note, 0.0)
-    raw, gain = _raw(parts), max(0.0, _gain(parts) + company)
-    fresh = recency(signals.age_days.get(note), fusion.tiers)
-    anchor = 1.0 + (fusion.anchor_boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
+    note: str, combined: Combined, neighbour: Parts, fusion: Fusion, signals: Signals
+) -> Candidate:
+    parts = {**combined.parts.get(note, {}), **neighbour}
+    regularization = combined.regularization.get(note, 0.0)
+    recency = recency_factor(signals.age_days.get(note), fusion.tiers)
+    anchor = anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
     exact = note in signals.exact
-    via_graph = is_new and not exact
-    return Fused(
-        note, gain * fresh * anchor, raw, parts, fresh, anchor, company, exact=exact, via_graph=via_graph
+    return Candidate(
+        note,
+        max(0.0, _gain(parts) + regularization) * recency * anchor,
+        _raw(parts),
+        parts,
+        recency,
+        anchor,
+        regularization,
+        exact=exact,
+        via_graph=note not in combined.parts and not exact,
     )
 
 
-def _bound(candidates: list[Fused], direct: Mapping[str, _Parts], fusion: Fusion) -> float:
-    """What brings neighbours under the ceiling and the leaders of the direct lanes and keeps their order."""
-    found = {candidate.note: candidate.score for candidate in candidates if candidate.note in direct}
+def _bound(candidates: Sequence[Candidate], direct: Mapping[str, Parts], fusion: Fusion) -> float:
+    """The factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
+    order."""
+    scores = {candidate.note: candidate.score for candidate in candidates if candidate.note in direct}
     highest = max((candidate.score for candidate in candidates if candidate.via_graph), default=0.0)
-    if not found or highest <= 0:
+    if not scores or highest <= 0:
         return 1.0
-    leaders = [GRAPH_BELOW * found[note] for note, parts in direct.items() if _leads(parts)]
-    return min(1.0, min([fusion.graph_ceiling * max(found.values()), *leaders]) / highest)
+    leaders = [GRAPH_BELOW_LEADER * scores[note] for note, parts in direct.items() if _leads(parts)]
+    return min(1.0, min([fusion.graph_ceiling * max(scores.values()), *leaders]) / highest)
 
 
-def _leads(parts: _Parts) -> bool:
-    return any(given.rank == 1 and given.contribution > 0 for given in parts.values())
+def _leads(parts: Parts) -> bool:
+    return any(each.rank == 1 and each.contribution > 0 for each in parts.values())
 
 
-def _finished(candidates: list[Fused], bound: float) -> list[Fused]:
-    """Neighbours bounded, notes of that very name put first, scores divided by the best."""
+def _normalize(candidates: Sequence[Candidate], bound: float) -> list[Candidate]:
+    """Bound the neighbours, put notes of that very name first, divide by the best, sort."""
     scores = [each.score * bound if each.via_graph else each.score for each in candidates]
     best = max(scores, default=0.0) or 1.0
     scores = [
-        best * (1 + EXACT_STEP) + EXACT_STEP * score if each.exact else score
+        best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score if each.exact else score
         for each, score in zip(candidates, scores, strict=True)
     ]
     best = max(scores, default=0.0)
-    finished = [
+    normalised = [
         replace(
             each, score=min(score / best, 1.0) if best > 0 else 1.0, bound=bound if each.via_graph else 1.0
         )
         for each, score in zip(candidates, scores, strict=True)
     ]
-    return sorted(finished, key=lambda each: (-each.score, each.via_graph, each.note))
+    return sorted(normalised, key=lambda each: (-each.score, each.via_graph, each.note))
 
 
-def _raw(parts: Mapping[str, Contribution]) -> float:
-    return math.fsum(given.contribution for given in parts.values())
+def _raw(parts: Parts) -> float:
+    return math.fsum(each.contribution for each in parts.values())
 
 
-def _gain(parts: Mapping[str, Contribution]) -> float:
-    return math.fsum(given.gain for given in parts.values())
+def _gain(parts: Parts) -> float:
+    return math.fsum(each.gain for each in parts.values())

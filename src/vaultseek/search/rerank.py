@@ -1,28 +1,89 @@
-"""A second look at the first results: what the cross-encoder reads of a note, and the order that follows."""
+"""Reorder the first results by a cross-encoder, which reads query and passage together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from vaultseek.errors import WorkerUnavailable
 from vaultseek.index.ledger import NoteRow
 from vaultseek.markdown.plain import plain_passage
-from vaultseek.model import Chunk
-from vaultseek.search.fusion import Fused
+from vaultseek.model import Chunk, Reason
+from vaultseek.search.fusion import Candidate
+from vaultseek.search.passages import choose_passages
+from vaultseek.search.port import SearchedVault
+from vaultseek.search.request import ParsedRequest
+from vaultseek.search.retrieve import LATE, Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class RerankScore:
+    """A note's score by the cross-encoder, in [0, 1], and its 1-based rank before."""
+
+    score: float
+    rank_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """The results in their new order, scores by path, and the reason if nothing was reranked."""
+
+    results: Sequence[Candidate]
+    scores: Mapping[str, RerankScore] = field(default_factory=dict)
+    reason: Reason | None = None
+
+
+def wants_reranking(parsed: ParsedRequest, results: Sequence[Candidate]) -> bool:
+    """True if the request asks for it and there is something to reorder."""
+    settings = parsed.request.settings
+    return settings.rerank_enabled and len(results[: settings.rerank_top_n]) > 1
+
+
+async def rerank(
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    results: Sequence[Candidate],
+    notes: Mapping[str, NoteRow],
+    vault: SearchedVault,
+) -> Reranking:
+    """Reorder the first ``rerank_top_n`` results; without the model in time they keep their order."""
+    settings = parsed.request.settings
+    first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
+    rows = [notes[candidate.note] for candidate in first]
+    passages = await asyncio.to_thread(choose_passages, rows, retrieval, vault.ledger)
+    texts = [pair_text(row, passages.get(row.id)) for row in rows]
+    try:
+        async with asyncio.timeout(parsed.request.seconds):
+            scores = await vault.rerank(
+                parsed.query.rank_text, texts, settings.rerank_model, settings.rerank_seconds
+            )
+    except TimeoutError:
+        return Reranking(results, reason=LATE)
+    except WorkerUnavailable as error:
+        words = f"the order is that without reranking: {error}"
+        return Reranking(results, reason=Reason(Reason.of(error).code, words))
+    by_path = {
+        candidate.note: RerankScore(score, position)
+        for position, (candidate, score) in enumerate(zip(first, scores, strict=True), start=1)
+    }
+    return Reranking([*reorder(first, scores), *rest], by_path)
 
 
 def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
-    """What is read of a note beside the query: title, heading path, and its best passage without markup."""
+    """Return the text read beside the query: title, heading path, and the best passage without markup."""
     if chunk is None:
         return row.title
     parts = (row.title, " > ".join(chunk.heading_path), plain_passage(chunk.text))
     return "\n".join(part for part in parts if part)
 
 
-def reordered(first: Sequence[Fused], scores: Sequence[float]) -> list[Fused]:
-    """``first`` by ``scores``, best first; equals stay as they were.
+def reorder(first: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+    """Sort ``first`` by ``scores``, best first; equals stay as they were.
 
-    The fused scores keep their places, so that they still fall from 1 and go on into what was not read again.
+    The fused scores keep their places, so that they still fall from 1 and go on into the rest.
     """
-    order = sorted(range(len(first)), key=lambda at: -scores[at])
-    return [replace(first[at], score=place.score) for at, place in zip(order, first, strict=True)]
+    positions = sorted(range(len(first)), key=lambda position: -scores[position])
+    return [
+        replace(first[position], score=place.score) for position, place in zip(positions, first, strict=True)
+    ]

@@ -1,82 +1,67 @@
-"""The form of an answer: results with their passages, and the explanation of a search."""
+"""Respond: a trace as the JSON of an answer, with previews, and with the explanation if one was asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
 from datetime import UTC, datetime
 
 from vaultseek import limits
 from vaultseek.index.ledger import NoteRow
 from vaultseek.model import JSON, Chunk
-from vaultseek.search.fusion import Fused
-from vaultseek.search.request import Asked
+from vaultseek.search.fusion import Candidate, Contribution
 from vaultseek.search.snippet import preview
+from vaultseek.search.trace import Trace
 
 
-def detailed(asked: Asked) -> int:
-    """How many results come with a passage."""
-    return 0 if asked.request.brief else limits.RESULTS
-
-
-def results(
-    asked: Asked, ranked: Sequence[Fused], notes: Mapping[str, NoteRow], passages: Mapping[int, Chunk]
-) -> list[JSON]:
-    """Each note in its order; the first with their ``passages``, which are by the numbers of notes."""
-    words = _words(asked)
-    told: list[JSON] = []
-    for rank, found in enumerate(ranked, start=1):
-        row = notes[found.note]
-        if rank > detailed(asked):
-            told.append(_brief(rank, found, row))
-        else:
-            told.append(_result(rank, found, row, passages.get(row.id), words, asked))
-    return told
-
-
-def explanation(asked: Asked) -> JSON:
-    """How the query was understood and what its parts came to."""
-    weights = asked.weights
-    only = asked.only
-    return {
-        "profile": asked.profile.name,
-        "identifiers": list(asked.profile.identifiers),
-        "weights": {"keyword": weights[0], "semantic": weights[1]},
-        "candidates_per_lane": asked.k,
-        "filters": [{"condition": text, "notes_left": left} for text, left in (only.steps if only else ())],
-        "expansion": [
-            {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
-            for concept in asked.concepts
-        ],
-        "not_expanded": _not_expanded(asked),
-        "milliseconds": {stage: round(spent, 2) for stage, spent in asked.milliseconds.items()},
+def respond(trace: Trace, vault: str, began: float) -> JSON:
+    """Return the answer in the form that ``search --json`` prints; ``began`` is by ``time.perf_counter``."""
+    request, query = trace.parsed.request, trace.parsed.query
+    answered = results(trace)
+    answer: JSON = {
+        "query": request.query,
+        "vault": vault,
+        "mode": request.mode,
+        "took_ms": round((time.perf_counter() - began) * 1000, 2),
+        "results": answered,
+        "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
+        "index": trace.index_state,
+        "interpreted": query.interpreted,
     }
+    if trace.nearest is not None:
+        confidence = round(trace.confidence(trace.nearest), 4)
+        answer["nearest"] = {"path": trace.nearest.note, "confidence": confidence}
+    if query.is_listing:
+        answer["total"] = 0 if trace.allowed is None else len(trace.allowed.ids)
+    if request.explain:
+        answer["explain"] = explanation(trace)
+    return answer
 
 
-def _not_expanded(asked: Asked) -> str | None:
-    """Why no term joined the query's meaning, where that was wished and nothing stood in the way."""
-    wished = asked.request.settings.expansion
-    if not wished.enabled or asked.concepts or "expansion" in asked.partial:
-        return None
-    if asked.profile.pure_identifier:
-        return "identifiers are looked for as they are"
-    if asked.semantic is None:
-        return None
-    return f"no term of the vault says more and is as near as search.expansion.floor, {wished.floor:g}"
+def results(trace: Trace) -> list[JSON]:
+    """Return the results in order; the first ones with their passages."""
+    words = _highlighted_words(trace)
+    answered: list[JSON] = []
+    for rank, candidate in enumerate(trace.results, start=1):
+        row = trace.ranking.notes[candidate.note]
+        if rank > trace.parsed.previews:
+            answered.append(_brief(rank, candidate, row))
+        else:
+            answered.append(result(rank, candidate, trace, trace.passages.get(row.id), words))
+    return answered
 
 
-def _words(asked: Asked) -> list[str]:
-    """What is highlighted: the query's words and what was found in their place."""
-    near = (
-        () if asked.keyword is None else (t for term in asked.keyword.terms if term.near for t in term.terms)
-    )
-    return [*asked.query.rank_text.split(), *near]
-
-
-def _result(
-    rank: int, found: Fused, row: NoteRow, chunk: Chunk | None, words: list[str], asked: Asked
+def result(
+    rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None, words: list[str] | None = None
 ) -> JSON:
-    shown = preview(chunk.text if chunk else "", words, limits.PREVIEW_CHARS)
-    result: JSON = {
+    """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive."""
+    row = trace.ranking.notes[candidate.note]
+    shown = preview(
+        chunk.text if chunk else "",
+        _highlighted_words(trace) if words is None else words,
+        limits.PREVIEW_CHARS,
+    )
+    reranked = trace.reranked.get(row.path)
+    return {
         "rank": rank,
         "path": row.path,
         "title": row.title,
@@ -84,25 +69,64 @@ def _result(
         "chunk_id": chunk.id if chunk else None,
         "start_line": chunk.start_line if chunk else 1,
         "end_line": chunk.end_line if chunk else 1,
-        "score": round(found.score, 6),
-        "confidence": round(asked.confidence.get(row.path, 1.0), 4),
+        "score": round(candidate.score, 6),
+        "confidence": round(trace.confidence(candidate), 4),
         "preview": shown.text,
         "highlights": [list(span) for span in shown.highlights],
         "tags": list(row.tags),
         "modified": _iso(row.modified),
-        "lanes": _lane_parts(found, asked.request.explain),
-        "recency": found.recency,
-        "rerank": asked.reranked.get(row.path),
+        "lanes": _lanes(candidate, explain=trace.parsed.request.explain),
+        "recency": candidate.recency,
+        "rerank": reranked and {"score": round(reranked.score, 6), "rank_before": reranked.rank_before},
     }
-    return result
 
 
-def _brief(rank: int, found: Fused, row: NoteRow) -> JSON:
+def explanation(trace: Trace) -> JSON:
+    """Return how the query was parsed and what each stage came to."""
+    profile = trace.parsed.profile
+    return {
+        "profile": profile.name,
+        "identifiers": list(profile.identifiers),
+        "weights": {"keyword": trace.lanes.keyword_weight, "semantic": trace.lanes.semantic_weight},
+        "candidates_per_lane": trace.parsed.candidates,
+        "filters": [
+            {"condition": text, "notes_left": left}
+            for text, left in (trace.allowed.steps if trace.allowed else ())
+        ],
+        "expansion": [
+            {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
+            for concept in trace.retrieval.concepts
+        ],
+        "not_expanded": _not_expanded(trace),
+        "milliseconds": {stage: round(spent, 2) for stage, spent in trace.milliseconds.items()},
+    }
+
+
+def _not_expanded(trace: Trace) -> str | None:
+    """Why no term joined the query's meaning, if expansion was asked for and nothing failed."""
+    settings = trace.parsed.request.settings.expansion
+    if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
+        return None
+    if trace.parsed.profile.pure_identifier:
+        return "identifiers are looked for as they are"
+    if trace.retrieval.semantic is None:
+        return None
+    return f"no term of the vault says more and is as near as search.expansion.floor, {settings.floor:g}"
+
+
+def _highlighted_words(trace: Trace) -> list[str]:
+    """The query's words, and the terms that stand in for those that the vault does not contain."""
+    keyword = trace.retrieval.keyword
+    near = () if keyword is None else (t for term in keyword.terms if term.near for t in term.terms)
+    return [*trace.parsed.query.rank_text.split(), *near]
+
+
+def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:
     return {
         "rank": rank,
         "path": row.path,
         "title": row.title,
-        "score": round(found.score, 6),
+        "score": round(candidate.score, 6),
         "modified": _iso(row.modified),
     }
 
@@ -111,8 +135,22 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _lane_parts(found: Fused, explain: bool) -> JSON:
-    parts: JSON = {"keyword": None, "semantic": None, "graph": None}
-    for name, given in found.contributions.items():
-        parts[name] = given.as_json() if explain else {"rank": given.rank, "score": round(given.score, 6)}
-    return parts
+def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
+    lanes: JSON = {"keyword": None, "semantic": None, "graph": None}
+    for name, contribution in candidate.contributions.items():
+        lanes[name] = (
+            _explained(contribution)
+            if explain
+            else {"rank": contribution.rank, "score": round(contribution.score, 6)}
+        )
+    return lanes
+
+
+def _explained(contribution: Contribution) -> JSON:
+    return {
+        "rank": contribution.rank,
+        "fused_rank": contribution.fused_rank,
+        "score": contribution.score,
+        "weight": contribution.weight,
+        "contribution": contribution.contribution,
+    }

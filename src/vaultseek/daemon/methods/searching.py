@@ -12,7 +12,7 @@ from vaultseek.messages.params import SearchParams, WhyParams, read
 from vaultseek.model import JSON
 from vaultseek.notes.why import why
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import Request
+from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import SearchSettings
 from vaultseek.wire.context import Handler, RequestContext
@@ -52,9 +52,9 @@ class Searching:
 
     def _request(
         self, asked: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
-    ) -> Request:
+    ) -> SearchRequest:
         settings = with_overrides(self._settings(), asked.settings)
-        return Request(
+        return SearchRequest(
             query=asked.query,
             limit=asked.limit,
             mode=asked.mode or settings.mode,
@@ -82,7 +82,7 @@ def _method(lanes: list[str]) -> str:
     return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
-async def _embedded(keeper: Keeper, request: Request) -> None:
+async def _embedded(keeper: Keeper, request: SearchRequest) -> None:
     if request.mode == "keyword":
         return
     try:

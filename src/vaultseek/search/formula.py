@@ -1,0 +1,182 @@
+"""The ranking formula: its arithmetic on single numbers, with every constant beside what it weighs.
+
+In the order in which a search uses it:
+
+1. **A lane's score of a note.** By word: BM25F of the whole note and of its best passage, and a bonus for
+   words of the query near each other (:func:`keyword_score`). By meaning: the cosines of the best passage and
+   of the note's own vector, each on its own scale (:func:`semantic_shares`).
+2. **Trust.** Words count in full if a top note covers most of the query, or if its score could hardly arise
+   by chance (:func:`keyword_trust`); the weights themselves come from the kind of query
+   (``query/profile.py``).
+3. **Fusion.** ``weight / (k + rank)`` summed over the lanes (weighted reciprocal rank fusion: Cormack, Clarke
+   and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
+   or a weighted mean of min-max normalised scores (:func:`normalized`).
+4. **Score regularization.** The best candidates share their scores with those most similar to them
+   (:func:`affinity`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
+5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
+   :func:`link_evidence`) and stay below the leaders of the direct lanes.
+6. **Recency and anchors** multiply (:func:`recency_factor`, :func:`anchor_factor`). Notes whose title, alias
+   or file name is the query come first.
+7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
+   (:func:`confidence`).
+
+``docs/ranking.md`` says what each part gives and how the constants were chosen;
+``scripts/bench_constants.py`` measures other values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SCALE_NOTES = 200
+"""Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
+KEYWORD_PASSAGE_SHARE = 0.35
+"""Share of the best passage in a keyword score: a long note may answer in one section."""
+PROXIMITY_WEIGHT = 0.2
+"""Weight of two query words near each other, beside what each counts by itself."""
+SEMANTIC_PASSAGE_SHARE = 0.65
+"""Share of the best passage in a semantic score; the note's own vector has the rest."""
+
+TRUSTED_NOTES = 3
+"""Best notes by word whose coverage of the query is looked at."""
+TRUSTED_COVERAGE = 0.7
+"""Share of the query's words, by idf, that one of these must have for words to be trusted in full."""
+TRUST_EXPONENT = 1.5
+"""Above 1, so that words half trusted count for less than half: chance matches score high, too."""
+
+RANKS_PER_DEVIATION = 3.0
+"""Ranks between two scores that are a standard deviation apart."""
+AFFINITY_BANDWIDTH = 0.07
+"""Difference in cosine at which a similar candidate counts e times less."""
+REGULARIZED_NOTES = 10
+"""Best notes of each lane that share their scores with similar ones. No lane proposes fewer, so that the
+order does not depend on the limit."""
+GRAPH_BELOW_LEADER = 0.99
+"""Share of a direct lane's leader that no neighbour by link exceeds."""
+CONTEXT_SHARE = 0.6
+"""Share of the words around a link in the evidence for a neighbour; its own title and headings have the
+rest."""
+EXACT_NAME_STEP = 0.05
+"""Lead of a note whose name is the query, as a share of the best score."""
+
+JUDGED_NOTES = 10
+"""Best notes whose confidence decides whether anything was found; no lane proposes fewer."""
+MEANING_CURVE = (-4.5, 5.7)
+WORDS_CURVE = (-5.0, 6.8)
+"""Intercept and slope of the logistic curves from cosine and from coverage to confidence, fitted on the
+development sets with questions of other sets as those without an answer."""
+EXACT_NAME_CONFIDENCE = 0.95
+"""Least confidence of a note whose title, alias or file name is the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Meaning of a lane's scores for one query: standard deviation and minimum of its best scores.
+
+    ``minimum`` is the score assumed for a note that is not among them.
+    """
+
+    deviation: float
+    minimum: float
+
+
+def scale_of(scores: Sequence[float]) -> Scale:
+    """Return the scale of finite scores; of none, one on which all scores are equal."""
+    if not scores:
+        return Scale(0.0, 0.0)
+    mean = math.fsum(score / len(scores) for score in scores)
+    largest = max(abs(score - mean) for score in scores)
+    if not 0 < largest < math.inf:
+        return Scale(0.0, min(scores))
+    # Divided by the largest before they are squared, so that nothing overflows.
+    spread = math.fsum(((score - mean) / largest) ** 2 for score in scores) / len(scores)
+    return Scale(largest * math.sqrt(spread), min(scores))
+
+
+def keyword_score(note: float, passage: float, proximity: float) -> float:
+    """Combine BM25F of the whole note, BM25F of its best passage, and the proximity bonus."""
+    whole = (1 - KEYWORD_PASSAGE_SHARE) * note + KEYWORD_PASSAGE_SHARE * passage
+    return whole + PROXIMITY_WEIGHT * proximity
+
+
+def semantic_shares(passages: Scale, notes: Scale) -> tuple[float, float]:
+    """Return the factors of passage and note cosines that make a deviation of either count by its share."""
+    return (
+        SEMANTIC_PASSAGE_SHARE / (passages.deviation or 1.0),
+        (1 - SEMANTIC_PASSAGE_SHARE) / (notes.deviation or 1.0),
+    )
+
+
+def keyword_trust(coverage: float, score: float, population: int) -> float:
+    """Return how far to trust the keyword lane, in [0, 1].
+
+    ``coverage`` is the best share of the query's words, by idf, among the first notes; ``score`` the best
+    one. A word's idf is the logarithm of how rare it is, so a score of ``ln(population)`` is what it takes to
+    single out one note among so many by chance.
+    """
+    surprise = score / math.log(max(population, 2))
+    return float(min(1.0, max(coverage / TRUSTED_COVERAGE, surprise)) ** TRUST_EXPONENT)
+
+
+def interpolated_rank(score: float, best: float, scale: Scale) -> float:
+    """Return a rank from 1 for the best that keeps the distance between scores."""
+    if scale.deviation <= 0:
+        return 1.0
+    return 1.0 + RANKS_PER_DEVIATION * max(0.0, best / scale.deviation - score / scale.deviation)
+
+
+def reciprocal_rank(weight: float, k: float, rank: float) -> float:
+    """Return ``weight / (k + rank)``."""
+    return weight / (k + rank)
+
+
+def normalized(score: float, best: float, minimum: float) -> float:
+    """Return the min-max normalised score, 1 where all scores are equal."""
+    width = best / 2 - minimum / 2  # halves, so that no pair of floats overflows
+    return max(0.0, (score / 2 - minimum / 2) / width) if width > 0 else 1.0
+
+
+def affinity(cosine: float, closest: float) -> float:
+    """Return the weight of a similar candidate, 1 for the closest one."""
+    return math.exp((cosine - closest) / AFFINITY_BANDWIDTH)
+
+
+def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
+    """Return how much of a seed's ``score`` reaches a neighbour; hubs on either side damp it."""
+    return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
+
+
+def link_evidence(strength: float, context: float, own: float) -> float:
+    """Combine a link's strength with the query's words around it and in the neighbour's own names."""
+    return strength * (CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own)
+
+
+def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
+    """Return the factor of the first tier (days, factor) that the age fits; 1 for older, unknown and
+    future."""
+    if age_days is None or math.isnan(age_days) or age_days < -1.0:
+        return 1.0
+    return next((factor for days, factor in tiers if age_days <= days), 1.0)
+
+
+def anchor_factor(boost: float, share: float) -> float:
+    """Return the factor for a note that holds this ``share`` of the query's anchors."""
+    return 1.0 + (boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
+
+
+def confidence(cosine: float | None, coverage: float | None) -> float:
+    """Return the probability in [0, 1] that a note answers the query; None where a lane does not know it.
+
+    A passage of the same meaning (its cosine) or most of the query's words by idf (their coverage) is enough:
+    each gives a probability by a logistic curve, and the result is 1 less the product of being wrong twice.
+    """
+    return 1 - (1 - _logistic(MEANING_CURVE, cosine)) * (1 - _logistic(WORDS_CURVE, coverage))
+
+
+def _hub_damping(degree: int) -> float:
+    return 1.0 / math.sqrt(1.0 + math.log1p(degree))
+
+
+def _logistic(curve: tuple[float, float], value: float | None) -> float:
+    return 0.0 if value is None else 1 / (1 + math.exp(-(curve[0] + curve[1] * value)))

@@ -1,0 +1,55 @@
+"""The port of a search: what it needs of an open vault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from vaultseek.index.concept_vocabulary import Concept
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword.index import KeywordIndex
+from vaultseek.index.ledger import Ledger
+from vaultseek.index.vectors.index import NoteIds
+from vaultseek.model import JSON, Reason
+from vaultseek.worker import SemanticAnswer
+
+
+class SearchedVault(Protocol):
+    """An open vault, as a search sees it."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def keyword_index(self) -> KeywordIndex: ...
+
+    @property
+    def graph(self) -> Graph | None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def keyword_reason(self) -> Reason | None:
+        """Return why the keyword lane does not know all notes, None if it does."""
+
+    def keyword_lost(self) -> None:
+        """Report that the keyword index is damaged."""
+
+    def semantic_reason(self) -> Reason | None:
+        """Return why the semantic lane cannot take part, None if it can."""
+
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Return the vault's terms nearest to the text with this vector. Raises Unavailable."""
+
+    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
+        """Return the notes' own unit vectors, where there are any. Raises WorkerUnavailable or
+        IndexDamaged."""
+
+    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
+        """Return how well each text answers the query, in [0, 1]. Raises WorkerUnavailable."""
+
+    def index_state(self) -> JSON:
+        """Return the ``index`` part of an answer."""

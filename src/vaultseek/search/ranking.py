@@ -1,0 +1,237 @@
+"""Rank the notes: from the lanes' scores to one order, and from that to the results.
+
+The ladder inside one step: propose candidates -> fuse the direct lanes -> add linked neighbours -> judge
+confidence. :func:`select_results` makes the cuts that the request asks for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword.index import KeywordAnswer
+from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.index.vectors.index import NoteIds
+from vaultseek.markdown.dates import named_time, stated_time
+from vaultseek.model import JSON, Reason
+from vaultseek.query.compare import is_file_name
+from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.search.formula import EXACT_NAME_CONFIDENCE, JUDGED_NOTES
+from vaultseek.search.fusion import (
+    Candidate,
+    Fusion,
+    Lane,
+    LaneHit,
+    Signals,
+    combine,
+    order,
+)
+from vaultseek.search.graph_boost import neighbour_evidence
+from vaultseek.search.request import ParsedRequest
+from vaultseek.search.retrieve import Retrieval
+from vaultseek.search.scoring import ScoredLanes, confidence, similarity
+from vaultseek.settings.model import SearchSettings
+from vaultseek.text import fold
+
+COMPLETE_STATES = ("ready", "polling", "paused")
+"""In other states of a vault there may be notes that no lane knows."""
+DAY_SECONDS = 86_400.0
+GRAPH_MISSING = Reason("being_built", "the link graph is being built")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All candidates, best first; the rows and confidences of their notes, by path."""
+
+    candidates: Sequence[Candidate]
+    notes: Mapping[str, NoteRow]
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    partial: Mapping[str, Reason] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match."""
+
+    results: Sequence[Candidate]
+    nearest: Candidate | None = None
+
+
+def rank(
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    lanes: ScoredLanes,
+    vectors: Mapping[int, Any],
+    allowed: NoteIds | None,
+    ledger: Ledger,
+    graph: Graph | None,
+) -> Ranking:
+    """Rank every note that a lane proposes, every note of that very name, and their neighbours by link.
+
+    ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
+    """
+    named = _notes_named(parsed, allowed, ledger)
+    proposed = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates), *named}
+    notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
+    exact = _prefer_file_names(named, parsed.query.rank_text, notes)
+    fusion = _fusion(parsed.request.settings)
+    signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
+    combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)
+    candidates = order(combined, None, fusion, signals)
+    if graph is not None and _wants_graph(parsed):
+        words = _query_words(parsed, retrieval.keyword)
+        ids = None if allowed is None else set(allowed.tolist())
+        neighbours = neighbour_evidence(words, candidates, notes, graph, ledger, ids)
+        notes = neighbours.notes
+        signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
+        candidates = order(combined, _graph_lane(parsed, neighbours.evidence), fusion, signals)
+    likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
+    return Ranking(
+        candidates,
+        {row.path: row for row in notes.values()},
+        {
+            row.path: max(likelihood[id], EXACT_NAME_CONFIDENCE if id in exact else 0.0)
+            for id, row in notes.items()
+        },
+        {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
+    )
+
+
+def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
+    """Rank a query of filters alone: every note that is left, the last modified first."""
+    ids = [] if allowed is None else allowed.tolist()
+    rows = sorted(ledger.notes.by_id(ids).values(), key=lambda row: (-row.modified, row.path))
+    candidates = [Candidate(row.path, 1.0, 0.0, {}) for row in rows[: parsed.limit]]
+    return Ranking(candidates, {row.path: row for row in rows})
+
+
+def select_results(
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    ranking: Ranking,
+    allowed: NoteIds | None,
+    index_state: JSON,
+) -> Selection:
+    """Drop what is below ``min_confidence``, and everything if nothing has to do with the query.
+
+    Filters are a match by themselves, and a note that a lane does not know yet may be the answer: in both
+    cases the nearest notes stay.
+    """
+    settings = parsed.request.settings
+    results = [
+        each
+        for each in ranking.candidates
+        if ranking.confidence.get(each.note, 1.0) >= settings.min_confidence
+    ]
+    best = max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
+    complete = not (retrieval.partial or ranking.partial) and _is_complete(index_state)
+    both = retrieval.keyword is not None and retrieval.unexpanded is not None
+    may_be_nothing = best is not None and allowed is None and both and complete
+    if best is not None and may_be_nothing and ranking.confidence[best.note] < settings.nothing_below:
+        return Selection([], best)
+    return Selection(_scaled_to_best(results))
+
+
+def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
+    """Ids of the notes whose title, alias or file name is the query."""
+    by_name = ledger.notes.ids_by_name
+    ids = by_name(parsed.query.rank_text) | by_name(parsed.request.query.strip())
+    return ids if allowed is None else ids & set(allowed.tolist())
+
+
+def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
+    """Of the notes called so, the files of that name; all of them if there is none."""
+    return {id for id in ids if id in notes and is_file_name(notes[id].path, name)} or ids
+
+
+def _fusion(settings: SearchSettings) -> Fusion:
+    tiers = tuple((tier.days, tier.factor) for tier in settings.recency.tiers)
+    return Fusion(
+        method=settings.fusion,
+        ranks=settings.rrf_ranks,
+        rrf_k=settings.rrf_k,
+        rrf_min_score=settings.rrf_min_score,
+        regularization=settings.company,
+        anchor_boost=settings.anchor_boost,
+        tiers=tiers if settings.recency.enabled else (),
+    )
+
+
+def _signals(
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    notes: Mapping[int, NoteRow],
+    exact: Collection[int],
+    vectors: Mapping[int, Any],
+) -> Signals:
+    now, settings = time.time(), parsed.request.settings
+    return Signals(
+        age_days={row.path: (now - _date(row, settings)) / DAY_SECONDS for row in notes.values()},
+        anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
+        exact={notes[id].path for id in exact if id in notes},
+        similarity=similarity(vectors, notes),
+    )
+
+
+def anchor_shares(
+    anchors: Sequence[str], keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow]
+) -> dict[str, float]:
+    """Return the share of the query's anchors that each note contains, by path; only shares above 0."""
+    if not anchors or keyword is None:
+        return {}
+    shares: dict[str, float] = {}
+    for hit in keyword.hits:
+        if hit.note in notes:
+            matched = {fold(word) for word in hit.matched}
+            count = sum(anchor in matched or all(w in matched for w in anchor.split()) for anchor in anchors)
+            if count:
+                shares[notes[hit.note].path] = count / len(anchors)
+    return shares
+
+
+def _date(row: NoteRow, settings: SearchSettings) -> float:
+    """The moment that the age of a note is counted from, in seconds since the epoch."""
+    recency = settings.recency
+    date = stated_time(row.properties, recency.properties)
+    if date is None and recency.date == "filename":
+        date = named_time(row.path)
+    if date is None:
+        date = row.created if recency.date == "created" else row.modified
+    return date
+
+
+def _direct_lanes(parsed: ParsedRequest, lanes: ScoredLanes, notes: Mapping[int, NoteRow]) -> list[Lane]:
+    return [
+        lanes.keyword.lane("keyword", lanes.keyword_weight, parsed.candidates, notes),
+        lanes.semantic.lane("semantic", lanes.semantic_weight, parsed.candidates, notes),
+    ]
+
+
+def _wants_graph(parsed: ParsedRequest) -> bool:
+    settings = parsed.request.settings
+    return settings.graph and settings.graph_weight > 0 and parsed.request.mode == "hybrid"
+
+
+def _graph_lane(parsed: ParsedRequest, evidence: Mapping[str, float]) -> Lane:
+    hits = [LaneHit(path, score) for path, score in evidence.items()]
+    return Lane("graph", parsed.request.settings.graph_weight, hits)
+
+
+def _query_words(parsed: ParsedRequest, keyword: KeywordAnswer | None) -> dict[str, float]:
+    """The query's words, weighted by how rare they are; all alike without a keyword answer."""
+    if keyword is None:
+        return {fold(word): 1.0 for word in parsed.query.rank_text.split() if fold(word) not in STOP_WORDS}
+    return {fold(term.word): term.weight * term.idf for term in keyword.terms if term.df}
+
+
+def _is_complete(index_state: JSON) -> bool:
+    return not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
+
+
+def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
+    """Divide by the best score again, should better notes have been dropped."""
+    best = results[0].score if results else 1.0
+    return results if best in (0.0, 1.0) else [replace(each, score=each.score / best) for each in results]

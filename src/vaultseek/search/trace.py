@@ -1,0 +1,44 @@
+"""The trace of a search: the value that each step of the ladder returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultseek.model import JSON, Chunk, Reason
+from vaultseek.search.filter import Allowed
+from vaultseek.search.fusion import Candidate
+from vaultseek.search.ranking import Ranking
+from vaultseek.search.request import ParsedRequest
+from vaultseek.search.rerank import RerankScore
+from vaultseek.search.retrieve import Retrieval
+from vaultseek.search.scoring import ScoredLanes
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that a search came to, step by step; answers, explanations and ``why`` read it.
+
+    ``allowed`` is None without a filter. ``results`` are the candidates that are answered, best first, cut at
+    the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
+    vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
+    lane or stage, why it did not take part in full."""
+
+    parsed: ParsedRequest
+    allowed: Allowed | None
+    ranking: Ranking
+    results: Sequence[Candidate]
+    index_state: JSON
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    lanes: ScoredLanes = field(default_factory=ScoredLanes)
+    vectors: Mapping[int, Any] = field(default_factory=dict)
+    nearest: Candidate | None = None
+    reranked: Mapping[str, RerankScore] = field(default_factory=dict)
+    passages: Mapping[int, Chunk] = field(default_factory=dict)
+    partial: Mapping[str, Reason] = field(default_factory=dict)
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+
+    def confidence(self, candidate: Candidate) -> float:
+        """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""
+        return self.ranking.confidence.get(candidate.note, 1.0)
