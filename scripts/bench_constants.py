@@ -22,19 +22,17 @@ from bench_quality import arguments_for_sets, measure
 
 from vaultseek.evaluate.judged import ALL
 from vaultseek.index.keyword import bm25f
-from vaultseek.search import fusion as fuse
-from vaultseek.search import pipeline as search
-from vaultseek.search import scoring as weighing
+from vaultseek.search import formula
 
 CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
-    "proximity": (weighing, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),
-    "doubt": (weighing, "DOUBT", (1.0, 2.0)),
-    "trusted coverage": (weighing, "TRUSTED_COVERAGE", (0.5, 0.7)),
-    "passage share (words)": (weighing, "KEYWORD_PASSAGE_SHARE", (0.2, 0.5)),
-    "passage share (meaning)": (weighing, "PASSAGE_SHARE", (0.5, 0.8)),
-    "ranks a deviation": (fuse, "RANKS_A_DEVIATION", (2.0, 4.0)),
-    "company's narrowness": (fuse, "COMPANY_NARROWNESS", (0.05, 0.1)),
-    "companions": (search, "COMPANY_NOTES", (7, 15)),
+    "proximity weight": (formula, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),
+    "trust exponent": (formula, "TRUST_EXPONENT", (1.0, 2.0)),
+    "trusted coverage": (formula, "TRUSTED_COVERAGE", (0.5, 0.7)),
+    "passage share (keyword)": (formula, "KEYWORD_PASSAGE_SHARE", (0.2, 0.5)),
+    "passage share (semantic)": (formula, "SEMANTIC_PASSAGE_SHARE", (0.5, 0.8)),
+    "ranks per deviation": (formula, "RANKS_PER_DEVIATION", (2.0, 4.0)),
+    "affinity bandwidth": (formula, "AFFINITY_BANDWIDTH", (0.05, 0.1)),
+    "regularized notes": (formula, "REGULARIZED_NOTES", (7, 15)),
     "k1": (bm25f, "K1", (0.9, 1.6)),
     "b of the body": (bm25f, "body", (0.35, 0.75)),
 }

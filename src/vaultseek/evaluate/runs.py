@@ -155,16 +155,17 @@ async def _ask(searcher: Searcher, query: JudgedQuery, variant: Variant, raw: bo
     )
     began = time.perf_counter()
     try:
-        answer = await searcher.search(request)
+        trace = await searcher.run(request)
+        # Only timed: users wait for the previews, too.
+        await searcher.respond(trace, began)
     except BadQuery:
         return Answer((), None, 0.0, ("refused",))
     spent = (time.perf_counter() - began) * 1000
-    results = answer["results"]
     return Answer(
-        paths=tuple(result["path"] for result in results),
-        confidence=results[0].get("confidence") if results else None,
+        paths=tuple(candidate.note for candidate in trace.results),
+        confidence=round(trace.confidence(trace.results[0]), 4) if trace.results else None,
         milliseconds=spent,
-        partial=tuple(lane["lane"] for lane in answer["partial"]),
+        partial=tuple(trace.partial),
     )
 
 

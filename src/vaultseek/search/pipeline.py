@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.vectors.index import NoteIds
 from vaultseek.model import JSON
+from vaultseek.search import formula
 from vaultseek.search.filter import Allowed, allowed
-from vaultseek.search.formula import REGULARIZED_NOTES
 from vaultseek.search.passages import choose_passages
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.ranking import rank, rank_listing, select_results
@@ -40,8 +40,7 @@ class Searcher:
     async def search(self, request: SearchRequest) -> JSON:
         """Answer in the form that ``search --json`` prints. Raises what :meth:`run` raises."""
         began = time.perf_counter()
-        trace = await self.run(request)
-        return await asyncio.to_thread(respond, trace, self._vault.name, began)
+        return await self.respond(await self.run(request), began)
 
     async def run(self, request: SearchRequest) -> Trace:
         """Search, and return what every step came to.
@@ -54,6 +53,10 @@ class Searcher:
         if parsed.is_listing:
             return await self._list(parsed, notes_left, clock)
         return await self._rank(parsed, notes_left, clock)
+
+    async def respond(self, trace: Trace, began: float) -> JSON:
+        """Make the answer of a search that ``began`` at this time of ``time.perf_counter``."""
+        return await asyncio.to_thread(respond, trace, self._vault.name, began)
 
     async def _list(self, parsed: ParsedRequest, notes_left: Allowed | None, clock: _StageClock) -> Trace:
         ledger = self._vault.ledger
@@ -114,7 +117,10 @@ class Searcher:
         textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
         if not settings.company or textbook or retrieval.keyword is None or retrieval.semantic is None:
             return {}
-        best = {*lanes.keyword.first(REGULARIZED_NOTES), *lanes.semantic.first(REGULARIZED_NOTES)}
+        best = {
+            *lanes.keyword.first(formula.REGULARIZED_NOTES),
+            *lanes.semantic.first(formula.REGULARIZED_NOTES),
+        }
         with clock.stage("company"), contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
             async with asyncio.timeout(parsed.request.seconds):
                 return await self._vault.note_vectors(sorted(best))

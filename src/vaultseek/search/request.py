@@ -13,7 +13,7 @@ from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.grammar import Query, parse_query, plain_query
 from vaultseek.query.profile import Profile, profile
-from vaultseek.search.formula import JUDGED_NOTES, REGULARIZED_NOTES, SCALE_NOTES
+from vaultseek.search import formula
 from vaultseek.settings.model import SearchSettings
 
 Mode = Literal["hybrid", "keyword", "semantic"]
@@ -56,12 +56,16 @@ class ParsedRequest:
     @property
     def candidates(self) -> int:
         """Number of notes that each lane may propose."""
-        return max(REGULARIZED_NOTES, JUDGED_NOTES, round(self.request.settings.top_k_factor * self.limit))
+        return max(
+            formula.REGULARIZED_NOTES,
+            formula.JUDGED_NOTES,
+            round(self.request.settings.top_k_factor * self.limit),
+        )
 
     @property
     def depth(self) -> int:
         """Number of notes to retrieve from each lane; those it does not propose give its scores a scale."""
-        return max(self.candidates, SCALE_NOTES)
+        return max(self.candidates, formula.SCALE_NOTES)
 
     @property
     def previews(self) -> int:
