@@ -92,7 +92,7 @@ def test_each_engine_stands_behind_its_own_module(engine):
     assert users == ENGINES[engine]
 
 
-@pytest.mark.parametrize("start", ["vaultseek.daemon.main", "vaultseek.cli", "vaultseek.notes.inspect"])
+@pytest.mark.parametrize("start", ["vaultseek.daemon.main", "vaultseek.cli.main", "vaultseek.notes.inspect"])
 def test_nothing_heavy_is_loaded_outside_the_worker(start):
     program = f"import sys, {start}; print([n for n in {HEAVY_FOR_THE_DAEMON!r} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -101,6 +101,6 @@ def test_nothing_heavy_is_loaded_outside_the_worker(start):
 
 @pytest.mark.parametrize("module", ["pydantic", "rich", "asyncio", "numpy", "yaml", "whoosh"])
 def test_a_search_on_the_command_line_imports_little(module):
-    program = f"import sys, vaultseek.client, vaultseek.cli.search; print({module!r} in sys.modules)"
+    program = f"import sys, vaultseek.client, vaultseek.cli.commands.search; print({module!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

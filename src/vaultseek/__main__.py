@@ -2,8 +2,8 @@
 
 
 def main() -> None:
-    """Run the command line; the process ends with its exit code."""
-    from vaultseek.cli import run
+    """Run the command line and end the process with its exit code."""
+    from vaultseek.cli.main import run
 
     run()
 

@@ -50,7 +50,7 @@ def test_version_and_help(run: Run) -> None:
         shown = run(*arguments)
         assert (shown.returncode, shown.stderr) == (0, "")
         assert shown.stdout.startswith("Usage: ")
-    assert "3 daemon or vault unavailable" in run("-h").stdout
+    assert "3 daemon or vault unavailable" in " ".join(run("-h").stdout.split())
 
 
 @pytest.mark.parametrize("command", ["search", "index", "status", "serve", "start", "stop", "inspect"])
@@ -72,7 +72,7 @@ def test_every_command_says_what_it_does(run: Run, command: str) -> None:
         (["search", "-n", "0", "x"], "0 is not in the range"),
         (["search", "--mode", "fast", "x"], "'fast' is not one of"),
         (["--config", "none.toml", "search", "x"], "none.toml: no such file; --config takes the path"),
-        (["inspect", "--path", "a.md", "b.md"], "--path names a note from standard input"),
+        (["inspect", "--path", "a.md", "b.md"], "--path is for a note from standard input"),
     ],
 )
 def test_wrong_use_is_exit_code_two(run: Run, arguments: list[str], said: str) -> None:
@@ -140,7 +140,7 @@ def test_no_daemon_is_started_where_that_is_forbidden(
     ended = run("search", "x", *arguments, **environment)
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr == (
-        "vaultseek: no daemon is running and it may not be started by itself; run `vaultseek start`\n"
+        "vaultseek: no daemon is running, and autostart is off; start it with `vaultseek start`\n"
     )
 
 
@@ -158,7 +158,7 @@ def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
 def test_the_way_of_a_search_imports_nothing_heavy() -> None:
     heavy = ["pydantic", "rich", "asyncio", "numpy", "platformdirs", "subprocess", "shutil", "logging"]
     script = (
-        "import sys, vaultseek.cli.commands, vaultseek.cli.search, vaultseek.cli.results, vaultseek.client;"
+        "import sys, vaultseek.cli.commands.search, vaultseek.cli.search_page, vaultseek.client;"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     bare = [sys.executable, "-c", script]
@@ -206,14 +206,14 @@ def test_inspect_goes_on_after_a_note_that_is_not_there(run: Run, vault: Callabl
     root = vault({"a.md": "A", "sub/b.md": "B", "binary.md": bytes(range(256)) * 50})
     ended = run("inspect", "--json", str(root / "none.md"), str(root / "a.md"))
     assert ended.returncode == 1
-    missing = "no such file; --vault DIR also looks for it in a vault, by path or name"
+    missing = "no such file; to look it up in a vault by path or name, use --vault DIR"
     assert ended.stderr == f"vaultseek: {root / 'none.md'}: {missing}\n"
     told = [json.loads(line) for line in ended.stdout.splitlines()]
     assert (told[0]["error"]["code"], told[1]["path"]) == ("not_found", "a.md")
     folder = run("inspect", str(root / "sub"))
     assert (folder.returncode, folder.stderr) == (
         2,
-        f"vaultseek: {root / 'sub'}: is a folder, expected a note\n",
+        f"vaultseek: {root / 'sub'} is a folder, expected a note\n",
     )
     binary = run("inspect", "--json", str(root / "binary.md"))
     assert binary.returncode == 0
@@ -230,10 +230,10 @@ def test_inspect_finds_a_note_of_the_vault_by_path_name_and_alias(
     several = run("inspect", "--vault", str(root), "Pump")
     assert (several.returncode, several.stderr) == (
         2,
-        "vaultseek: Pump could be 2 notes; say which: x/Pump.md, y/Pump.md\n",
+        "vaultseek: Pump matches 2 notes; use the path of one: x/Pump.md, y/Pump.md\n",
     )
     none = run("inspect", "--vault", str(root), "Nothing")
-    assert (none.returncode, "no note of the vault" in none.stderr) == (1, True)
+    assert (none.returncode, "no such note in the vault" in none.stderr) == (1, True)
 
 
 def test_inspect_knows_vaults_that_were_added_by_command(run: Run, vault: Callable[..., Path]) -> None:
@@ -247,13 +247,16 @@ def test_inspect_knows_vaults_that_were_added_by_command(run: Run, vault: Callab
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--path", "../../x", "-"], "--path ../../x leads out of the vault; give a path from its root"),
-        (["--path", "/etc/x", "-"], "--path /etc/x leads out of the vault"),
-        (["--path", "a/../..", "-"], "leads out of the vault"),
-        (["-", "-"], "standard input can be read once only; give - once"),
-        (["--vault", "VAULT", "OUTSIDE"], "is not inside the vault VAULT; leave --vault out"),
-        (["--vault", "OUTSIDE", "a.md"], "--vault OUTSIDE is a file, expected a folder of notes"),
-        (["--vault", "play", "a.md"], "--vault play: neither a folder nor the name of a vault"),
+        (["--path", "../../x", "-"], "--path ../../x is outside the vault; use a path from its root"),
+        (["--path", "/etc/x", "-"], "--path /etc/x is outside the vault"),
+        (["--path", "a/../..", "-"], "is outside the vault"),
+        (["-", "-"], "standard input can be read only once; use - once"),
+        (["--vault", "VAULT", "OUTSIDE"], "is not in the vault VAULT; leave out --vault"),
+        (
+            ["--vault", "OUTSIDE", "a.md"],
+            "--vault OUTSIDE is a file, expected a folder or the name of a vault",
+        ),
+        (["--vault", "play", "a.md"], "--vault play: no such folder or vault"),
     ],
 )
 def test_inspect_says_what_it_cannot_do(
@@ -278,7 +281,7 @@ def test_inspect_sums_up_a_giant_note_and_says_so(run: Run, vault: Callable[...,
 
 def test_inspect_says_where_links_were_not_looked_up(run: Run, vault: Callable[..., Path]) -> None:
     root = vault({"a.md": "[[b]]"})
-    assert run("inspect", str(root / "a.md")).stdout.endswith("--vault DIR names one\n")
+    assert run("inspect", str(root / "a.md")).stdout.endswith("use --vault DIR to set one\n")
     assert "--vault DIR" not in run("inspect", "--vault", str(root), str(root / "a.md")).stdout
 
 

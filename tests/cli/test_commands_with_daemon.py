@@ -9,8 +9,10 @@ from typing import Any
 import click
 import pytest
 
-from vaultseek import cli, errors
-from vaultseek.cli import reach
+from vaultseek import errors
+from vaultseek.cli import connect
+from vaultseek.cli.exit_codes import BUG
+from vaultseek.cli.main import main
 
 RESULT = {
     "rank": 1,
@@ -96,9 +98,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.delenv(name)
 
     def run_with(daemon: FakeDaemon | None, *arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(reach, "running", lambda: daemon if daemon and daemon.open else None)
-        monkeypatch.setattr(reach, "holder", lambda: 7 if daemon and daemon.open else None)
-        code = cli.main(arguments)
+        monkeypatch.setattr(connect, "connect_to_running", lambda: daemon if daemon and daemon.open else None)
+        monkeypatch.setattr(connect, "daemon_pid", lambda: 7 if daemon and daemon.open else None)
+        code = main(arguments)
         return code, *capsys.readouterr()
 
     return run_with
@@ -132,7 +134,7 @@ def test_with_json_an_error_of_the_daemon_keeps_its_code(run: Run) -> None:
     assert (code, err) == (2, "vaultseek: too long\n")
     assert json.loads(out) == {"error": {"code": "bad_query", "message": "too long"}}
     code, out, _ = run(FakeDaemon(search=ValueError("odd")), "search", "x", "--json")
-    assert (code, json.loads(out)["error"]["code"]) == (cli.BUG, "internal")
+    assert (code, json.loads(out)["error"]["code"]) == (BUG, "internal")
 
 
 def test_search_leaves_to_the_daemon_what_was_not_said(run: Run) -> None:
@@ -250,7 +252,7 @@ def test_nothing_found_is_exit_code_one(run: Run) -> None:
     empty = {**ANSWER, "results": []}
     assert run(FakeDaemon(search=empty), "search", "x")[:2] == (
         1,
-        "Nothing found for q in 1 note; other or fewer words may help.\n",
+        "No match for q in 1 note; try other or fewer words.\n",
     )
     code, out, _ = run(FakeDaemon(search=empty), "search", "--json", "x")
     assert code == 1
@@ -325,7 +327,7 @@ def test_index_wait_shows_progress_and_a_summary(run: Run, tmp_path: Path) -> No
         "notes: 1/3 notes · 0/9 passages embedded",
         "notes: 3/3 notes · 0/9 passages embedded · 4/s",
     ]
-    assert out == "notes: 3 notes · 9 passages · all embedded; 1 problem, named by `vaultseek status`\n"
+    assert out == "notes: 3 notes · 9 passages · all embedded; 1 problem, listed by `vaultseek status`\n"
 
 
 def test_index_wait_json_prints_the_state_and_nothing_else(run: Run) -> None:
@@ -374,7 +376,7 @@ def test_a_daemon_with_another_configuration_does_not_answer_for_this_one(run: R
         status = {"daemon": {**STATUS["daemon"], "config": used}, "vaults": []}
         got, _, err = run(FakeDaemon(**{"index/status": status}), "search", "x", "--config", str(ours))
         assert got == code
-        assert ("`vaultseek stop` ends it" in err) == (code == 3)
+        assert ("stop it with `vaultseek stop`" in err) == (code == 3)
 
 
 def test_shared_options_stand_before_or_after_the_command(run: Run, tmp_path: Path) -> None:

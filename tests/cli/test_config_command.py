@@ -39,9 +39,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_init_writes_a_file_that_is_sound_and_never_writes_over_one(run: Run, file: Path) -> None:
     assert run("config", "path").stdout == f"{file}\n"
-    assert run("config", "init").stdout == f"written: {file}\n"
+    assert run("config", "init").stdout == f"wrote {file}\n"
     assert file.stat().st_mode & 0o777 == 0o600
-    assert run("config", "check").stdout == f"{file}: nothing is wrong\n"
+    assert run("config", "check").stdout == f"{file}: no problems\n"
     file.write_text("# mine\n")
     again = run("config", "init")
     assert (again.returncode, again.stderr) == (
@@ -64,14 +64,14 @@ def test_init_writes_nothing_that_check_would_refuse(run: Run, file: Path, tmp_p
     assert (home.returncode, file.exists()) == (2, False)
     home = run("config", "init", "--vault", str(tmp_path))
     assert (home.returncode, file.exists()) == (2, False)
-    assert "is the home directory or above it; name the folder of notes" in home.stderr
+    assert "contains your home directory; use the folder of your notes" in home.stderr
     odd = tmp_path / '.odd "name"\t\x7f'
     odd.mkdir()
     bytes_only = tmp_path / os.fsdecode(b"\xff")
     bytes_only.mkdir()
     assert "not valid UTF-8" in run("config", "init", "--vault", str(bytes_only)).stderr
     assert run("config", "init", "--vault", str(odd)).returncode == 0
-    assert run("config", "check").stdout == f"{file}: nothing is wrong\n"
+    assert run("config", "check").stdout == f"{file}: no problems\n"
     assert json.loads(run("config", "show", "--json").stdout)["vaults"][0]["path"] == str(odd)
 
 

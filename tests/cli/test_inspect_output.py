@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from vaultseek.cli.inspect import vault_of
 from vaultseek.cli.invocation import Invocation
-from vaultseek.cli.notepage import page
+from vaultseek.cli.local_vault import vault_of
+from vaultseek.cli.note_page import page
 from vaultseek.cli.terminal import Terminal
 from vaultseek.errors import UsageError
 
@@ -168,7 +168,7 @@ def test_the_vault_of_a_note(home: Path) -> None:
     assert vault_of(Invocation(), home) is None
     assert vault_of(named(str(home / "marked")), home / "notes") == home / "marked"
     assert vault_of(named("Work"), home) == home / "notes"
-    with pytest.raises(UsageError, match="--vault play: neither a folder nor the name"):
+    with pytest.raises(UsageError, match="--vault play: no such folder or vault"):
         vault_of(named("play"), home)
 
 

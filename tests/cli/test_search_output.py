@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from vaultseek.cli.results import missing_lane, page
+from vaultseek.cli.search_page import missing_lane, page
 from vaultseek.cli.terminal import Terminal, width_of
 
 NOW = 1_700_000_000.0
@@ -136,7 +136,7 @@ def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
     lines = page(found, Terminal(), now=NOW).splitlines()
     assert lines[-2:] == [
         "semantic search is still loading; keyword results only",
-        "1 text still to be embedded for search by meaning",
+        "1 text not yet embedded for search by meaning",
     ]
 
 
@@ -164,32 +164,30 @@ def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:
 
 def test_nothing_found_is_one_friendly_line() -> None:
     text = page(answer(query="flux capacitor"), Terminal(screen=False), now=NOW)
-    assert text == "Nothing found for flux capacitor in 1,003 notes; other or fewer words may help."
+    assert text == "No match for flux capacitor in 1,003 notes; try other or fewer words."
     assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(screen=False), now=NOW)
     near = {"path": "Bread.md", "confidence": 0.04}
     assert page(answer(query="flux capacitor", nearest=near), Terminal(screen=False), now=NOW) == (
-        "Nothing found for flux capacitor in 1,003 notes; "
-        "Bread.md comes nearest, but not near (confidence 0.04)."
+        "No match for flux capacitor in 1,003 notes; "
+        "the nearest is Bread.md, but it is not close (confidence 0.04)."
     )
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
-    assert "no notes yet" in page(answer(index=empty), Terminal(screen=False), now=NOW)
+    assert "the index is still empty" in page(answer(index=empty), Terminal(screen=False), now=NOW)
     filtered = {"filters": ["tag is house"], "notes": []}
     assert "without the filters" in page(answer(interpreted=filtered), Terminal(screen=False), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
     assert page(answer(query="", interpreted=alone), Terminal(screen=False), now=NOW) == (
-        "None of 1,003 notes is as asked for: tag is house, path has x; "
-        "`vaultseek tags` and `vaultseek properties` list what there is."
+        "None of 1,003 notes matches: tag is house, path has x; "
+        "`vaultseek tags` and `vaultseek properties` list what the notes have."
     )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
-    assert "--wait waits for it" in page(answer(index=filling), Terminal(screen=False), now=NOW)
+    assert "use --wait to wait for it" in page(answer(index=filling), Terminal(screen=False), now=NOW)
 
 
 def test_texts_that_cannot_be_embedded_say_why() -> None:
     index = {"notes": 9, "pending": 9, "state": "ready", "reason": "texts cannot be embedded: no room"}
     text = page(answer(result(), index=index), Terminal(screen=False), now=NOW)
-    assert text.endswith(
-        "9 texts still to be embedded for search by meaning (texts cannot be embedded: no room)"
-    )
+    assert text.endswith("9 texts not yet embedded for search by meaning (texts cannot be embedded: no room)")
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:
@@ -237,7 +235,7 @@ def test_explain_also_tells_of_the_query_as_a_whole() -> None:
 
 def test_an_answer_with_the_least_that_can_be_in_it() -> None:
     assert page({"results": [{"path": "a.md"}]}, Terminal(width=40), now=NOW).splitlines()[1] == "    a.md:1"
-    assert page({}, Terminal(), now=NOW).startswith("Nothing found")
+    assert page({}, Terminal(), now=NOW).startswith("No match")
 
 
 def test_results_that_only_happen_to_be_nearest_are_said_to_be_weak() -> None:

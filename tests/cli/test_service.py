@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.cli.unit_files import is_ours, launchd_agent, systemd_units
+from vaultseek.cli.service_files import is_ours, launchd_agent, systemd_units
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -69,7 +69,7 @@ def test_install_says_what_it_did_and_how_to_undo_it(run: Run, notes: Path) -> N
     assert done.stdout.splitlines() == [
         f"wrote {folder()}/vaultseek.service",
         f"wrote {folder()}/vaultseek.socket",
-        "the daemon is a service now: it starts when you log in, and again if it fails",
+        "the daemon is now a service: it starts when you log in and restarts when it fails",
         "to undo this: vaultseek service remove",
     ]
     assert notes.read_text().splitlines()[1:] == [
@@ -96,14 +96,14 @@ def test_remove_takes_away_what_was_installed_and_nothing_else(run: Run, notes: 
     done = run("remove")
     assert done.returncode == 0
     assert f"deleted {folder()}/vaultseek.service" in done.stdout
-    assert "`vaultseek service install` makes it a service again" in done.stdout
+    assert "to install the service again: vaultseek service install" in done.stdout
     assert list(tree(folder())) == ["other.service"]
     assert notes.read_text().splitlines() == [
         "--user disable --now vaultseek.socket vaultseek.service",
         "--user daemon-reload",
     ]
     again = run("remove")
-    assert (again.returncode, again.stdout.startswith("no service is installed")) == (0, True)
+    assert (again.returncode, again.stdout.startswith("the service is not installed")) == (0, True)
 
 
 def test_what_would_be_done_is_only_shown(run: Run, notes: Path, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:
     own.write_text("[Socket]\nListenStream=1234\n")
     done = run("install")
     assert done.returncode == 3
-    assert done.stderr == f"vaultseek: {own} is there and not vaultseek's; move it away, then install again\n"
+    assert done.stderr == f"vaultseek: {own} was not written by vaultseek; move it away, then install again\n"
     assert run("remove").returncode == 0
     assert own.read_text().endswith("1234\n")
 
@@ -141,8 +141,8 @@ def test_where_no_manager_answers_nothing_is_written(run: Run) -> None:
     done = run("install", FAILS="--property=Version")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "vaultseek: no systemd answers for this user here, so nothing was written; `vaultseek start` starts "
-        "the daemon, `vaultseek service install --print` shows the files\n"
+        "vaultseek: systemd does not answer for this user, so nothing was written; start the daemon with "
+        "`vaultseek start`, or see the files with `vaultseek service install --print`\n"
     )
     assert not folder().exists()
 
@@ -151,19 +151,19 @@ def test_a_manager_that_refuses_is_quoted(run: Run) -> None:
     done = run("install", FAILS="restart")
     assert done.returncode == 3
     assert "restart vaultseek.socket vaultseek.service` failed: Failed to do so: no reason; " in done.stderr
-    assert "`vaultseek service remove` undoes the rest" in done.stderr
+    assert "undo the rest with `vaultseek service remove`" in done.stderr
 
 
 def test_variables_of_the_shell_that_the_service_will_not_see_are_named(run: Run) -> None:
     done = run("install", VAULTSEEK_SEARCH__LIMIT="3")
-    assert "not part of the service: VAULTSEEK_SEARCH__LIMIT of this shell" in done.stdout
+    assert "the service does not see VAULTSEEK_SEARCH__LIMIT of this shell" in done.stdout
 
 
 def test_status_of_the_service(run: Run) -> None:
     none = run("status")
     assert (none.returncode, none.stdout.splitlines()) == (
         3,
-        ["not installed; `vaultseek service install` makes the daemon a service", "no daemon is running"],
+        ["not installed; to install it: vaultseek service install", "no daemon is running"],
     )
     run("install")
     said = run("status")
@@ -174,7 +174,7 @@ def test_status_of_the_service(run: Run) -> None:
 def test_the_end_of_the_log_is_shown(run: Run) -> None:
     none = run("logs")
     assert (none.returncode, none.stdout) == (1, "")
-    assert "the daemon writes it when it runs" in none.stderr
+    assert "start the daemon with `vaultseek start`" in none.stderr
     log = Path(os.environ["XDG_STATE_HOME"]) / "vaultseek" / "daemon.log"
     log.parent.mkdir(parents=True)
     log.write_text("".join(f"line {n} \x1b[31m\n" for n in range(100)))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from vaultseek.cli import progress
-from vaultseek.cli.status import page
+from vaultseek.cli.status_page import page
 from vaultseek.cli.terminal import Terminal, width_of
 
 NOW = 1_700_000_000.0
@@ -74,7 +74,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
 
 
 def test_a_vault_whose_folder_is_gone() -> None:
-    assert "missing, its index is kept (no such folder)" in page(
+    assert "missing; its index is kept (no such folder)" in page(
         status(vault(state="vault_missing", reason="no such folder")), Terminal(), now=NOW
     )
 
@@ -86,7 +86,7 @@ def test_the_first_problems_are_named_and_the_rest_counted() -> None:
     lines = page(status(vault(problems=problems, problem_count=40)), Terminal(), now=NOW).splitlines()
     assert lines[-7] == "  40 problems"
     assert lines[-6] == r"    a\x1b0.md: larger than 2 MiB"
-    assert lines[-1] == "    and 35 more; `vaultseek status --json` names them"
+    assert lines[-1] == "    and 35 more; `vaultseek status --json` lists them"
 
 
 def test_no_vault_and_hardly_anything_known() -> None:

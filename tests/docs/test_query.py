@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.cli.search import search
+from vaultseek.cli.commands.search import search
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing import reconcile
 from vaultseek.indexing.ingest import Intake, Keyword, Reading

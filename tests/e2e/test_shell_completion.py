@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.cli import candidates
-from vaultseek.cli.completion import Typed
+from vaultseek.cli import completion_values
+from vaultseek.cli.shell_completion import BashLine
 from vaultseek.query.operators import OPERATORS
 from vaultseek.wire import endpoint
 
@@ -155,15 +155,15 @@ def test_the_words_of_a_line_as_bash_has_them() -> None:
         "a '' b": (["a", ""], "b", ""),
         "a b\\": (["a"], "b", ""),
     }.items():
-        typed = Typed(line, BREAKS)
+        typed = BashLine(line, BREAKS)
         assert (typed.words, typed.word, typed.quote) == (words, word, quote), line
 
 
 def test_the_operators_that_are_offered_are_those_of_the_query_language() -> None:
-    assert {name.removesuffix(":") for name in candidates.OPERATORS} == set(OPERATORS)
+    assert {name.removesuffix(":") for name in completion_values.OPERATORS} == set(OPERATORS)
 
 
 def test_bash_replaces_only_what_stands_behind_a_break() -> None:
-    assert Typed("v --tag=a:b", BREAKS).rest_of("--tag=a:bcd") == "bcd"
-    assert Typed("v a:b", "").rest_of("a:bcd") == "a:bcd"
-    assert Typed("v 'a:b", BREAKS).rest_of("a:b'd") == "a:b'\\''d"
+    assert BashLine("v --tag=a:b", BREAKS).rest_of("--tag=a:bcd") == "bcd"
+    assert BashLine("v a:b", "").rest_of("a:bcd") == "a:bcd"
+    assert BashLine("v 'a:b", BREAKS).rest_of("a:b'd") == "a:b'\\''d"

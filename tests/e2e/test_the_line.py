@@ -196,4 +196,4 @@ def test_the_bundled_model_finds_what_was_said_in_other_words(daemon, vault):
     assert answer["results"][0]["lanes"]["semantic"]["rank"] == 1
     nothing = daemon.run("search", "qzxv wkjh ppfft", "--vault", str(root))
     assert nothing.returncode == 1
-    assert "comes nearest, but not near" in nothing.stdout
+    assert "but it is not close" in nothing.stdout

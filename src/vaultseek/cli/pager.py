@@ -1,4 +1,4 @@
-"""Text that is too long for the screen, through the reader's own pager."""
+"""Text that is longer than the screen, shown in the user's pager."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from vaultseek.cli.terminal import without_links
 
 
 def page(text: str) -> None:
-    """Show ``text`` with ``$PAGER``, else with less; where that cannot be, or $PAGER is empty, print it."""
-    # Less shows colours and links only when told to; one that the reader has set up is left alone.
+    """Show ``text`` in ``$PAGER``, by default less. Print it if ``$PAGER`` is empty or cannot be parsed."""
+    # less shows colours and links only with -R; the user's own LESS stays as it is.
     os.environ.setdefault("LESS", "-R")
     try:
         pager = shlex.split(os.environ.get("PAGER", "less"))

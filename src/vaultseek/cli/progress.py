@@ -1,4 +1,4 @@
-"""How the index fills: a bar on a terminal, a line now and then anywhere else."""
+"""Progress of indexing: bars on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vaultseek.cli.terminal import clean, count, duration
+from vaultseek.model import JSON
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 PROGRESS_LINE_SECONDS = 5.0
-"""How often progress is printed where there is no terminal to draw a bar on."""
+"""Interval of progress lines without a terminal."""
 
-JSON = dict[str, Any]
 Show = Callable[[JSON], None]
 
 
 @contextmanager
 def progress(*, color: bool = True, quiet: bool = False) -> Iterator[Show]:
-    """What to call with each ``index/progress`` notification while the context lasts."""
+    """Yield a function that shows an ``index/progress`` notification."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
@@ -33,7 +33,7 @@ def progress(*, color: bool = True, quiet: bool = False) -> Iterator[Show]:
 
 
 def summary(state: JSON) -> str:
-    """One line for a moment of indexing: notes, passages, rate, time left."""
+    """Return the state of indexing as one line: notes, passages, rate, time left."""
     parts = [f"{_counts(*_notes(state))} notes", _passages(state), _waiting(state)]
     if state.get("rate"):
         parts.append(f"{state['rate']:,.0f}/s")
@@ -44,7 +44,7 @@ def summary(state: JSON) -> str:
 
 
 class _Lines:
-    """Prints a line when the phase changes, else every few seconds if there is anything new."""
+    """Lines: one when the phase changes, otherwise one every few seconds if anything changed."""
 
     def __init__(self) -> None:
         self._phase: object = None
@@ -61,7 +61,7 @@ class _Lines:
 
 
 class _Bars:
-    """Two bars: notes that can be found by word, passages that can be found by meaning."""
+    """Two bars: notes with an index of their words, passages with an embedding."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -75,7 +75,7 @@ class _Bars:
         rest = " · ".join(
             part for part in (_counts(embedded, chunks), _waiting(state), *_pace(state)) if part
         )
-        # Notes have a vector of their own beside their passages': until those are there, too, it is not done.
+        # Notes have vectors, too, beside those of their passages: the bar is full when both are done.
         texts = embedded + int(state.get("pending") or 0)
         self._bars.update(self._passages, completed=embedded, total=texts if chunks else None, rest=rest)
 
@@ -105,7 +105,7 @@ def _counts(done: int, total: object) -> str:
 
 
 def _notes(state: JSON) -> tuple[int, int]:
-    """Notes taken in and to be taken in; when nothing is being read, all there are."""
+    """Return the notes indexed so far and in total; both are all notes if none is being indexed."""
     total = int(state.get("notes_total") or 0)
     if total:
         return int(state.get("notes_done") or 0), total

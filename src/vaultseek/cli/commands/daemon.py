@@ -1,0 +1,58 @@
+"""``vaultseek serve``, ``start`` and ``stop``."""
+
+from __future__ import annotations
+
+import click
+
+from vaultseek import limits, paths
+from vaultseek.cli.exit_codes import SUCCESS
+from vaultseek.cli.garbage import collect_as_usual
+from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.options import shared_options
+
+
+@click.command()
+@shared_options
+@pass_invocation
+def serve(invocation: Invocation) -> int:
+    """Run the daemon in the foreground.
+
+    It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. On the command line, use
+    `vaultseek start`.
+    """
+    from vaultseek.daemon.main import serve as serve_until_stopped
+
+    collect_as_usual()
+    return serve_until_stopped(invocation.config)
+
+
+@click.command()
+@shared_options
+@pass_invocation
+def start(invocation: Invocation) -> int:
+    """Start the daemon in the background.
+
+    Waits until the daemon answers. Does nothing if it is already running. Its log is daemon.log in the
+    state directory.
+    """
+    from vaultseek.cli.connect import connect_to_running, start_daemon
+
+    client = connect_to_running()
+    state = "already running" if client else "started"
+    with client or start_daemon(invocation, by_user=True) as client:
+        daemon = client.call("index/status", {}, timeout=limits.CALL_SECONDS).get("daemon") or {}
+    print(f"{state}: pid {daemon.get('pid', '?')}, socket {daemon.get('socket') or paths.socket_file()}")
+    return SUCCESS
+
+
+@click.command()
+@shared_options
+def stop() -> int:
+    """Stop the daemon.
+
+    Waits until it has ended. Nothing is lost: the daemon goes on indexing at its next start.
+    """
+    from vaultseek.cli.connect import stop_daemon
+
+    print("stopped" if stop_daemon() else "no daemon is running")
+    return SUCCESS

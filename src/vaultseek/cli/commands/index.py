@@ -1,0 +1,82 @@
+"""``vaultseek index``: index what changed, and show the progress."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultseek import limits
+from vaultseek.cli.exit_codes import SUCCESS
+from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.options import daemon_options
+from vaultseek.cli.output import print_json
+from vaultseek.cli.terminal import clean, count
+from vaultseek.errors import Cancelled
+from vaultseek.model import JSON
+
+if TYPE_CHECKING:
+    from vaultseek.client import Client
+
+_BACKGROUND = (
+    "the daemon is indexing the changes; `vaultseek status` shows the progress, "
+    "`vaultseek index --wait` waits for the end"
+)
+
+
+@click.command()
+@click.option("--wait", is_flag=True, help="Show the progress until everything is indexed.")
+@click.option("--json", "json_", is_flag=True, help="Print the final state as one JSON object.")
+@daemon_options
+@pass_invocation
+def index(invocation: Invocation, wait: bool, json_: bool) -> int:
+    """Index the notes that changed.
+
+    The daemon does this by itself whenever a note changes. Use this command to wait for the first index, or
+    to index changes now. Ctrl-C ends the display, not the indexing.
+
+    \b
+    vaultseek index --wait
+    vaultseek index --wait --vault ~/Notes
+    """
+    from vaultseek.cli.connect import connect
+
+    with connect(invocation) as client:
+        state = _wait(client, invocation, quiet=json_) if wait else _refresh(client, invocation)
+    if json_:
+        print_json(state)
+    elif wait:
+        print(_summary(state))
+    else:
+        print(_BACKGROUND)
+    return SUCCESS
+
+
+def _refresh(client: Client, invocation: Invocation) -> JSON:
+    # With many changes this call times out, and the daemon goes on indexing.
+    with suppress(Cancelled):
+        client.call("index/refresh", invocation.params(), timeout=limits.REFRESH_SECONDS)
+    answer: JSON = client.call("index/status", invocation.params() if invocation.vault else {})
+    return answer
+
+
+def _wait(client: Client, invocation: Invocation, *, quiet: bool) -> JSON:
+    from vaultseek.cli.progress import progress
+
+    with progress(color=invocation.color, quiet=quiet) as show:
+        state: JSON = client.call(
+            "index/wait",
+            invocation.params(progress=not quiet),
+            timeout=None,
+            on_notification=lambda method, params: show(params) if method == "index/progress" else None,
+        )
+    return state
+
+
+def _summary(state: JSON) -> str:
+    from vaultseek.cli.status_page import progress_of
+
+    problems = state.get("problem_count", len(state.get("problems") or ()))
+    remark = f"; {count(problems, 'problem')}, listed by `vaultseek status`" if problems else ""
+    return f"{clean(state.get('name') or 'vault')}: {progress_of(state)}{remark}"

@@ -1,0 +1,152 @@
+"""``vaultseek links``, ``neighbors``, ``unlinked``, ``broken-links`` and ``orphans``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from vaultseek import limits
+from vaultseek.cli.completion_values import complete_note
+from vaultseek.cli.connect import call_note, call_vault
+from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.listing import heading_line, link_text, place, place_and_text, remaining
+from vaultseek.cli.options import list_options, note_argument
+from vaultseek.cli.output import print_answer, print_json, print_paths
+from vaultseek.cli.terminal import Terminal, clean
+from vaultseek.model import JSON
+
+_DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
+
+
+@click.command()
+@note_argument
+@list_options
+@pass_invocation
+def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
+    """Show the links of a note: outgoing, unresolved and backlinks.
+
+    With --paths, prints the notes at the other end.
+
+    \b
+    vaultseek links Garden
+    vaultseek links Garden --json | jq -r '.backlinks[].path'
+    """
+    out = call_note(invocation, "links/outgoing", note)
+    into = call_note(invocation, "links/backlinks", note)
+    answer = {key: out[key] for key in ("vault", "vault_path", "path", "title")}
+    answer["outgoing"] = [link for link in out["links"] if link["resolved"]]
+    answer["unresolved"] = [link for link in out["links"] if not link["resolved"]]
+    answer["backlinks"] = into["links"]
+    if json_:
+        print_json(answer)
+    elif paths:
+        ends = [{"path": link["resolved"]} for link in answer["outgoing"]] + answer["backlinks"]
+        print_paths({**answer, "ends": ends}, "ends")
+    else:
+        invocation.show("\n".join(_links(answer, invocation.out)))
+    return SUCCESS if out["links"] or into["links"] else NO_MATCH
+
+
+@click.command()
+@note_argument
+@click.option(
+    "--depth",
+    type=click.IntRange(1, limits.NEIGHBOUR_DEPTH),
+    default=1,
+    metavar="N",
+    help=f"Follow links for N steps, at most {limits.NEIGHBOUR_DEPTH}.",
+)
+@list_options
+@pass_invocation
+def neighbors(invocation: Invocation, /, note: str, depth: int, json_: bool, paths: bool) -> int:
+    """Show the notes that are linked with a note, in either direction.
+
+    \b
+    vaultseek neighbors Garden --depth 2
+    """
+    answer = call_note(invocation, "graph/neighbors", note, depth=depth)
+    return print_answer(answer, invocation, "notes", _neighbors, json_=json_, paths=paths)
+
+
+@click.command()
+@note_argument
+@list_options
+@pass_invocation
+def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
+    """Show where a note is mentioned by title, alias or file name, but not linked."""
+    answer = call_note(invocation, "links/unlinked", note)
+    return print_answer(answer, invocation, "mentions", _mentions, json_=json_, paths=paths)
+
+
+@click.command("broken-links")
+@click.argument("note", required=False, shell_complete=complete_note)
+@list_options
+@pass_invocation
+def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
+    """Show links to missing notes, in the whole vault or in one note. Exit code 1 if there are none."""
+    method = "links/unresolved"
+    answer = call_vault(invocation, method) if note is None else call_note(invocation, method, note)
+    return print_answer(answer, invocation, "links", _broken, json_=json_, paths=paths)
+
+
+@click.command()
+@click.option("--isolated", is_flag=True, help="Show only notes that do not link to other notes either.")
+@list_options
+@pass_invocation
+def orphans(invocation: Invocation, /, isolated: bool, json_: bool, paths: bool) -> int:
+    """Show notes that no other note links to. Exit code 1 if there are none."""
+    answer = call_vault(invocation, "vault/orphans", isolated=isolated)
+    return print_answer(answer, invocation, "notes", _orphans, json_=json_, paths=paths)
+
+
+def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
+    for name, key in (("Outgoing", "outgoing"), ("Unresolved", "unresolved")):
+        if answer[key]:
+            yield from ("", heading_line(name, len(answer[key]), terminal))
+        for link in answer[key]:
+            target = clean(link["resolved"]) if link["resolved"] else "missing"
+            color = "green" if link["resolved"] else "red"
+            text = terminal.fit(link_text(link), max(20, terminal.width - len(target) - 14))
+            yield f"  :{link['line']:<5} {text} -> {terminal.paint(target, color)}"
+    if answer["backlinks"]:
+        yield from ("", heading_line("Backlinks", len(answer["backlinks"]), terminal))
+    for link in answer["backlinks"]:
+        yield place_and_text(link, link.get("text"), terminal, answer)
+
+
+def _neighbors(answer: JSON, terminal: Terminal) -> str:
+    lines = [f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"]
+    for note in answer["notes"]:
+        sign = _DIRECTIONS.get(note["direction"] or "", "…")
+        via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
+        where = f"{sign:<3} {place(note, terminal, answer)}  {terminal.paint(via, 'dim')}"
+        lines.append("  " * note["depth"] + where)
+    left = answer["total"] - len(answer["notes"])
+    return "\n".join([*lines, *([f"… and {left:,} more"] if left > 0 else [])])
+
+
+def _mentions(answer: JSON, terminal: Terminal) -> str:
+    names = ", ".join(clean(name) for name in answer["names"])
+    if not answer["mentions"]:
+        return f"No unlinked mentions of {names}."
+    lines = [place_and_text(mention, mention["text"], terminal, answer) for mention in answer["mentions"]]
+    return "\n".join([heading_line(f"Mentions of {names}", answer["total"], terminal), *lines]) + remaining(
+        answer
+    )
+
+
+def _broken(answer: JSON, terminal: Terminal) -> str:
+    if not answer["links"]:
+        return "No broken links."
+    lines = [place_and_text(link, f"-> {link_text(link)}", terminal, answer) for link in answer["links"]]
+    return "\n".join([heading_line("Broken links", answer["total"], terminal), *lines]) + remaining(answer)
+
+
+def _orphans(answer: JSON, terminal: Terminal) -> str:
+    if not answer["notes"]:
+        return "No orphans."
+    lines = [place_and_text(note, note["title"], terminal, answer) for note in answer["notes"]]
+    return "\n".join([heading_line("Orphans", answer["total"], terminal), *lines]) + remaining(answer)

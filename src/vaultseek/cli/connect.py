@@ -1,0 +1,157 @@
+"""The daemon: connect to the one that runs, start one, call it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vaultseek import limits, paths
+from vaultseek.errors import NotRunning, Unavailable
+from vaultseek.model import JSON
+
+if TYPE_CHECKING:
+    from vaultseek.cli.invocation import Invocation
+    from vaultseek.client import Client
+
+DAEMON_START_SECONDS = 20.0
+DAEMON_STOP_SECONDS = 30.0
+REBIND_SECONDS = 5.0
+"""How long to wait for a daemon to make its socket file again after the file was deleted."""
+
+
+def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
+    """Call ``method`` and return the result; parameters that are None are left out."""
+    with connect(invocation) as client:
+        answer: JSON = client.call(method, _without_none(params), timeout=limits.CALL_SECONDS)
+    return answer
+
+
+def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
+    """Call ``method`` about the vault that is meant; parameters that are None are left out."""
+    with connect(invocation) as client:
+        all_params = invocation.params(**_without_none(params))
+        answer: JSON = client.call(method, all_params, timeout=limits.CALL_SECONDS)
+    return answer
+
+
+def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> JSON:
+    """Call ``method`` about a note, which may be a file in any folder."""
+    if (os.sep in note or note.endswith(".md")) and os.path.isfile(note):  # noqa: PTH113
+        note = os.path.realpath(note)
+        if invocation.vault is None:
+            invocation.folder = os.path.dirname(note)  # noqa: PTH120
+    return call_vault(invocation, method, note=note, **params)
+
+
+def connect(invocation: Invocation) -> Client:
+    """Return a client of the running daemon; start the daemon if none runs and nothing forbids it.
+
+    Raises:
+        ConfigError: a daemon would have to be started, and its configuration is wrong.
+        Unavailable: no daemon runs and it may not be started or did not start, or the one that runs has
+            another configuration than ``--config``.
+    """
+    client = connect_to_running() or wait_for_running()
+    if client is None:
+        return start_daemon(invocation)
+    if invocation.config is not None:
+        _check_same_configuration(client, invocation.config)
+    return client
+
+
+def connect_to_running() -> Client | None:
+    """Return a client of the running daemon, or None if none runs."""
+    from vaultseek.client import Client
+
+    try:
+        return Client(name="vaultseek.cli")
+    except NotRunning:
+        return None
+
+
+def daemon_pid() -> int | None:
+    """Return the process id of the running daemon, or None. Starts and connects to nothing."""
+    from vaultseek.wire import endpoint
+
+    return endpoint.holder()
+
+
+def wait_for_running() -> Client | None:
+    """Return a client of the daemon that runs, or None if none runs. Starts nothing.
+
+    This looks at the lock, not at the socket: the socket's file may be missing for a moment, or a service
+    manager may listen on it and would start a daemon for anybody who connects.
+
+    Raises:
+        Unavailable: a daemon runs and does not listen.
+    """
+    deadline = time.monotonic() + REBIND_SECONDS
+    while (pid := daemon_pid()) is not None:
+        if (client := connect_to_running()) is not None:
+            return client
+        if time.monotonic() > deadline:
+            what = f"a daemon runs (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
+            raise Unavailable(f"{what}; end it with `kill {pid or 'PID'}`")
+        time.sleep(limits.DAEMON_POLL_SECONDS)
+    return None
+
+
+def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Client:
+    """Start a daemon in the background, wait until it answers, and return a client of it.
+
+    ``by_user`` means that the user asked for it, so that autostart does not matter.
+    """
+    # Load the settings that the daemon will load: mistakes show at once, and they may forbid autostart.
+    from vaultseek.client import Client
+    from vaultseek.client.launch import start_daemon as start
+    from vaultseek.settings.load import load
+
+    settings = load(invocation.config)
+    if not by_user and not (invocation.autostart and settings.daemon.autostart):
+        raise Unavailable("no daemon is running, and autostart is off; start it with `vaultseek start`")
+    start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
+    return Client(name="vaultseek.cli")
+
+
+def stop_daemon() -> bool:
+    """Stop the daemon and wait until it has ended. Return False if none was running.
+
+    Raises:
+        Unavailable: the daemon cannot be reached, or does not end.
+    """
+    pid = daemon_pid()
+    client = wait_for_running()
+    if pid is None or client is None:
+        return False
+    with client:
+        client.call("shutdown", {}, timeout=limits.CALL_SECONDS)
+    deadline = time.monotonic() + DAEMON_STOP_SECONDS
+    # Another pid means that a service manager has started the next daemon already.
+    while daemon_pid() == pid:
+        if time.monotonic() > deadline:
+            raise Unavailable(f"the daemon (pid {pid}) has not stopped yet; see its log {paths.log_file()}")
+        time.sleep(limits.DAEMON_POLL_SECONDS)
+    return True
+
+
+def serve_command(invocation: Invocation) -> list[str]:
+    """Return the command line of a daemon with this invocation's configuration."""
+    # -P: a file in the current folder, which may be a vault, must not be imported as a module.
+    config = ["--config", str(invocation.config)] if invocation.config else []
+    return [sys.executable, "-P", "-m", "vaultseek", *config, "serve"]
+
+
+def _without_none(params: JSON) -> JSON:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _check_same_configuration(client: Client, config: Path) -> None:
+    daemon = client.call("index/status", {}).get("daemon") or {}
+    used = daemon.get("config")
+    if used is None or os.path.realpath(used) != os.path.realpath(config):
+        client.close()
+        other = used or "no configuration file"
+        raise Unavailable(f"the daemon runs with {other}, not with {config}; stop it with `vaultseek stop`")

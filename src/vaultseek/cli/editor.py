@@ -1,0 +1,49 @@
+"""Opening a note at a line, in the editor or in Obsidian."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from vaultseek.errors import UsageError
+from vaultseek.model import JSON
+
+_GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
+_COLON = ("subl", "zed", "hx", "helix", "micro")
+
+
+def open_note(vault: str, result: JSON) -> None:
+    """Open the note of ``result`` at its line in ``$VISUAL`` or ``$EDITOR``; if neither is set, in Obsidian.
+
+    Raises:
+        UsageError: the program cannot be started.
+    """
+    file = str(Path(vault, result["path"]))
+    editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
+    if editor:
+        command = editor_command(editor, file, int(result.get("start_line") or 1))
+    else:
+        command = ["open" if sys.platform == "darwin" else "xdg-open", obsidian_url(file)]
+    try:
+        subprocess.run(command, check=False)
+    except OSError as error:
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; set $EDITOR to your editor") from None
+
+
+def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
+    """Return the command line that opens ``file`` at ``line``; ``editor`` may include options."""
+    words = shlex.split(editor)
+    name = Path(words[0]).name
+    if name in _GOTO:
+        return [*words, "--goto", f"{file}:{line}"]
+    return [*words, f"{file}:{line}"] if name in _COLON else [*words, f"+{line}", file]
+
+
+def obsidian_url(file: str) -> str:
+    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
+    return f"obsidian://open?path={quote(file, safe='')}"

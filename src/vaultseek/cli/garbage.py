@@ -1,0 +1,18 @@
+"""How often Python looks for garbage: rarely in a command that ends soon, as usual in a server."""
+
+from __future__ import annotations
+
+import gc
+
+_USUAL = gc.get_threshold()
+_RARE = 100_000
+
+
+def collect_rarely() -> None:
+    """Raise the threshold: most commands end before there is garbage; looking costs a tenth of a search."""
+    gc.set_threshold(_RARE)
+
+
+def collect_as_usual() -> None:
+    """Restore Python's own thresholds."""
+    gc.set_threshold(*_USUAL)

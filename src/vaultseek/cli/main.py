@@ -1,0 +1,116 @@
+"""The console script: runs a command, prints its errors and ends with its exit code."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from vaultseek.cli.exit_codes import BROKEN_PIPE, BUG, INTERRUPTED, SUCCESS, UNAVAILABLE, USAGE
+from vaultseek.cli.garbage import collect_rarely
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    collect_rarely()
+    code = main(arguments)
+    gc.freeze()
+    sys.exit(code)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line, print any error and return the exit code."""
+    from vaultseek.cli.output import allow_any_character, print_error
+
+    allow_any_character()
+    try:
+        code = _run_command(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        _discard_output()
+        print_error(f"cannot write the output: {error.strerror or error}; check the disk or the pipe")
+        return UNAVAILABLE
+    except KeyboardInterrupt:
+        # The prompt belongs on a line of its own, after the ^C.
+        print(end="\n" if sys.stderr.isatty() else "", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def _run_command(arguments: list[str]) -> int:
+    import click
+
+    from vaultseek.cli.commands import vaultseek
+    from vaultseek.cli.invocation import COMPLETION_VARIABLE
+    from vaultseek.cli.output import print_error
+    from vaultseek.errors import UsageError, VaultseekError
+
+    if COMPLETION_VARIABLE in os.environ:
+        from vaultseek.cli.shell_completion import print_completions
+
+        print_completions(vaultseek)
+        return SUCCESS
+    try:
+        # Not vaultseek.main: click ends with 1 after a closed pipe, which here means that nothing matched.
+        with vaultseek.make_context("vaultseek", list(arguments)) as context:
+            code = vaultseek.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        print_error(error.format_message())
+        _print_help_hint(error)
+        _print_json_failure(arguments, UsageError.code, error.format_message())
+        return USAGE
+    except VaultseekError as error:
+        print_error(str(error))
+        _print_json_failure(arguments, error.code, str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
+        return _report_bug(error)
+    return code if isinstance(code, int) else SUCCESS
+
+
+def _print_json_failure(arguments: Sequence[str], code: str, message: str) -> None:
+    """Print the error on standard output, too, if ``--json`` is among the options."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in options:
+        from vaultseek.cli.output import failure, print_json
+
+        print_json(failure(code, message))
+
+
+def _print_help_hint(error: Exception) -> None:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        print(f"Try '{context.command_path} -h' for help.", file=sys.stderr)
+
+
+def _report_bug(error: Exception) -> int:
+    import traceback
+
+    from vaultseek.cli.output import print_error
+
+    traceback.print_exc()
+    print_error(f"a bug in vaultseek, please report the lines above: {type(error).__name__}: {error}")
+    return BUG
+
+
+def _discard_output() -> None:
+    # Python flushes standard output once more when it ends, and would print an error then.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,77 @@
+"""Printing: JSON, paths and whole answers on standard output, errors on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.terminal import Terminal, clean, clean_json
+from vaultseek.model import JSON
+
+
+def allow_any_character() -> None:
+    """Escape characters that the locale's encoding lacks, instead of failing on them."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def print_error(message: str) -> None:
+    """Print an error or a warning, one line, on standard error."""
+    print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
+
+
+def print_json(value: JSON) -> None:
+    """Print ``value`` as one line of JSON, in UTF-8 whatever the locale."""
+    import json
+
+    text = clean_json(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        print(text)
+        return
+    stream.write(text.encode("utf-8") + b"\n")
+    stream.flush()
+
+
+def failure(code: str, message: str) -> JSON:
+    """Return the object that ``--json`` prints for an error."""
+    return {"error": {"code": code, "message": message}}
+
+
+def print_paths(answer: JSON, key: str = "results") -> None:
+    """Print the path of each item once, one a line, so that it can be opened from the current folder."""
+    vault = str(answer.get("vault_path") or "")
+    relative = _contains_current_folder(vault)
+    for path in dict.fromkeys(item["path"] for item in answer.get(key) or ()):
+        file = os.path.join(vault, path)  # noqa: PTH118
+        sys.stdout.write(f"{os.path.relpath(file) if relative else file}\n")
+
+
+def print_answer(
+    answer: JSON,
+    invocation: Invocation,
+    key: str,
+    show: Callable[[JSON, Terminal], str],
+    *,
+    json_: bool,
+    paths: bool = False,
+) -> int:
+    """Print an answer whose list is ``key`` as JSON, paths or text, and return the exit code."""
+    if json_:
+        print_json(answer)
+    elif paths:
+        print_paths(answer, key)
+    else:
+        invocation.show(show(answer, invocation.out))
+    return SUCCESS if answer.get(key) else NO_MATCH
+
+
+def _contains_current_folder(vault: str) -> bool:
+    """True if the current folder is in the vault, where a shell user writes relative paths."""
+    here = os.path.realpath(os.curdir)
+    return bool(vault) and (here == vault or here.startswith(vault.rstrip(os.sep) + os.sep))

@@ -1,0 +1,246 @@
+"""The answer to a search as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vaultseek.cli.listing import file_of
+from vaultseek.cli.terminal import Terminal, age, clean, count, width_of, wrap
+from vaultseek.model import JSON, STAGES
+
+PREVIEW_LINES = 3
+
+Spans = Sequence[Sequence[int]]
+
+_INDENT = 4
+_SCORE_COLUMNS = 14
+_RANKING_KEYS = ("profile", "weights", "candidates_per_lane")
+_LANE_FIGURES = ("rank", "score", "weight", "contribution")
+WEAK_CONFIDENCE = 0.1
+
+
+def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
+    """Return the results, each with title, place and passage, and below them the remarks on the search."""
+    lines: list[str] = []
+    scored = not _is_listing(answer)
+    for result in answer.get("results") or ():
+        lines += _result(result, answer, terminal, now, scored=scored)
+        if explain and scored:
+            lines += _lanes(result, terminal)
+        lines.append("")
+    weak = _weak(answer)
+    if weak:
+        lines += terminal.wrapped(terminal.paint(weak, "yellow"))
+    lines += _footer(answer, terminal)
+    if explain:
+        lines += _explanation(answer, terminal)
+    return "\n".join(lines)
+
+
+def missing_lane(lane: JSON, mode: object) -> str:
+    """Say which lane did not take part in the search, and why."""
+    name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    if name == "vault":
+        return f"results may be out of date: {reason}"
+    part = name if name in STAGES else f"{name} search"
+    if lane.get("code") == "loading":
+        remark = f"{part} is still loading"
+    else:
+        remark = f"{part} did not take part" + (f" ({reason})" if reason else "")
+    return remark + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
+
+
+def _weak(answer: JSON) -> str | None:
+    """Return a warning if no result has the words of the query and none is near in meaning."""
+    results = answer.get("results") or ()
+    filtered = (answer.get("interpreted") or {}).get("filters")  # every result matches the filters, at least
+    if filtered or not results or any("confidence" not in result for result in results):
+        return None
+    any_word = any((result.get("lanes") or {}).get("keyword") for result in results)
+    best = max(float(result["confidence"]) for result in results)
+    if any_word or best >= WEAK_CONFIDENCE:
+        return None
+    return f"no note has these words; these are the nearest in meaning, but not close (confidence {best:.2f})"
+
+
+def _is_listing(answer: JSON) -> bool:
+    """True if the query has filters only: all results match them equally, so there are no scores."""
+    return (answer.get("interpreted") or {}).get("rank_text") == ""
+
+
+# One result
+
+
+def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, scored: bool) -> Iterator[str]:
+    room = terminal.width - _INDENT - (_SCORE_COLUMNS if scored else 0)
+    title = terminal.fit(_title(result), room)
+    rank = terminal.paint(f"{result.get('rank', ''):>2}", "dim")
+    gap = " " * max(1, room - width_of(title) + 1)
+    yield f"{rank}  {terminal.paint(title, 'bold')}" + (gap + _score(result, terminal) if scored else "")
+    margin = " " * _INDENT
+    yield margin + _place(result, answer, terminal, now)
+    for line in _passage(result, terminal):
+        yield margin + line
+
+
+def _score(result: JSON, terminal: Terminal) -> str:
+    score = float(result.get("score") or 0.0)
+    return f"{terminal.bar(score)} {score:.2f}"
+
+
+def _title(result: JSON) -> str:
+    title = clean(result.get("title") or result.get("path") or "")
+    headings = [clean(heading) for heading in result.get("heading_path") or ()]
+    if headings and headings[0] == title:
+        headings = headings[1:]
+    return " › ".join([title, *headings])
+
+
+def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
+    room = terminal.width - _INDENT
+    path = f"{clean(result.get('path') or '')}:{result.get('start_line', 1)}"
+    link = terminal.link(terminal.paint(path, "cyan"), file_of(result, answer))
+    tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
+    details = " · ".join(part for part in (tags, age(result.get("modified"), now)) if part)
+    rest = room - width_of(path) - 3
+    if details and (rest > _SCORE_COLUMNS or not terminal.screen):
+        return link + terminal.paint(f" · {terminal.fit(details, rest)}", "dim")
+    return link
+
+
+def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
+    preview = str(result.get("preview") or "")
+    text = clean(preview)
+    # Highlights are offsets in the original preview; cleaning may have made it longer.
+    marks: Spans = (result.get("highlights") or ()) if text == preview else ()
+    offset = 0
+    for line in wrap(text, terminal.width - _INDENT, PREVIEW_LINES):
+        offset = text.find(line.removesuffix("…"), offset)
+        yield _highlighted(line, offset, marks, terminal)
+        offset += len(line) - 1
+
+
+def _highlighted(line: str, offset: int, marks: Spans, terminal: Terminal) -> str:
+    """Return ``line``, which begins at ``offset``, with the parts in ``marks`` highlighted."""
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted((mark[0] - offset, mark[1] - offset) for mark in marks):
+        low, high = max(start, done), min(end, len(line))
+        if low < high:
+            parts += [line[done:low], terminal.paint(line[low:high], "bold", "yellow")]
+            done = high
+    return "".join([*parts, line[done:]])
+
+
+# The whole search
+
+
+def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    if answer.get("results"):
+        yield terminal.paint(_figures(answer), "dim")
+    else:
+        yield from terminal.wrapped(_no_match(answer, terminal))
+    remarks = [clean(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
+    remarks += [missing_lane(lane, answer.get("mode")) for lane in answer.get("partial") or ()]
+    pending = _index(answer, "pending")
+    if pending:
+        index = answer["index"]
+        reason = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
+        remark = f"{count(pending, 'text')} not yet embedded for search by meaning"
+        remarks.append(remark + (f" ({reason})" if reason else ""))
+    for remark in remarks:
+        yield from terminal.wrapped(terminal.paint(remark, "yellow"))
+
+
+def _figures(answer: JSON) -> str:
+    parts = [count(len(answer["results"]), "note")]
+    if answer.get("took_ms") is not None:
+        parts.append(f"{float(answer['took_ms']):.0f} ms")
+    return " · ".join([*parts, *(clean(answer[key]) for key in ("mode", "vault") if answer.get(key))])
+
+
+def _no_match(answer: JSON, terminal: Terminal) -> str:
+    notes = _index(answer, "notes")
+    if notes == 0:
+        return "No match: the index is still empty; see the progress with `vaultseek status`."
+    interpreted = answer.get("interpreted") or {}
+    filters = ", ".join(clean(condition) for condition in interpreted.get("filters") or ())
+    if filters and not interpreted.get("rank_text", answer.get("query")):
+        conditions = terminal.paint(terminal.fit(filters, terminal.width), "bold")
+        advice = "`vaultseek tags` and `vaultseek properties` list what the notes have"
+        none = f"None of {count(notes, 'note')}" if notes else "No note"
+        return f"{none} matches: {conditions}; {advice}."
+    query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
+    where = f" in {count(notes, 'note')}" if notes else ""
+    return f"No match for {query}{where}; {_nearest(answer) or _advice(answer)}."
+
+
+def _nearest(answer: JSON) -> str | None:
+    nearest = answer.get("nearest")
+    if not nearest:
+        return None
+    confidence = float(nearest["confidence"])
+    return f"the nearest is {clean(nearest['path'])}, but it is not close (confidence {confidence:.2f})"
+
+
+def _advice(answer: JSON) -> str:
+    if (answer.get("interpreted") or {}).get("filters"):
+        return "try without the filters"
+    if answer.get("mode") == "keyword":
+        return "to search by meaning, too, use --mode hybrid"
+    if _index(answer, "pending") and not answer.get("partial"):
+        return "indexing is not finished, use --wait to wait for it"
+    return "try other or fewer words"
+
+
+def _index(answer: JSON, key: str) -> int | None:
+    number = (answer.get("index") or {}).get(key)
+    return int(number) if number is not None else None
+
+
+# Explanations
+
+
+def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
+    rows = [["lane", "rank", "score", "weight", "adds", ""]]
+    for name, lane in (result.get("lanes") or {}).items():
+        if lane:
+            rows.append([clean(name), *(_figure(lane.get(key)) for key in _LANE_FIGURES), _others(lane)])
+    for name in ("recency", "anchor", "bound"):
+        if result.get(name) not in (None, 1.0) or name == "recency":
+            rows.append([name, "", "", "", f"x {_figure(result.get(name))}", ""])
+    if result.get("rerank"):
+        before = f"was rank {result['rerank'].get('rank_before')}"
+        rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])
+    if result.get("confidence") is not None:
+        rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
+    for line in terminal.tabled(rows, right=(1, 2, 3, 4), margin=" " * _INDENT):
+        yield terminal.paint(terminal.fit(line, terminal.width), "dim")
+
+
+def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    hidden = ("notes", *(_RANKING_KEYS if _is_listing(answer) else ()))
+    for part in ("interpreted", "explain"):
+        for name, value in (answer.get(part) or {}).items():
+            if name not in hidden and value not in (None, [], "", {}):
+                line = f"{clean(name).replace('_', ' ')}: {_plain(value)}"
+                yield from terminal.wrapped(terminal.paint(line, "dim"))
+
+
+def _others(lane: JSON) -> str:
+    others = ((key, value) for key, value in lane.items() if key not in _LANE_FIGURES and value)
+    return ", ".join(f"{clean(key).replace('_', ' ')} {_figure(value)}" for key, value in others)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{clean(key).replace('_', ' ')} {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(_plain(inner) for inner in value)
+    return _figure(value)
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else clean(value)

@@ -1,0 +1,137 @@
+"""The files that describe the service: units for systemd, a property list for launchd.
+
+Nothing here touches the disk or runs anything.
+"""
+
+from __future__ import annotations
+
+import plistlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from configparser import RawConfigParser
+from io import StringIO
+from pathlib import Path
+
+LABEL = "vaultseek"
+AGENT = "vaultseek.daemon"
+MARK = "Written by `vaultseek service install`, which replaces it; `vaultseek service remove` takes it away."
+
+_SANDBOX = {
+    "ProtectSystem": "strict",
+    "PrivateTmp": "yes",
+    "PrivateNetwork": "yes",
+}
+_HARDENED = {
+    "NoNewPrivileges": "yes",
+    "LockPersonality": "yes",
+    "RestrictRealtime": "yes",
+    "RestrictSUIDSGID": "yes",
+    "SystemCallArchitectures": "native",
+    "UMask": "0077",
+}
+# Characters to escape in a unit. Spaces need none, because such words are quoted.
+_TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f]')
+
+
+def systemd_units(
+    command: Sequence[str],
+    socket: Path,
+    environment: Mapping[str, str],
+    writable: Iterable[Path],
+    *,
+    sandbox: bool,
+) -> dict[str, str]:
+    """Return the user units by file name: the daemon, and the socket that starts it on a connection.
+
+    ``sandbox`` denies the daemon the network, and writing outside of the ``writable`` folders. It works only
+    if the system lets users make namespaces.
+    """
+    service = {
+        "Type": "notify",
+        "ExecStart": " ".join(_argument(word) for word in command),
+        **({"Environment": _environment(environment)} if environment else {}),
+        "Restart": "on-failure",
+        "RestartSec": "2",
+        # Exit code 2 is a wrong setting, which a restart does not mend.
+        "RestartPreventExitStatus": "2",
+        "WatchdogSec": "60",
+        "TimeoutStartSec": "60",
+        "TimeoutStopSec": "20",
+        "RuntimeDirectory": LABEL,
+        "RuntimeDirectoryMode": "0700",
+        # The socket is in this folder and is there when the daemon is not.
+        "RuntimeDirectoryPreserve": "yes",
+        **_HARDENED,
+        **(_SANDBOX | {"ReadWritePaths": " ".join(_quoted(str(p)) for p in writable)} if sandbox else {}),
+    }
+    daemon = {
+        "Unit": {
+            "Description": "vaultseek, search in Markdown notes",
+            "Requires": f"{LABEL}.socket",
+            "After": f"{LABEL}.socket",
+            "StartLimitIntervalSec": "120",
+            "StartLimitBurst": "5",
+        },
+        "Service": service,
+        "Install": {"WantedBy": "default.target", "Also": f"{LABEL}.socket"},
+    }
+    listening = {
+        "Unit": {"Description": "vaultseek's socket"},
+        "Socket": {
+            "ListenStream": _specifiers(str(socket)),
+            "SocketMode": "0600",
+            "DirectoryMode": "0700",
+        },
+        "Install": {"WantedBy": "sockets.target"},
+    }
+    return {f"{LABEL}.service": _ini(daemon), f"{LABEL}.socket": _ini(listening)}
+
+
+def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: Path) -> dict[str, str]:
+    """Return the property list of the agent, by file name."""
+    agent = {
+        "Label": AGENT,
+        "ProgramArguments": list(command),
+        **({"EnvironmentVariables": dict(environment)} if environment else {}),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": 10,
+        "ProcessType": "Background",
+        "Umask": 0o077,
+        "StandardErrorPath": str(log),
+        "StandardOutPath": str(log),
+    }
+    text = plistlib.dumps(agent, sort_keys=False).decode()
+    head, _, rest = text.partition("<plist")
+    return {f"{AGENT}.plist": f"{head}<!-- {MARK} -->\n<plist{rest}"}
+
+
+def is_ours(text: str) -> bool:
+    """True if a file with this text was written by ``vaultseek service install``."""
+    return MARK in text
+
+
+def _ini(sections: Mapping[str, Mapping[str, str]]) -> str:
+    parser = RawConfigParser()
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep case
+    parser.read_dict(sections)
+    text = StringIO()
+    parser.write(text, space_around_delimiters=False)
+    return f"# {MARK}\n{text.getvalue().rstrip()}\n"
+
+
+def _argument(word: str) -> str:
+    return _quoted(word.replace("$", "$$"))
+
+
+def _environment(variables: Mapping[str, str]) -> str:
+    return " ".join(_quoted(f"{name}={value}") for name, value in variables.items())
+
+
+def _quoted(text: str) -> str:
+    text = _specifiers(_TO_ESCAPE.sub(lambda match: f"\\x{ord(match[0]):02x}", text))
+    return text if re.fullmatch(r"[\w/.,:=@%+$-]+", text) else f'"{text}"'
+
+
+def _specifiers(text: str) -> str:
+    return text.replace("%", "%%")
