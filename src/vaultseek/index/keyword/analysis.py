@@ -42,9 +42,9 @@ LANGUAGES = {
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _NEIGHBOURS = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_SPLITS = tuple(re.compile(pattern) for pattern in (r"/", r"::|:", r"\.", r"[-‐]", r"_"))
-_ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
+CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+SEPARATORS = tuple(re.compile(pattern) for pattern in (r"/", r"::|:", r"\.", r"[-‐]", r"_"))
+ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _LEAST_STOP_WORDS = 3
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
@@ -132,15 +132,15 @@ class Analysis:
 
     def _compound(self, token: str, level: int, offset: int, out: list[Term]) -> int:
         """Add the terms of ``token``, which stands at ``offset``; returns the positions that it takes up."""
-        for deeper in range(level, len(_SPLITS)):
-            parts = [part for part in _SPLITS[deeper].split(token) if part][:COMPOUND_PARTS]
+        for deeper in range(level, len(SEPARATORS)):
+            parts = [part for part in SEPARATORS[deeper].split(token) if part][:COMPOUND_PARTS]
             if len(parts) > 1:
                 return self._parts(token, parts, deeper + 1, offset, out)
         return self._leaf(token.strip("-‐_./:"), offset, out)
 
     def _parts(self, token: str, parts: list[str], level: int, offset: int, out: list[Term]) -> int:
         if len(token) <= TERM_CHARS:
-            whole = fold_accents(token.lower()).replace("‐", "-").replace("’", "'")
+            whole = compound_term(token)
             out.append(Term(whole, offset, "whole", whole))
         at = offset
         for part in parts:
@@ -153,7 +153,7 @@ class Analysis:
         words = _without_elision(token)
         if len(words) > 1:
             return self._sequence(words, offset, out)
-        humps = _CAMEL.split(words[0])
+        humps = CASE_CHANGE.split(words[0])
         role: Role = "part" if out else "word"
         if not 1 < len(humps) <= COMPOUND_PARTS or len(words[0]) > TERM_CHARS:
             out.extend(self._word(words[0][:TERM_CHARS], offset, role))
@@ -221,6 +221,16 @@ def _folded_stop_words(language: str) -> frozenset[str]:
     return frozenset(map(fold_accents, _stop_words().get(language, ())))
 
 
+def compound_term(compound: str) -> str:
+    """Return the term of a compound as a whole, which is not stemmed."""
+    return fold_accents(compound.lower()).replace("‐", "-").replace("’", "'")
+
+
+def surface_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of the surfaces of ``text``, which is normalized."""
+    return _ascii_pattern() if text.isascii() else _unicode_pattern()
+
+
 @cache
 def _ascii_pattern() -> re.Pattern[str]:
     return _surface_pattern("[A-Za-z0-9_]+")
@@ -262,7 +272,7 @@ def _without_elision(token: str) -> list[str]:
     if "'" not in token and "’" not in token:
         return [token]
     words = [word for word in re.split("['’]", token) if word]
-    if len(words) > 1 and words[-1].lower() in _ELIDED:
+    if len(words) > 1 and words[-1].lower() in ELIDED:
         words.pop()
     return words
 
@@ -277,4 +287,4 @@ def _distinct(terms: list[Term]) -> tuple[Term, ...]:
 def _is_identifier(surface: str, terms: list[Term]) -> bool:
     if not any(term.role == "whole" for term in terms):
         return any(not c.isalpha() for c in surface) and len(terms) == 1
-    return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", surface) or bool(_CAMEL.search(surface))
+    return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", surface) or bool(CASE_CHANGE.search(surface))

@@ -1,0 +1,54 @@
+"""Where terms stand in a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.index.keyword.analysis import Analysis
+from vaultseek.index.keyword.spans import SpanFinder
+
+ENGLISH = SpanFinder(Analysis("en"))
+PLAIN = SpanFinder(Analysis(None))
+
+
+def spans(text: str, finder: SpanFinder = PLAIN) -> str:
+    """Compact form: each term with the characters that it stands for."""
+    return " ".join(f"{span.term}={text[span.start : span.end]}" for span in finder.spans(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, World!", "hello=Hello world=World"),
+        ("the wlan-router", "the=the wlan-router=wlan-router wlan=wlan router=router"),
+        ("getUserName", "getusername=getUserName get=get user=User name=Name"),
+        ("src/my_file.py", "src/my_file.py=src/my_file.py src=src my_file.py=my_file.py"
+            " my_file=my_file my=my file=file py=py"),
+        ("#1234 C++ C#", "#1234=#1234 1234=1234 c++=C++ c#=C#"),
+        ("user's l'homme", "user=user l=l homme=homme"),
+        ("_emphasis_ __init__", "emphasis=emphasis init=init"),
+        ("Cafe\u0301 ﬁne ＡＢ", "cafe=Cafe\u0301 fine=ﬁne ab=ＡＢ"),
+        ("北京大a学", "北京=北京 北=北 京大=京大 京=京 大=大 a=a 学=学"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_terms_and_their_characters(text: str, expected: str) -> None:
+    assert spans(text) == expected
+
+
+def test_words_are_stemmed_as_in_the_index() -> None:
+    assert spans("runs running runner", ENGLISH) == "run=runs run=running runner=runner"
+
+
+@given(st.text(alphabet="abcXYZ01 _-./:#+'’äé北京カ") | st.text(max_size=40))
+def test_the_terms_are_those_of_the_index(text: str) -> None:
+    for finder in (ENGLISH, PLAIN):
+        indexed = {term.text for _, term in finder.analysis.terms(text)}
+        assert {span.term for span in finder.spans(text)} == indexed
+
+
+@given(st.text())
+def test_spans_are_ranges_of_the_text(text: str) -> None:
+    assert all(0 <= span.start < span.end <= len(text) for span in PLAIN.spans(text))
