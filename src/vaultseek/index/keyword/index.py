@@ -29,6 +29,7 @@ from vaultseek.index.keyword.inversion import KeywordChunk, KeywordDocument, Lex
 from vaultseek.index.keyword.lookup import ChunkHit, KeywordHit, Lookup, QueryTerm
 from vaultseek.index.keyword.merging import Source, choose, merge_segments
 from vaultseek.index.keyword.postings import Bools, Ints, Segment, Sink, write_segment
+from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.paths import private_directory
 
 MERGE_INLINE_NOTES = 512
@@ -55,6 +56,8 @@ class KeywordIndex:
     def __init__(self, commits: Commits, analysis: Analysis, state: _State) -> None:
         self._commits = commits
         self._analysis = analysis
+        self.span_finder = SpanFinder(analysis)
+        """Finds the terms of this index in a text."""
         self._lexicon = Lexicon(analysis)
         self._state = state
         self._changing = threading.Lock()
