@@ -39,26 +39,25 @@ def test_a_frame_may_come_byte_by_byte():
     assert bodies(encode({"a": 1}) * 2, cuts=list(range(60))) == [b'{"a":1}'] * 2
 
 
-@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=5))
-def test_no_bytes_raise_anything_but_protocol_errors(data, cuts):
-    try:
-        found = bodies(data, cuts=cuts)
-    except ProtocolError:
-        return
-    for body in found:
-        examine(body)
-
-
 HEADER_NOISE = st.lists(
     st.sampled_from(
         [b"Content-Length", b": ", b":", b"5", b"-1", b"\r\n", b"\n", b"\r", b"Content-Type", b"x", b"{}"]
     )
 ).map(b"".join)
+CUTS = st.lists(st.integers(0, 300), max_size=5)
 
 
-@given(HEADER_NOISE, st.lists(st.integers(0, 100), max_size=3))
-def test_almost_headers_raise_protocol_errors_only_and_wherever_they_are_cut(data, cuts):
-    assert outcome(data, []) == outcome(data, cuts)
+@given(MESSAGES, st.binary(max_size=300) | HEADER_NOISE, CUTS)
+def test_noise_after_a_message_does_not_lose_it_and_has_one_outcome_however_it_is_cut(message, noise, cuts):
+    stream = encode(message) + noise
+    frames, error = outcome(stream, cuts)
+    assert decode(frames[0]) == message
+    assert (frames, error) == outcome(stream, [])
+
+
+@given(st.binary(max_size=300) | HEADER_NOISE, CUTS)
+def test_noise_alone_has_one_outcome_however_it_is_cut(noise, cuts):
+    assert outcome(noise, cuts) == outcome(noise, [])
 
 
 def outcome(data: bytes, cuts: list[int]) -> tuple[list[bytes], str | None]:
@@ -195,7 +194,7 @@ def test_what_could_be_read_of_a_faulty_message_is_kept():
 
 
 @given(st.text(alphabet='"\\[]{},:u0dD8a1eNI-', max_size=60))
-def test_no_text_makes_examine_raise(text):
+def test_text_without_a_fault_is_what_json_reads(text):
     examined = examine(text.encode())
     if examined.fault is None:
         assert json.loads(text) == examined.value
