@@ -1,4 +1,4 @@
-"""A real daemon, asked through the real command line, in directories of its own."""
+"""A real daemon, driven through the real command line, in directories of its own."""
 
 from __future__ import annotations
 
@@ -8,24 +8,39 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
 
+from worlds import own_directories, write_files
+
 DEADLINE = 30.0
 
 
-class Daemon:
-    """Runs ``vaultseek`` as a user does. ``model`` "hashing" needs no torch and starts at once."""
+HERE = Path(__file__).parent
 
-    def __init__(self, home: Path, model: str = "hashing") -> None:
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder as slow and run them first, so that no worker ends with a long file."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: HERE not in item.path.parents)
+
+
+class Daemon:
+    """``vaultseek`` run as a user does. ``model`` "hashing" needs no torch and starts at once."""
+
+    def __init__(
+        self, home: Path, model: str = "hashing", directories: Mapping[str, str] | None = None
+    ) -> None:
+        """``directories`` replace those of the test's environment."""
         self.home = home
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSEEK_")}
-        self.environment["VAULTSEEK_MODEL__NAME"] = model
-        self.environment["HOME"] = str(home)
+        self.environment |= {"VAULTSEEK_MODEL__NAME": model, "HOME": str(home), **(directories or {})}
 
     def run(self, *arguments: str, cwd: Path | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
@@ -36,42 +51,42 @@ class Daemon:
         )
 
     def json(self, *arguments: str, **more: Any) -> Any:
-        """What a command prints with ``--json``; its exit code has to be 0 or 1."""
+        """Return what a command prints with ``--json``; assert that its exit code is 0 or 1."""
         done = self.run(*arguments, "--json", **more)
         assert done.returncode in (0, 1), done.stderr
         return json.loads(done.stdout)
 
     def paths(self, *arguments: str, **more: Any) -> list[str]:
-        """The paths that a search finds, best first."""
+        """Return the paths of a search's results, best first."""
         return [result["path"] for result in self.json("search", *arguments, **more)["results"]]
 
     def pid(self) -> int:
-        """The process id of the running daemon."""
+        """Return the process id of the running daemon."""
         return int(self.json("status")["daemon"]["pid"])
 
     def kill(self) -> None:
-        """End the daemon the hard way and wait until it is gone."""
+        """Send SIGKILL to the daemon and wait for its end."""
         process = psutil.Process(self.pid())
         os.kill(process.pid, signal.SIGKILL)
         psutil.wait_procs([process], timeout=DEADLINE)
 
     def stop(self) -> None:
-        """End the daemon; it does not matter whether one runs."""
+        """Stop the daemon if one runs."""
         self.run("stop")
 
     def log(self) -> str:
-        """What the daemon wrote into its log."""
+        """Return the text of the daemon's log."""
         file = Path(self.environment["XDG_STATE_HOME"]) / "vaultseek" / "daemon.log"
         return file.read_text() if file.exists() else ""
 
 
 def eventually(condition: Callable[[], Any], what: str = "", seconds: float = DEADLINE) -> Any:
-    """Ask until the answer is true, and return it."""
+    """Return the first true value of ``condition``; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while True:
-        found = condition()
-        if found:
-            return found
+        value = condition()
+        if value:
+            return value
         assert time.monotonic() < deadline, f"did not happen in {seconds} s: {what}"
         time.sleep(0.02)
 
@@ -82,10 +97,47 @@ def _eventually() -> Callable[..., Any]:
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Daemon]:
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
     """A daemon that is started by the first command and stopped at the end."""
     home = tmp_path / "home"
     home.mkdir()
     started = Daemon(home)
     yield started
     started.stop()
+
+
+class Indexed(NamedTuple):
+    """A daemon and the vault that it has indexed, shared by tests that change neither."""
+
+    daemon: Daemon
+    root: Path
+
+    def run(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command on the vault."""
+        return self.daemon.run(*arguments, "--vault", str(self.root), **more)
+
+    def json(self, *arguments: str, **more: Any) -> Any:
+        """Return the JSON of a command on the vault."""
+        return self.daemon.json(*arguments, "--vault", str(self.root), **more)
+
+    def paths(self, *arguments: str, **more: Any) -> list[str]:
+        """Return the paths of a search in the vault."""
+        return self.daemon.paths(*arguments, "--vault", str(self.root), **more)
+
+
+@pytest.fixture(scope="module")
+def indexed_vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Indexed]]:
+    """``indexed_vault({"a.md": "# A"})`` indexes a vault with a daemon for all tests of a module."""
+    daemons: list[Daemon] = []
+
+    def index(files: Mapping[str, str]) -> Indexed:
+        place = tmp_path_factory.mktemp("indexed")
+        (place / "home").mkdir()
+        daemons.append(Daemon(place / "home", directories=own_directories(place)))
+        indexed = Indexed(daemons[-1], write_files(place / "vault", files))
+        assert indexed.run("index", "--wait").returncode == 0
+        return indexed
+
+    yield index
+    for daemon in daemons:
+        daemon.stop()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 NOTES = {
     "pump.md": "---\ntags: [work/pumps]\naliases: [Bilge]\nstatus: open\n---\n# Pump\n\nSwitch E-4107.\n",
     "garden.md": "# Garden\n\n## Pests\n\nSlugs eat the lettuce. See [[pump]] and [[nowhere]].\n",
@@ -58,100 +60,115 @@ GARDEN = {
 }
 
 
-def test_notes_links_and_words(daemon, vault):
-    root = vault(GARDEN)
-    here = ["--vault", str(root)]
-    daemon.run("index", "--wait", *here)
+@pytest.fixture(scope="module")
+def garden(indexed_vault):
+    return indexed_vault(GARDEN)
 
-    note = daemon.json("read", "bilge", "--lines", "6-8", *here)
+
+def test_read_returns_a_note_or_some_of_its_lines(garden):
+    note = garden.json("read", "bilge", "--lines", "6-8")
     assert (note["path"], note["lines"], note["start_line"], note["end_line"]) == ("Pump.md", 8, 6, 8)
     assert note["text"] == "# Pump\n\nSwitch. [[Tea]]"
     assert note["properties"]["status"] == "open"
-    assert daemon.run("read", "Tea", *here).stdout.startswith("Green tea")
+    assert garden.run("read", "Tea").stdout.startswith("Green tea")
 
-    links = daemon.json("links", "garden", *here)
+
+def test_links_in_both_directions_with_their_lines(garden):
+    links = garden.json("links", "garden")
     assert [(link["resolved"], link["line"]) for link in links["outgoing"]] == [("Pump.md", 5)]
     assert [link["target"] for link in links["unresolved"]] == ["nowhere"]
-    backlinks = daemon.json("links", "Pump.md", *here)["backlinks"]
+    backlinks = garden.json("links", "Pump.md")["backlinks"]
     assert [(link["path"], link["line"], link["text"]) for link in backlinks] == [
         ("Garden.md", 5, "Slugs eat the lettuce. See [[Pump|the pump]]"),
         ("sub/Alone.md", 4, "Nothing links here, `Pump` is code and [[Pump]] a link."),
     ]
-    broken = daemon.json("broken-links", *here)["links"]
+    broken = garden.json("broken-links")["links"]
     assert [(link["path"], link["target"], link["line"]) for link in broken] == [("Garden.md", "nowhere", 6)]
 
-    around = daemon.json("neighbors", "Garden", "--depth", "2", *here)
-    found = [(note["path"], note["depth"], note["direction"], note["via"]) for note in around["notes"]]
-    assert found == [
+
+def test_neighbors_orphans_and_unlinked_mentions(garden):
+    around = garden.json("neighbors", "Garden", "--depth", "2")
+    notes = [(note["path"], note["depth"], note["direction"], note["via"]) for note in around["notes"]]
+    assert notes == [
         ("Pump.md", 1, "out", None),
         ("sub/Alone.md", 2, None, "Pump.md"),
         ("sub/Tea.md", 2, None, "Pump.md"),
     ]
     assert ["Garden.md", "Pump.md"] in around["edges"]
-    mentions = daemon.json("unlinked", "Pump", *here)["mentions"]
+    mentions = garden.json("unlinked", "Pump")["mentions"]
     assert [(item["path"], item["name"], item["line"]) for item in mentions] == [("sub/Tea.md", "Bilge", 1)]
-
-    orphans = {note["path"] for note in daemon.json("orphans", *here)["notes"]}
+    orphans = {note["path"] for note in garden.json("orphans")["notes"]}
     assert orphans == {"Garden.md", "sub/Alone.md", "A/Log.md", "B/Log.md"}
-    isolated = {note["path"] for note in daemon.json("orphans", "--isolated", *here)["notes"]}
+    isolated = {note["path"] for note in garden.json("orphans", "--isolated")["notes"]}
     assert isolated == {"A/Log.md", "B/Log.md"}
-    tags = daemon.json("tags", *here)["tags"]
-    assert tags == [
+
+
+def test_tags_properties_and_their_completion(garden):
+    assert garden.json("tags")["tags"] == [
         {"tag": "drinks", "count": 1, "total": 1},
         {"tag": "work", "count": 0, "total": 1},
         {"tag": "work/pumps", "count": 1, "total": 1},
     ]
-    properties = {item["name"]: item for item in daemon.json("properties", *here)["properties"]}
+    properties = {item["name"]: item for item in garden.json("properties")["properties"]}
     assert properties["status"]["count"] == 2
-    values = daemon.json("properties", "status", *here)["values"]
+    values = garden.json("properties", "status")["values"]
     assert values == [{"value": "done", "count": 1}, {"value": "open", "count": 1}]
-    assert daemon.run("complete", "bil", *here).stdout == "Bilge\n"
-    assert daemon.run("complete", "--kind", "value", "--property", "status", *here).stdout == "done\nopen\n"
+    assert garden.run("complete", "bil").stdout == "Bilge\n"
+    assert garden.run("complete", "--kind", "value", "--property", "status").stdout == "done\nopen\n"
 
-    related = daemon.json("related", "Garden", *here)
-    likes = {result["path"]: result for result in related["results"]}
-    assert likes.keys() == GARDEN.keys() - {"Garden.md"}
-    assert (likes["Pump.md"]["link"], likes["sub/Tea.md"]["link"]) == ("out", None)
-    assert likes["Pump.md"]["rank"] < 3
-    assert set(likes["Pump.md"]["lanes"]) >= {"semantic", "links"}
+
+def test_related_notes_by_meaning_and_by_link(garden):
+    related = garden.json("related", "Garden")
+    by_path = {result["path"]: result for result in related["results"]}
+    assert by_path.keys() == GARDEN.keys() - {"Garden.md"}
+    assert (by_path["Pump.md"]["link"], by_path["sub/Tea.md"]["link"]) == ("out", None)
+    assert by_path["Pump.md"]["rank"] < 3
+    assert set(by_path["Pump.md"]["lanes"]) >= {"semantic", "links"}
     assert related["partial"] == []
 
-    commands = ("links Garden", "neighbors Garden", "unlinked Pump", "broken-links", "orphans", "tags",
-                "properties", "related Garden", "read Tea")  # fmt: skip
-    for command in commands:
-        shown = daemon.run(*command.split(), *here)
-        assert (shown.returncode, shown.stderr) == (0, ""), command
-        assert shown.stdout.strip(), command
-    inside = daemon.run("orphans", "--isolated", "--paths", *here, cwd=root / "A")
-    assert inside.stdout == "Log.md\n../B/Log.md\n"
+
+@pytest.mark.parametrize(
+    "command",
+    ["links Garden", "neighbors Garden", "unlinked Pump", "broken-links", "orphans", "tags", "properties",
+     "related Garden", "read Tea"],
+)  # fmt: skip
+def test_commands_print_text_for_people(garden, command):
+    shown = garden.run(*command.split())
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.strip()
 
 
-def test_which_note_is_meant(daemon, vault, tmp_path):
-    root = vault(GARDEN)
-    here = ["--vault", str(root)]
-    daemon.run("index", "--wait", *here)
-    for name in ("Pump", "pump.md", "PUMP", "Bilge", "./Pump.md", str(root / "Pump.md")):
-        assert daemon.json("read", name, *here)["path"] == "Pump.md", name
-    assert daemon.json("read", "B/Log", *here)["path"] == "B/Log.md"
-    assert daemon.json("read", "Log.md", *here, cwd=root / "A")["path"] == "A/Log.md", "a file here"
-    several = daemon.run("read", "log", *here)
+def test_paths_are_printed_relative_to_the_current_folder(garden):
+    shown = garden.run("orphans", "--isolated", "--paths", cwd=garden.root / "A")
+    assert shown.stdout == "Log.md\n../B/Log.md\n"
+
+
+@pytest.mark.parametrize("name", ["Pump", "pump.md", "PUMP", "Bilge", "./Pump.md"])
+def test_a_note_may_be_named_in_several_ways(garden, name):
+    assert garden.json("read", name)["path"] == "Pump.md"
+
+
+def test_which_note_is_meant(garden):
+    assert garden.json("read", str(garden.root / "Pump.md"))["path"] == "Pump.md"
+    assert garden.json("read", "B/Log")["path"] == "B/Log.md"
+    assert garden.json("read", "Log.md", cwd=garden.root / "A")["path"] == "A/Log.md", "a file here"
+    several = garden.run("read", "log")
     assert several.returncode == 2
     assert "A/Log.md, B/Log.md" in several.stderr
-    nobody = daemon.run("read", "nobody", *here)
+    nobody = garden.run("read", "nobody")
     assert (nobody.returncode, nobody.stderr.count("\n")) == (1, 1)
-    outside = tmp_path / "outside.md"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../outside.md", "../../etc/passwd", "/etc/passwd", "{outside}", "sub/../../outside.md", ".."],
+)
+def test_nothing_outside_the_vault_is_read(garden, path):
+    outside = garden.root.parent / "outside.md"
     outside.write_text("secret")
-    for path in (
-        "../outside.md",
-        "../../etc/passwd",
-        "/etc/passwd",
-        str(outside),
-        "sub/../../outside.md",
-        "..",
-    ):
-        done = daemon.run("read", path, *here)
-        assert (done.returncode, done.stdout) == (2, ""), path
-        assert "secret" not in done.stderr
+    done = garden.run("read", path.format(outside=outside))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "secret" not in done.stderr
 
 
 def test_why_a_note_is_found_or_lost(daemon, vault):
