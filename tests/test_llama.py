@@ -24,6 +24,8 @@ from vaultseek.errors import Unavailable, UsageError
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.parse import parse
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "llamaindex.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

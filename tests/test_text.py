@@ -66,6 +66,7 @@ def test_folding_twice_changes_nothing(text: str) -> None:
     assert fold_accents(fold_accents(text.lower())) == fold_accents(text.lower())
 
 
+@pytest.mark.slow
 def test_letters_of_scripts_without_spaces_are_known_by_their_names() -> None:
     letters = (
         chr(code)

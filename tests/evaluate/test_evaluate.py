@@ -27,6 +27,8 @@ from vaultseek.evaluate.page import page
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.model import SearchSettings
 
+pytestmark = pytest.mark.slow
+
 GARDEN = {
     "slugs.md": "# Slimy visitors\nSlugs ate the lettuce. Copper tape helps.",
     "pump.md": "# Sump pump\nThe float switch E-4107 sticks when the water is high.",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -22,6 +23,8 @@ from vaultseek.markdown.resolve import Names
 from vaultseek.models.catalogue import count_words
 from vaultseek.vault.ignore import Ignore
 from vaultseek.worker import CHUNKS, NOTES
+
+pytestmark = pytest.mark.slow
 
 WORDS = ["anchor", "bilge", "chain", "dinghy", "ebb", "fender"]
 FOLDERS = ["", "a/", "a/b/", "c/"]

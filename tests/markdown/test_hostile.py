@@ -24,6 +24,8 @@ from vaultseek.model import Note
 from vaultseek.models.bundled import model_directory
 from vaultseek.models.tokens import TokenCounter
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[[int], str]
 """A hostile text whose length is proportional to the size."""
 

@@ -14,6 +14,8 @@ from vaultseek.errors import ConfigError
 from vaultseek.models import bundled, embed
 from vaultseek.models.hashing import HashingEncoder
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [
     "how do I restart the backup server",
     "",

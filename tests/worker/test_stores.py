@@ -17,6 +17,8 @@ import pytest
 from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.worker import CHUNKS, NOTES, ChunkHit, NoteHit, SemanticWorker
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["the cat sleeps", "restart the backup server", "bread needs flour and salt"]
 
 

@@ -19,6 +19,8 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.model import Reason
 from vaultseek.worker import CHUNKS, supervisor
 
+pytestmark = pytest.mark.slow
+
 SERVE = """
 ready()
 while (frame := pipe.read(incoming)) is not None:

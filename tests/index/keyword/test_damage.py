@@ -18,6 +18,8 @@ from vaultseek.errors import Busy, IndexDamaged
 from vaultseek.index.keyword import commits
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 
+pytestmark = pytest.mark.slow
+
 
 def note(number: int, text: str) -> KeywordDocument:
     return KeywordDocument(
