@@ -1,11 +1,13 @@
-"""The layout is the explanation: imports go one way, and each engine stands behind its one module."""
+"""The layout explains the program: imports go one way, each engine has one adapter, nothing is too large."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -53,28 +55,73 @@ ENGINES = {
 HEAVY_FOR_THE_DAEMON = ("torch", "chromadb", "llama_index", "sentence_transformers", "transformers")
 
 
+TESTS = Path(__file__).parent
+TESTS_OF_NO_FOLDER = {"conformance", "data", "docs", "e2e"}
+
+
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
 
+def relative(file: Path) -> str:
+    return file.relative_to(SOURCE).as_posix()
+
+
+def name_of(file: Path) -> str:
+    """Return the module's name below ``vaultseek``, which is ``__init__`` itself."""
+    return relative(file).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 def group_of(name: str) -> int:
     top = name.split(".")[0]
-    return next(i for i, group in enumerate(ORDER) if top in group)
+    return next(index for index, group in enumerate(ORDER) if top in group)
 
 
-def imports_of(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
+def imports_of(file: Path) -> frozenset[str]:
+    """Return every name that a file imports, also within functions: modules and what is taken from them."""
+    names: set[str] = set()
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            if node.module == "vaultseek":
-                yield from (f"vaultseek.{alias.name}" for alias in node.names)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(names)
 
 
-@pytest.mark.parametrize("file", modules(), ids=lambda file: str(file.relative_to(SOURCE)))
+def graph_of_files() -> dict[str, set[str]]:
+    """Return the modules of ours that each module imports; ``from folder import module`` is the module."""
+    known = {name_of(file) for file in modules()}
+
+    def module(imported: str) -> str:
+        name = imported.removeprefix("vaultseek.")
+        if name not in known:
+            name = name.rpartition(".")[0] or "__init__"
+        assert name in known, f"{imported} is no module and not in one"
+        return name
+
+    return {
+        name_of(file): {module(name) for name in imports_of(file) if name.startswith("vaultseek.")}
+        for file in modules()
+    }
+
+
+def graph_of_folders() -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = defaultdict(set)
+    for name, imported in graph_of_files().items():
+        top = name.split(".")[0]
+        graph[top] |= {other.split(".")[0] for other in imported} - {top}
+    return graph
+
+
+@pytest.mark.parametrize("file", modules(), ids=relative)
 def test_imports_go_one_way(file):
-    own = group_of(file.relative_to(SOURCE).with_suffix("").as_posix().replace("/", "."))
+    own = group_of(name_of(file))
     for imported in imports_of(file):
         if imported.startswith("vaultseek."):
             name = imported.removeprefix("vaultseek.")
@@ -82,10 +129,33 @@ def test_imports_go_one_way(file):
                 assert group_of(name) <= own, f"imports {imported}, which stands further down"
 
 
+@pytest.mark.parametrize("graph", [graph_of_files, graph_of_folders])
+def test_no_imports_run_in_a_circle(graph):
+    try:
+        TopologicalSorter(graph()).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def test_no_folder_has_a_single_module():
+    folders = Counter(file.parent for file in modules() if file.name != "__init__.py")
+    assert [relative(folder) for folder, count in folders.items() if count == 1] == []
+
+
+def test_tests_mirror_the_source():
+    folders = {file.parent.relative_to(TESTS) for file in TESTS.rglob("test_*.py")}
+    unknown = {
+        str(folder)
+        for folder in folders
+        if folder.parts and folder.parts[0] not in TESTS_OF_NO_FOLDER and not (SOURCE / folder).is_dir()
+    }
+    assert unknown == set()
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_engine_stands_behind_its_own_module(engine):
     users = {
-        str(file.relative_to(SOURCE))
+        relative(file)
         for file in modules()
         if any(name == engine or name.startswith(engine + ".") for name in imports_of(file))
     }
