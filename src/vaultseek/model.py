@@ -11,7 +11,9 @@ from typing import Any, Literal, get_args
 from vaultseek.errors import VaultseekError
 
 JSON = dict[str, Any]
+Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
+CompletionKind = Literal["note", "heading", "block", "tag", "property", "value"]
 STAGES = frozenset({"rerank", "expansion"})
 """Stages of a search that are not lanes; ``partial`` may name them too."""
 SpanKind = Literal[

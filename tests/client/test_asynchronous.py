@@ -133,3 +133,32 @@ async def test_requests_and_answers_are_checked_unless_told_otherwise(wire):
             await client.call("vault/add", {"path": "/notes"})
     async with AsyncClient(wire.path, validate=False) as client:
         assert await client.call("vault/add", {}) == {"name": "notes"}
+
+
+async def test_the_methods_of_the_protocol(wire):
+    requests = []
+
+    def recorder(method):
+        async def handler(params, context):
+            requests.append((method, params))
+            return {}
+
+        return handler
+
+    methods = ["search", "search/why", "note/get", "complete", "index/wait", "vault/remove"]
+    await wire.start({method: recorder(method) for method in methods})
+    async with AsyncClient(wire.path, validate=False) as client:
+        await client.search("pump", mode="keyword", deadline_ms=0, explain=True, brief=False)
+        await client.why("pump", "a.md", vault="notes")
+        await client.note("a.md", start_line=1, end_line=2)
+        await client.complete("heading", "", note="a.md")
+        await client.wait(cwd="/notes", timeout=None)
+        await client.remove_vault("notes", delete_index=True)
+    assert requests == [
+        ("search", {"query": "pump", "mode": "keyword", "explain": True}),
+        ("search/why", {"query": "pump", "note": "a.md", "vault": "notes"}),
+        ("note/get", {"note": "a.md", "start_line": 1, "end_line": 2}),
+        ("complete", {"kind": "heading", "text": "", "note": "a.md"}),
+        ("index/wait", {"cwd": "/notes"}),
+        ("vault/remove", {"vault": "notes", "delete_index": True}),
+    ]

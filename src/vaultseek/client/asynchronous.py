@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vaultseek import messages
+from vaultseek.client.async_methods import AsyncMethods
 from vaultseek.client.conversation import (
     DEFAULT_TIMEOUT,
     Answer,
@@ -27,7 +28,6 @@ from vaultseek.client.conversation import (
     unanswered,
     went_away,
 )
-from vaultseek.client.methods import Verbs
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
 from vaultseek.model import JSON
@@ -38,7 +38,7 @@ OnNotification = Callable[[str, JSON], object]
 OnDisconnect = Callable[[], object]
 
 
-class AsyncClient(Verbs):
+class AsyncClient(AsyncMethods):
     """A connection to the daemon, made when it is entered or first used; for one event loop.
 
     A call that is cancelled is cancelled in the daemon too. Notifications go to ``on_notification`` as they

@@ -25,7 +25,7 @@ from vaultseek.client.conversation import (
     unanswered,
     went_away,
 )
-from vaultseek.client.methods import Verbs
+from vaultseek.client.methods import Methods
 from vaultseek.errors import Cancelled, Unavailable
 from vaultseek.limits import CALL_SECONDS, PARTING_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
 from vaultseek.wire import endpoint
@@ -44,7 +44,7 @@ NOTIFICATIONS_KEPT = 1000
 """Notifications that a client keeps until they are read."""
 
 
-class Client(Verbs):
+class Client(Methods):
     """A connection to the daemon, made at once. One call at a time, one thread.
 
     When the daemon was restarted between two calls, the next call connects again. ``timeout`` is what a call

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vaultseek.errors import UsageError
-from vaultseek.search.request import Mode
+from vaultseek.model import Mode
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import SearchSettings
 

@@ -40,7 +40,7 @@ from vaultseek.errors import (
 )
 from vaultseek.mcp import answers as mcp_answers
 from vaultseek.mcp.answers import WARNING, Reply
-from vaultseek.model import JSON
+from vaultseek.model import JSON, Mode
 
 AGENT_TOKENS = 2_000
 AGENT_TOKENS_LEAST = 200
@@ -142,7 +142,7 @@ class _Tools:
         self,
         query: str,
         limit: Limit = 10,
-        mode: Literal["hybrid", "keyword", "semantic"] = "hybrid",
+        mode: Mode = "hybrid",
         vault: Vault = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[CallToolResult, mcp_answers.Results]:

@@ -1,4 +1,4 @@
-"""What each method of the protocol answers. Answers may carry more; what stands here is always there."""
+"""Answers of each method of the protocol. Fields without a default are always there; others may be added."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from vaultseek.model import ReasonCode
+from vaultseek.model import LinkKind, ReasonCode
 
 
 class Answer(BaseModel):
@@ -16,14 +16,14 @@ class Answer(BaseModel):
 
 
 class OfVault(Answer):
-    """The vault that an answer is about."""
+    """The vault of an answer."""
 
     vault: str
-    vault_path: str = Field(description="The vault's real, absolute folder; paths of notes start there.")
+    vault_path: str = Field(description="Absolute, resolved folder of the vault; paths of notes start there.")
 
 
 class About(Answer):
-    """A note, briefly. ``modified`` is ISO 8601 in UTC."""
+    """A note in short. ``modified`` is ISO 8601 in UTC."""
 
     path: str
     title: str
@@ -32,14 +32,18 @@ class About(Answer):
 
 
 class LanePart(Answer):
-    """A note's place in one lane."""
+    """Rank and score of a note in one lane; ``score`` is the lane's own."""
 
     rank: int
     score: float | None
+    weight: float | None = Field(default=None, description="With ``explain``: weight of the lane.")
+    contribution: float | None = Field(
+        default=None, description="With ``explain``: share of the final score."
+    )
 
 
 class Lane(Answer):
-    """A lane that did not take part, and why; "vault" where the answer may not know all notes."""
+    """A lane that could not take part, and the cause; "vault" if notes may be missing from the answer."""
 
     lane: str
     code: ReasonCode
@@ -47,24 +51,24 @@ class Lane(Answer):
 
 
 class Index(Answer):
-    """How far the index is."""
+    """Counts of the index."""
 
     notes: int
     chunks: int
     embedded: int
-    pending: int
+    pending: int = Field(description="Notes to read plus vectors to compute.")
     revision: int
 
 
 class Reranked(Answer):
-    """What the cross-encoder says of a note, in [0, 1], and where it was before."""
+    """Score of the cross-encoder, in [0, 1], and the rank before it."""
 
     score: float
     rank_before: int
 
 
 class IndexNow(Index):
-    """How far the index is while it answers; ``state`` as in ``index/status``."""
+    """The index at the time of the answer; ``state`` as in ``index/status``."""
 
     state: str
     code: ReasonCode | None
@@ -72,7 +76,7 @@ class IndexNow(Index):
 
 
 class Result(Answer):
-    """One note found, with its best passage. Scores are in [0, 1], the best has 1."""
+    """A note in the answer to a search. Scores are in [0, 1], the best has 1."""
 
     rank: int
     path: str
@@ -82,33 +86,36 @@ class Result(Answer):
 
 
 class FullResult(Result):
-    """A result with its passage; ``highlights`` are ranges of characters of ``preview``."""
+    """A result with its best passage. Lines are 1-based and inclusive."""
 
     heading_path: list[str]
     chunk_id: str | None
     start_line: int
     end_line: int
     preview: str
-    highlights: list[list[int]]
+    highlights: list[list[int]] = Field(description="Ranges ``[start, end)`` of characters of ``preview``.")
     tags: list[str]
     lanes: dict[str, LanePart | None]
     recency: float
-    rerank: Reranked | None = Field(description="None where the result was not read again.")
+    confidence: float | None = Field(
+        default=None, description="How near the note is to the query, in [0, 1]."
+    )
+    rerank: Reranked | None = Field(description="None if the result was not reranked.")
     search_method: str
-    vectorRank: int | None = Field(description="As lanes.semantic.rank.")  # noqa: N815 - a name of others
-    bm25Rank: int | None = Field(description="As lanes.keyword.rank.")  # noqa: N815
-    content_preview: str = Field(description="As preview.")
+    vectorRank: int | None = Field(description="Same as ``lanes.semantic.rank``.")  # noqa: N815 - a name of others
+    bm25Rank: int | None = Field(description="Same as ``lanes.keyword.rank``.")  # noqa: N815
+    content_preview: str = Field(description="Same as ``preview``.")
 
 
 class Nearest(Answer):
-    """The best of what a search came upon, where not even that has to do with the query."""
+    """The note nearest to a query that no note is near to."""
 
     path: str
     confidence: float
 
 
 class Search(OfVault):
-    """Results, best first; ``partial`` names the lanes that did not take part."""
+    """Results, best first; ``partial`` names the lanes that could not take part."""
 
     query: str
     mode: str
@@ -118,11 +125,31 @@ class Search(OfVault):
     partial: list[Lane]
     index: IndexNow
     interpreted: dict[str, Any]
-    nearest: Nearest | None = Field(default=None, description="Only where nothing was found for its sake.")
+    nearest: Nearest | None = Field(default=None, description="Only if no note is near enough.")
+    total: int | None = Field(default=None, description="For a query of filters alone: how many notes match.")
+    explain: dict[str, Any] | None = Field(default=None, description="With ``explain``.")
+
+
+class WhyLane(Answer):
+    """Rank and score of a note in one lane, or the reason for which it has none."""
+
+    rank: int | None
+    score: float | None
+    code: ReasonCode | None = None
+    reason: str | None = None
+    of: int | None = Field(default=None, description="Notes in the lane.")
+    matched: list[str] | None = Field(default=None, description="Words of the query that the note has.")
+
+
+class Condition(Answer):
+    """A filter of the query."""
+
+    condition: str
+    satisfied: bool
 
 
 class Why(OfVault):
-    """What became of a note in a search."""
+    """The rank of a note in the answer to a query, or the stage at which it was lost."""
 
     path: str
     title: str
@@ -132,6 +159,10 @@ class Why(OfVault):
     reason: str
     interpreted: dict[str, Any]
     partial: list[Lane]
+    result: FullResult | Result | None = None
+    filters: list[Condition] | None = None
+    lanes: dict[str, WhyLane] | None = None
+    explain: dict[str, Any] | None = None
 
 
 class Heading(Answer):
@@ -143,14 +174,14 @@ class Heading(Answer):
 
 
 class Note(OfVault, About):
-    """A note and lines of its text."""
+    """A note and a range of its lines, 1-based and inclusive."""
 
     aliases: list[str]
     properties: dict[str, Any]
     headings: list[Heading]
     created: str
     chunks: list[dict[str, Any]]
-    lines: int
+    lines: int = Field(description="Number of lines of the whole note.")
     start_line: int
     end_line: int
     text: str
@@ -158,7 +189,7 @@ class Note(OfVault, About):
 
 
 class RelatedNote(About):
-    """A note like the one asked about; ``link`` is how the two are joined."""
+    """A note similar to another; ``link`` is the direction of a link between the two."""
 
     rank: int
     score: float
@@ -168,23 +199,23 @@ class RelatedNote(About):
 
 
 class OfNote(OfVault):
-    """The note that an answer is about."""
+    """The note of an answer."""
 
     path: str
     title: str
 
 
 class Related(OfNote):
-    """Notes like a note, best first."""
+    """Notes similar to a note, best first."""
 
     results: list[RelatedNote]
     partial: list[Lane]
 
 
 class Link(Answer):
-    """A link as written, with the line that it stands in."""
+    """A link as written, with its line."""
 
-    kind: Literal["wikilink", "embed", "markdown"]
+    kind: LinkKind
     target: str
     heading: str | None
     block: str | None
@@ -194,14 +225,14 @@ class Link(Answer):
 
 
 class OutgoingLink(Link):
-    """``resolved`` is the path that it leads to, None if nothing is there."""
+    """A link of the note. ``resolved`` is the path that it leads to, None if it leads nowhere."""
 
     resolved: str | None
     title: str | None
 
 
 class PlacedLink(Link):
-    """A link with the note that it stands in, and its line's text."""
+    """A link with its note and the text of its line."""
 
     path: str
     title: str
@@ -209,7 +240,7 @@ class PlacedLink(Link):
 
 
 class Counted(Answer):
-    """``count`` items are here of ``total``."""
+    """A list of ``count`` of ``total`` items."""
 
     count: int
     total: int
@@ -234,7 +265,7 @@ class Unresolved(OfVault, Counted):
 
 
 class Mention(About):
-    """A line that names the note asked about."""
+    """A line that mentions the note by ``name``."""
 
     line: int
     name: str
@@ -249,7 +280,7 @@ class Unlinked(OfNote, Counted):
 
 
 class Neighbor(About):
-    """``direction`` is that of the link at distance 1, ``via`` the note before this one at greater ones."""
+    """A note ``depth`` links away: ``direction`` of the link at depth 1, else ``via``, the note before it."""
 
     depth: int
     direction: Literal["out", "in", "both"] | None
@@ -266,7 +297,7 @@ class Neighbors(OfNote):
 
 
 class Tag(Answer):
-    """``total`` counts the notes with nested tags, too."""
+    """A tag and its notes; ``total`` counts those with nested tags, too."""
 
     tag: str
     count: int
@@ -280,14 +311,14 @@ class Tags(OfVault, Counted):
 
 
 class Value(Answer):
-    """A value of a property and how many notes have it."""
+    """A value of a property and the number of its notes."""
 
     value: str
     count: int
 
 
 class Property(Answer):
-    """A property; ``types`` counts text, number, boolean, list, mapping and null."""
+    """A property; ``types`` counts its values that are text, number, boolean, list, mapping and null."""
 
     name: str
     count: int
@@ -311,24 +342,34 @@ class Orphans(OfVault, Counted):
 
 
 class Item(Answer):
-    """A completion; a note's has ``path``, ``title`` and ``is``, a heading's ``level`` and ``line``."""
+    """A completion; the other fields depend on its kind."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy"]
+    path: str | None = Field(default=None, description="Of a note.")
+    title: str | None = Field(default=None, description="Of a note.")
+    is_: Literal["name", "title", "alias"] | None = Field(
+        default=None, alias="is", description="Of a note: the part of it that ``text`` is."
+    )
+    level: int | None = Field(default=None, description="Of a heading.")
+    line: int | None = Field(default=None, description="Of a heading or block, 1-based.")
+    of: str | None = Field(default=None, description="Of a block: its text.")
+    count: int | None = Field(default=None, description="Of a tag, property or value: its notes.")
 
 
 class Completions(OfVault):
-    """Completions, the likeliest first."""
+    """Completions, likeliest first."""
 
     kind: str
     items: list[Item]
 
 
 class Vault(Answer):
-    """A vault; ``from`` is ``config``, ``added`` or ``request``."""
+    """A vault; ``from`` is the configuration, ``vault/add``, or a request that named its folder."""
 
     name: str
     path: str
+    from_: Literal["config", "added", "request"] = Field(alias="from")
     state: str
     notes: int
 
@@ -340,21 +381,21 @@ class Vaults(Answer):
 
 
 class AddedVault(Answer):
-    """The vault as it is kept now."""
+    """The vault that was added."""
 
     name: str
     path: str
 
 
 class RemovedVault(Answer):
-    """The folder that is a vault no longer."""
+    """The folder that is no longer a vault."""
 
     path: str
     index_deleted: bool
 
 
 class PausedVault(Answer):
-    """Whether the vault is paused now."""
+    """The state of the vault after the call."""
 
     path: str
     paused: bool
@@ -367,6 +408,10 @@ class WorkerStatus(Answer):
     code: ReasonCode | None
     reason: str | None
     model: str | None
+    pid: int | None = None
+    memory_bytes: int | None = None
+    restarts: int = 0
+    doing: str = Field(default="", description="Current work, in words.")
 
 
 class DaemonStatus(Answer):
@@ -382,7 +427,7 @@ class DaemonStatus(Answer):
 
 
 class LaneStatus(Answer):
-    """Whether a lane takes part, and if not, why."""
+    """The state of a lane; ``up`` if it takes part in searches."""
 
     up: bool
     code: ReasonCode | None
@@ -390,7 +435,7 @@ class LaneStatus(Answer):
 
 
 class NoteProblem(Answer):
-    """What was not understood of a note."""
+    """A problem of a note."""
 
     path: str
     code: str
@@ -409,6 +454,10 @@ class VaultStatus(Index):
     lanes: dict[str, LaneStatus]
     problems: list[NoteProblem]
     problem_count: int
+    embeddings_computed: int = Field(default=0, description="Since the index was made.")
+    rate: float = Field(default=0.0, description="Vectors per second.")
+    eta_seconds: float | None = Field(default=None, description="Estimate, None if there is none.")
+    last_change: float | None = Field(default=None, description="Seconds since the epoch.")
 
 
 class Status(Answer):
@@ -419,7 +468,7 @@ class Status(Answer):
 
 
 class Progress(Answer):
-    """How far a vault is; ``eta_seconds`` is a guess, None where there is nothing to go by."""
+    """Progress of a vault; ``eta_seconds`` is an estimate, None if there is none."""
 
     vault: str
     phase: str
@@ -434,7 +483,7 @@ class Progress(Answer):
 
 
 class Changed(OfVault):
-    """Notes that were added, changed or removed; with ``more``, these are not all."""
+    """Notes that were added, changed or removed; with ``more`` there are others."""
 
     revision: int
     paths: list[str]
@@ -442,7 +491,7 @@ class Changed(OfVault):
 
 
 class Subscribed(Answer):
-    """How far each vault is now."""
+    """Progress of each vault."""
 
     vaults: list[Progress]
 
@@ -456,7 +505,7 @@ class Server(Answer):
 
 
 class Capabilities(Answer):
-    """What the daemon can be asked, and how much at once."""
+    """Methods and limits of the daemon."""
 
     methods: list[str]
     request_bytes: int
@@ -465,12 +514,12 @@ class Capabilities(Answer):
 
 
 class Hello(Answer):
-    """What the daemon is and the protocol version that is spoken from now on."""
+    """The daemon, and the protocol version spoken from now on."""
 
     protocol_version: int
     server: Server
     capabilities: Capabilities
-    proof: str | None = Field(default=None, description="On the port only: the proof of the address file.")
+    proof: str | None = Field(default=None, description="On the port only: the proof in the address file.")
 
 
 class Nothing(RootModel[None]):
@@ -478,11 +527,11 @@ class Nothing(RootModel[None]):
 
 
 class Done(Answer):
-    """Nothing to tell."""
+    """An empty object."""
 
 
 class Schemas(Answer):
-    """Parameters and answer of each method, and what notifications say, as JSON Schema."""
+    """Parameters and answer of each method, and parameters of each notification, as JSON Schema."""
 
     methods: dict[str, dict[str, Any]]
     notifications: dict[str, dict[str, Any]]

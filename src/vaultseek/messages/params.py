@@ -1,14 +1,14 @@
-"""What each method of the protocol takes. These models are the reference: requests are checked by them."""
+"""Parameters of each method of the protocol. These models are the reference: requests are checked by them."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vaultseek import limits
 from vaultseek.errors import UsageError
-from vaultseek.model import JSON
+from vaultseek.model import JSON, CompletionKind, Mode
 from vaultseek.settings.describe import first_problem
 
 P = TypeVar("P", bound=BaseModel)
@@ -21,120 +21,144 @@ class Nothing(BaseModel):
 
 
 class VaultParams(Nothing):
-    """Which vault: a name or an absolute folder, else the one that the folder ``cwd`` is in."""
+    """A vault by name or absolute folder, else the one that the folder ``cwd`` is in."""
 
     vault: str | None = Field(default=None, description="Name or absolute folder of the vault.")
-    cwd: str | None = Field(default=None, description="Where the request comes from, as an absolute folder.")
+    cwd: str | None = Field(
+        default=None, description="Absolute folder that the request comes from, in place of ``vault``."
+    )
 
 
 class SearchParams(VaultParams):
     """A query and how to answer it."""
 
     query: str = Field(description="Words, phrases and operators of the query language.")
-    limit: int | None = Field(default=None, ge=1, le=limits.RESULTS, description="At most so many results.")
-    mode: Literal["hybrid", "keyword", "semantic"] | None = Field(
-        default=None, description="Which lanes to ask."
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.RESULTS,
+        description="Maximum number of results; by default the settings'.",
     )
-    explain: bool = Field(default=False, description="Say why each result is where it is.")
-    wait: bool = Field(default=False, description="Take in first what is on disk now.")
+    mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
+    explain: bool = Field(default=False, description="Explain the rank of each result.")
+    wait: bool = Field(default=False, description="Index first what is on disk now.")
     settings: dict[str, Any] = Field(
-        default_factory=dict, description="Settings of [search] for this request."
+        default_factory=dict, description="Settings of ``[search]`` for this request."
     )
     filters: dict[str, Any] = Field(
-        default_factory=dict, description="Filters as fields: tag, not_tag, path, property, created_after, …"
+        default_factory=dict,
+        description="Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...",
     )
-    brief: bool = Field(default=False, description="Name the notes and choose no passages.")
+    brief: bool = Field(default=False, description="Leave the passages out of the results.")
 
 
 class NoteParams(VaultParams):
     """A note: by its path from the vault's root, by title, alias or file name."""
 
-    note: str = Field(description="Path, end of a path, title, alias or file name.")
+    note: str = Field(description="Path, end of a path, title, alias or file name of the note.")
 
 
 class WhyParams(NoteParams):
-    """A query and a note that was or was not found by it."""
+    """A query and a note that may be in its answer."""
 
-    query: str
-    limit: int | None = Field(default=None, ge=1, le=limits.RESULTS)
-    mode: Literal["hybrid", "keyword", "semantic"] | None = None
-    settings: dict[str, Any] = Field(default_factory=dict)
-    filters: dict[str, Any] = Field(default_factory=dict)
+    query: str = Field(description="Words, phrases and operators of the query language.")
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.RESULTS,
+        description="Maximum number of results; by default the settings'.",
+    )
+    mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Settings of ``[search]`` for this request."
+    )
+    filters: dict[str, Any] = Field(default_factory=dict, description="Filters as fields, as for ``search``.")
 
 
 class GetParams(NoteParams):
-    """A note and which of its lines."""
+    """A note and the range of its lines."""
 
-    start_line: int = Field(default=1, ge=1, description="First line of the text, from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line, included; by default the last.")
+    start_line: int = Field(default=1, ge=1, description="First line of the text, 1-based.")
+    end_line: int | None = Field(
+        default=None, ge=1, description="Last line of the text, inclusive; by default the note's last."
+    )
 
 
 class RelatedParams(NoteParams):
-    """A note, and how many others like it."""
+    """A note, and how many similar ones to return."""
 
-    limit: int = Field(default=10, ge=1, le=limits.RESULTS)
+    limit: int = Field(default=10, ge=1, le=limits.RESULTS, description="Maximum number of notes.")
 
 
 class ListParams(VaultParams):
-    """A list, cut after ``limit``."""
+    """A list, cut after ``limit`` items."""
 
-    limit: int = Field(default=limits.LISTED_ITEMS_MOST, ge=1, le=limits.LISTED_ITEMS_MOST)
+    limit: int = Field(
+        default=limits.LISTED_ITEMS_MOST,
+        ge=1,
+        le=limits.LISTED_ITEMS_MOST,
+        description="Maximum number of items; ``total`` counts all.",
+    )
 
 
 class LinksParams(ListParams):
     """The links of a note."""
 
-    note: str = Field(description="Path, end of a path, title, alias or file name.")
+    note: str = Field(description="Path, end of a path, title, alias or file name of the note.")
 
 
 class UnresolvedParams(ListParams):
     """Links that lead nowhere: of a note, or of the whole vault."""
 
-    note: str | None = None
+    note: str | None = Field(default=None, description="Note whose links are listed; by default every note.")
 
 
 class NeighborsParams(NoteParams):
-    """How far to go from a note along links."""
+    """A note, and how far to follow links from it."""
 
-    depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH)
-    limit: int = Field(default=limits.RESULTS, ge=1, le=limits.LISTED_ITEMS_MOST)
+    depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH, description="Maximum distance in links.")
+    limit: int = Field(
+        default=limits.RESULTS, ge=1, le=limits.LISTED_ITEMS_MOST, description="Maximum number of notes."
+    )
 
 
 class PropertiesParams(ListParams):
     """All properties, or all values of one."""
 
-    name: str | None = Field(default=None, description="The property whose values are wanted.")
+    name: str | None = Field(default=None, description="Property whose values are listed.")
 
 
 class OrphansParams(ListParams):
     """Notes that nothing links to."""
 
-    isolated: bool = Field(default=False, description="Only those that link to nothing either.")
+    isolated: bool = Field(default=False, description="Only those that link to no other note either.")
 
 
 class CompleteParams(VaultParams):
-    """What was typed so far, and what it is to become."""
+    """Typed text, and the kind of name that it begins."""
 
-    kind: Literal["note", "heading", "block", "tag", "property", "value"] = "note"
-    text: str = Field(default="", max_length=limits.QUERY_CHARS)
-    note: str | None = Field(default=None, description='For "heading" and "block": the note that is meant.')
-    property: str | None = Field(
-        default=None, description='For "value": the property whose values are meant.'
+    kind: CompletionKind = Field(default="note", description="Kind of name to complete.")
+    text: str = Field(default="", max_length=limits.QUERY_CHARS, description="Text typed so far.")
+    note: str | None = Field(
+        default=None, description="Note whose headings or blocks are completed, for those two kinds."
     )
-    limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)
+    property: str | None = Field(
+        default=None, description="Property whose values are completed, for ``value``."
+    )
+    limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS, description="Maximum number of items.")
 
 
 class AddVaultParams(Nothing):
-    """A folder of notes to be kept from now on."""
+    """A folder of notes to follow from now on."""
 
-    path: str = Field(description="The folder, absolute.")
-    name: str | None = Field(default=None, description="What to call it; by default the folder's name.")
-    language: str | None = Field(default=None, description="Language of the notes, for word stems.")
-    exclude: list[str] = Field(default_factory=list, description="Globs of notes that are left out.")
+    path: str = Field(description="Absolute path of the folder.")
+    name: str | None = Field(default=None, description="Name of the vault; by default the folder's name.")
+    language: str | None = Field(default=None, description="Language of the notes, for stemming.")
+    exclude: list[str] = Field(default_factory=list, description="Globs of notes to leave out.")
 
 
 class RemoveVaultParams(Nothing):
-    """A vault that is to be kept no longer."""
+    """A vault to follow no longer."""
 
     vault: str = Field(description="Name or absolute folder of the vault.")
     delete_index: bool = Field(default=False, description="Delete its index, too.")
@@ -143,23 +167,25 @@ class RemoveVaultParams(Nothing):
 class NamedVaultParams(Nothing):
     """A vault by name or absolute folder."""
 
-    vault: str
+    vault: str = Field(description="Name or absolute folder of the vault.")
 
 
 class WaitParams(VaultParams):
-    """``progress``: tell how far it is meanwhile, as ``index/progress``."""
+    """A vault to wait for."""
 
-    progress: bool = False
+    progress: bool = Field(default=False, description="Send ``index/progress`` meanwhile.")
 
 
 class SubscribeParams(Nothing):
-    """``vault`` None: all of them."""
+    """A vault, or all of them."""
 
-    vault: str | None = None
+    vault: str | None = Field(
+        default=None, description="Name or absolute folder of the vault; by default all vaults."
+    )
 
 
 class Hello(BaseModel):
-    """Who the client is and what it speaks; a client may say more."""
+    """The client and the protocol it speaks; a client may add fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
@@ -170,7 +196,7 @@ class Hello(BaseModel):
 
 
 class Cancel(BaseModel):
-    """A request to be taken back."""
+    """A request to cancel."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
@@ -178,7 +204,7 @@ class Cancel(BaseModel):
 
 
 def read(kind: type[P], params: JSON) -> P:
-    """The parameters as ``kind``. Raises UsageError that names the first that is wrong."""
+    """Return the parameters as ``kind``. Raises UsageError that names the first that is wrong."""
     try:
         return kind.model_validate(params)
     except ValidationError as error:

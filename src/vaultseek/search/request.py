@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery
+from vaultseek.model import Mode
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.grammar import Query, parse_query, plain_query
 from vaultseek.query.profile import Profile, profile
 from vaultseek.search import formula
 from vaultseek.settings.model import SearchSettings
-
-Mode = Literal["hybrid", "keyword", "semantic"]
 
 
 @dataclass(frozen=True, slots=True)

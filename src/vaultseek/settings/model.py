@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from vaultseek import limits
+from vaultseek.model import Mode
 from vaultseek.models.catalogue import BUNDLED
 from vaultseek.settings import describe
 
@@ -24,7 +25,6 @@ ENV_DELIMITER = "__"
 Language = Literal[
     "ar", "da", "de", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro", "ru", "sv", "tr"
 ]
-Mode = Literal["hybrid", "keyword", "semantic"]
 Weight = Annotated[float, Field(ge=0.0, le=limits.WEIGHT)]
 
 

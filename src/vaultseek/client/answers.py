@@ -1,0 +1,550 @@
+"""Types of the daemon's answers, for annotations. Answers may have more fields than stand here.
+
+Written by ``python -m vaultseek.messages``; change the models there instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from vaultseek.model import LinkKind, ReasonCode
+
+
+class OfVault(TypedDict):
+    """The vault of an answer."""
+
+    vault: str
+    vault_path: str
+    """Absolute, resolved folder of the vault; paths of notes start there."""
+
+
+class About(TypedDict):
+    """A note in short. ``modified`` is ISO 8601 in UTC."""
+
+    path: str
+    title: str
+    tags: list[str]
+    modified: str
+
+
+class LanePart(TypedDict):
+    """Rank and score of a note in one lane; ``score`` is the lane's own."""
+
+    rank: int
+    score: float | None
+    weight: NotRequired[float | None]
+    """With ``explain``: weight of the lane."""
+    contribution: NotRequired[float | None]
+    """With ``explain``: share of the final score."""
+
+
+class Lane(TypedDict):
+    """A lane that could not take part, and the cause; "vault" if notes may be missing from the answer."""
+
+    lane: str
+    code: ReasonCode
+    reason: str
+
+
+class Index(TypedDict):
+    """Counts of the index."""
+
+    notes: int
+    chunks: int
+    embedded: int
+    pending: int
+    """Notes to read plus vectors to compute."""
+    revision: int
+
+
+class Reranked(TypedDict):
+    """Score of the cross-encoder, in [0, 1], and the rank before it."""
+
+    score: float
+    rank_before: int
+
+
+class IndexNow(Index):
+    """The index at the time of the answer; ``state`` as in ``index/status``."""
+
+    state: str
+    code: ReasonCode | None
+    reason: str | None
+
+
+class Result(TypedDict):
+    """A note in the answer to a search. Scores are in [0, 1], the best has 1."""
+
+    rank: int
+    path: str
+    title: str
+    score: float
+    modified: str
+
+
+class FullResult(Result, total=False):
+    """A result with its best passage. Lines are 1-based and inclusive."""
+
+    heading_path: list[str]
+    chunk_id: str | None
+    start_line: int
+    end_line: int
+    preview: str
+    highlights: list[list[int]]
+    """Ranges ``[start, end)`` of characters of ``preview``."""
+    tags: list[str]
+    lanes: dict[str, LanePart | None]
+    recency: float
+    confidence: NotRequired[float | None]
+    """How near the note is to the query, in [0, 1]."""
+    rerank: Reranked | None
+    """None if the result was not reranked."""
+    search_method: str
+    vectorRank: int | None
+    """Same as ``lanes.semantic.rank``."""
+    bm25Rank: int | None
+    """Same as ``lanes.keyword.rank``."""
+    content_preview: str
+    """Same as ``preview``."""
+
+
+class Nearest(TypedDict):
+    """The note nearest to a query that no note is near to."""
+
+    path: str
+    confidence: float
+
+
+class Search(OfVault):
+    """Results, best first; ``partial`` names the lanes that could not take part."""
+
+    query: str
+    mode: str
+    took_ms: float
+    results: list[FullResult]
+    count: int
+    partial: list[Lane]
+    index: IndexNow
+    interpreted: dict[str, Any]
+    nearest: NotRequired[Nearest | None]
+    """Only if no note is near enough."""
+    total: NotRequired[int | None]
+    """For a query of filters alone: how many notes match."""
+    explain: NotRequired[dict[str, Any] | None]
+    """With ``explain``."""
+
+
+class WhyLane(TypedDict):
+    """Rank and score of a note in one lane, or the reason for which it has none."""
+
+    rank: int | None
+    score: float | None
+    code: NotRequired[ReasonCode | None]
+    reason: NotRequired[str | None]
+    of: NotRequired[int | None]
+    """Notes in the lane."""
+    matched: NotRequired[list[str] | None]
+    """Words of the query that the note has."""
+
+
+class Condition(TypedDict):
+    """A filter of the query."""
+
+    condition: str
+    satisfied: bool
+
+
+class Why(OfVault):
+    """The rank of a note in the answer to a query, or the stage at which it was lost."""
+
+    path: str
+    title: str
+    query: str
+    verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
+    code: ReasonCode
+    reason: str
+    interpreted: dict[str, Any]
+    partial: list[Lane]
+    result: NotRequired[FullResult | None]
+    filters: NotRequired[list[Condition] | None]
+    lanes: NotRequired[dict[str, WhyLane] | None]
+    explain: NotRequired[dict[str, Any] | None]
+
+
+class Heading(TypedDict):
+    """A heading of a note, as written."""
+
+    level: int
+    text: str
+    line: int
+
+
+class Note(OfVault, About):
+    """A note and a range of its lines, 1-based and inclusive."""
+
+    aliases: list[str]
+    properties: dict[str, Any]
+    headings: list[Heading]
+    created: str
+    chunks: list[dict[str, Any]]
+    lines: int
+    """Number of lines of the whole note."""
+    start_line: int
+    end_line: int
+    text: str
+    truncated: bool
+
+
+class RelatedNote(About):
+    """A note similar to another; ``link`` is the direction of a link between the two."""
+
+    rank: int
+    score: float
+    link: Literal["out", "in", "both"] | None
+    lanes: dict[str, LanePart]
+    preview: str
+
+
+class OfNote(OfVault):
+    """The note of an answer."""
+
+    path: str
+    title: str
+
+
+class Related(OfNote):
+    """Notes similar to a note, best first."""
+
+    results: list[RelatedNote]
+    partial: list[Lane]
+
+
+class Link(TypedDict):
+    """A link as written, with its line."""
+
+    kind: LinkKind
+    target: str
+    heading: str | None
+    block: str | None
+    alias: str | None
+    line: int
+    property: str | None
+
+
+class OutgoingLink(Link):
+    """A link of the note. ``resolved`` is the path that it leads to, None if it leads nowhere."""
+
+    resolved: str | None
+    title: str | None
+
+
+class PlacedLink(Link):
+    """A link with its note and the text of its line."""
+
+    path: str
+    title: str
+    text: str | None
+
+
+class Counted(TypedDict):
+    """A list of ``count`` of ``total`` items."""
+
+    count: int
+    total: int
+
+
+class Outgoing(OfNote, Counted):
+    """Links in their order in the note."""
+
+    links: list[OutgoingLink]
+
+
+class Backlinks(OfNote, Counted):
+    """Links of other notes."""
+
+    links: list[PlacedLink]
+
+
+class Unresolved(OfVault, Counted):
+    """Links that lead nowhere."""
+
+    links: list[PlacedLink]
+
+
+class Mention(About):
+    """A line that mentions the note by ``name``."""
+
+    line: int
+    name: str
+    text: str
+
+
+class Unlinked(OfNote, Counted):
+    """Mentions without a link."""
+
+    names: list[str]
+    mentions: list[Mention]
+
+
+class Neighbor(About):
+    """A note ``depth`` links away: ``direction`` of the link at depth 1, else ``via``, the note before it."""
+
+    depth: int
+    direction: Literal["out", "in", "both"] | None
+    via: str | None
+
+
+class Neighbors(OfNote):
+    """The notes around a note; each edge is a pair of paths, source and target."""
+
+    depth: int
+    notes: list[Neighbor]
+    edges: list[list[str]]
+    total: int
+
+
+class Tag(TypedDict):
+    """A tag and its notes; ``total`` counts those with nested tags, too."""
+
+    tag: str
+    count: int
+    total: int
+
+
+class Tags(OfVault, Counted):
+    """Every tag."""
+
+    tags: list[Tag]
+
+
+class Value(TypedDict):
+    """A value of a property and the number of its notes."""
+
+    value: str
+    count: int
+
+
+class Property(TypedDict):
+    """A property; ``types`` counts its values that are text, number, boolean, list, mapping and null."""
+
+    name: str
+    count: int
+    types: dict[str, int]
+    distinct: int
+    values: list[Value]
+
+
+class Properties(OfVault, Counted):
+    """Every property; with a name, ``property`` and its ``values`` instead."""
+
+    properties: NotRequired[list[Property]]
+    property: NotRequired[str | None]
+    values: NotRequired[list[Value]]
+
+
+class Orphans(OfVault, Counted):
+    """Notes that nothing links to."""
+
+    notes: list[About]
+
+
+Item = TypedDict(
+    "Item",
+    {
+        "text": str,
+        "match": Literal["prefix", "word", "inside", "fuzzy"],
+        "path": NotRequired[str | None],
+        "title": NotRequired[str | None],
+        "is": NotRequired[Literal["name", "title", "alias"] | None],
+        "level": NotRequired[int | None],
+        "line": NotRequired[int | None],
+        "of": NotRequired[str | None],
+        "count": NotRequired[int | None],
+    },
+)
+"""A completion; the other fields depend on its kind."""
+
+
+class Completions(OfVault):
+    """Completions, likeliest first."""
+
+    kind: str
+    items: list[Item]
+
+
+Vault = TypedDict(
+    "Vault",
+    {
+        "name": str,
+        "path": str,
+        "from": Literal["config", "added", "request"],
+        "state": str,
+        "notes": int,
+    },
+)
+"""A vault; ``from`` is the configuration, ``vault/add``, or a request that named its folder."""
+
+
+class Vaults(TypedDict):
+    """Every vault."""
+
+    vaults: list[Vault]
+
+
+class AddedVault(TypedDict):
+    """The vault that was added."""
+
+    name: str
+    path: str
+
+
+class RemovedVault(TypedDict):
+    """The folder that is no longer a vault."""
+
+    path: str
+    index_deleted: bool
+
+
+class PausedVault(TypedDict):
+    """The state of the vault after the call."""
+
+    path: str
+    paused: bool
+
+
+class WorkerStatus(TypedDict):
+    """The semantic worker."""
+
+    status: Literal["down", "starting", "ready", "broken"]
+    code: ReasonCode | None
+    reason: str | None
+    model: str | None
+    pid: NotRequired[int | None]
+    memory_bytes: NotRequired[int | None]
+    restarts: NotRequired[int]
+    doing: NotRequired[str]
+    """Current work, in words."""
+
+
+class DaemonStatus(TypedDict):
+    """The daemon itself."""
+
+    pid: int
+    version: str
+    uptime_seconds: float
+    memory_bytes: int
+    config: str | None
+    socket: str
+    worker: WorkerStatus
+
+
+class LaneStatus(TypedDict):
+    """The state of a lane; ``up`` if it takes part in searches."""
+
+    up: bool
+    code: ReasonCode | None
+    reason: str | None
+
+
+class NoteProblem(TypedDict):
+    """A problem of a note."""
+
+    path: str
+    code: str
+    message: str
+    line: int | None
+
+
+class VaultStatus(Index):
+    """One vault; ``problems`` are the first of ``problem_count``."""
+
+    name: str
+    path: str
+    state: str
+    code: ReasonCode | None
+    reason: str | None
+    lanes: dict[str, LaneStatus]
+    problems: list[NoteProblem]
+    problem_count: int
+    embeddings_computed: NotRequired[int]
+    """Since the index was made."""
+    rate: NotRequired[float]
+    """Vectors per second."""
+    eta_seconds: NotRequired[float | None]
+    """Estimate, None if there is none."""
+    last_change: NotRequired[float | None]
+    """Seconds since the epoch."""
+
+
+class Status(TypedDict):
+    """The daemon and its vaults."""
+
+    daemon: DaemonStatus
+    vaults: list[VaultStatus]
+
+
+class Progress(TypedDict):
+    """Progress of a vault; ``eta_seconds`` is an estimate, None if there is none."""
+
+    vault: str
+    phase: str
+    notes: int
+    notes_done: int
+    notes_total: int
+    chunks: int
+    embedded: int
+    pending: int
+    rate: float
+    eta_seconds: float | None
+
+
+class Changed(OfVault):
+    """Notes that were added, changed or removed; with ``more`` there are others."""
+
+    revision: int
+    paths: list[str]
+    more: bool
+
+
+class Subscribed(TypedDict):
+    """Progress of each vault."""
+
+    vaults: list[Progress]
+
+
+class Server(TypedDict):
+    """The program that answers."""
+
+    name: str
+    version: str
+    pid: int
+
+
+class Capabilities(TypedDict):
+    """Methods and limits of the daemon."""
+
+    methods: list[str]
+    request_bytes: int
+    answer_bytes: int
+    requests_in_flight: int
+
+
+class Hello(TypedDict):
+    """The daemon, and the protocol version spoken from now on."""
+
+    protocol_version: int
+    server: Server
+    capabilities: Capabilities
+    proof: NotRequired[str | None]
+    """On the port only: the proof in the address file."""
+
+
+class Done(TypedDict):
+    """An empty object."""
+
+
+class Schemas(TypedDict):
+    """Parameters and answer of each method, and parameters of each notification, as JSON Schema."""
+
+    methods: dict[str, dict[str, Any]]
+    notifications: dict[str, dict[str, Any]]

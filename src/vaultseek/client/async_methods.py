@@ -1,0 +1,814 @@
+"""The methods of the protocol as typed methods of the asyncio client.
+
+Written by ``python -m vaultseek.messages``; change the models there instead.
+"""
+
+from __future__ import annotations
+
+from vaultseek.client.conversation import DEFAULT_TIMEOUT, without_defaults
+
+TYPE_CHECKING = False  # typing is heavy for a command that only asks
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from vaultseek.client.answers import (
+        AddedVault,
+        Backlinks,
+        Completions,
+        Done,
+        Neighbors,
+        Note,
+        Orphans,
+        Outgoing,
+        PausedVault,
+        Properties,
+        Related,
+        RemovedVault,
+        Schemas,
+        Search,
+        Status,
+        Subscribed,
+        Tags,
+        Unlinked,
+        Unresolved,
+        Vaults,
+        VaultStatus,
+        Why,
+    )
+    from vaultseek.model import CompletionKind, Mode
+
+
+class AsyncMethods:
+    """The methods of the protocol, for a client that can ``call``.
+
+    ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder that the request comes
+    from; without either, the only configured vault is meant. What is not ready after ``deadline_ms``
+    milliseconds is left out, and ``partial`` names it. ``supersedes`` is the id of an earlier request of this
+    client to cancel. ``timeout`` in seconds replaces the client's own; None waits as long as it takes.
+
+    Every method raises the error of ``vaultseek.errors`` that the daemon answers with: UsageError for wrong
+    parameters, VaultMissing for a vault that is not there, Cancelled if there is no answer in time,
+    Unavailable if the daemon went away. Lines are 1-based and inclusive everywhere.
+    """
+
+    call: Callable[..., Awaitable[Any]]
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        mode: Mode | None = None,
+        explain: bool = False,
+        wait: bool = False,
+        settings: dict[str, Any] | None = None,
+        filters: dict[str, Any] | None = None,
+        brief: bool = False,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Search:
+        """Search a vault and return notes, best first, each with its best passage.
+
+        Lines are 1-based and inclusive. ``highlights`` are ranges ``[start, end)`` of characters of
+        ``preview``. ``partial`` names the lanes that could not take part, with a code of the cause.
+
+        Args:
+            query: Words, phrases and operators of the query language.
+            limit: Maximum number of results; by default the settings'.
+            mode: Lanes to ask; by default the settings' mode.
+            explain: Explain the rank of each result.
+            wait: Index first what is on disk now.
+            settings: Settings of ``[search]`` for this request.
+            filters: Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...
+            brief: Leave the passages out of the results.
+
+        Raises BadQuery for a query that cannot be searched for, Unavailable if no lane can answer.
+        """
+        answer: Search = await self.call(
+            "search",
+            without_defaults(
+                query=query,
+                limit=limit,
+                mode=mode,
+                explain=explain,
+                wait=wait,
+                settings=settings,
+                filters=filters,
+                brief=brief,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def why(
+        self,
+        query: str,
+        path: str,
+        *,
+        limit: int | None = None,
+        mode: Mode | None = None,
+        settings: dict[str, Any] | None = None,
+        filters: dict[str, Any] | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Why:
+        """Explain the rank of a note in the answer to a query, or the stage at which it was lost.
+
+        Args:
+            query: Words, phrases and operators of the query language.
+            path: Path, end of a path, title, alias or file name of the note.
+            limit: Maximum number of results; by default the settings'.
+            mode: Lanes to ask; by default the settings' mode.
+            settings: Settings of ``[search]`` for this request.
+            filters: Filters as fields, as for ``search``.
+
+        Raises BadQuery, Unavailable, BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Why = await self.call(
+            "search/why",
+            without_defaults(
+                query=query,
+                note=path,
+                limit=limit,
+                mode=mode,
+                settings=settings,
+                filters=filters,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def note(
+        self,
+        path: str,
+        *,
+        start_line: int | None = None,
+        end_line: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Note:
+        """Return the text and metadata of a note, as it is on disk.
+
+        Lines are 1-based and inclusive. ``truncated`` is true if the text was cut before ``end_line``.
+
+        Args:
+            path: Path, end of a path, title, alias or file name of the note.
+            start_line: First line of the text, 1-based; by default 1.
+            end_line: Last line of the text, inclusive; by default the note's last.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Note = await self.call(
+            "note/get",
+            without_defaults(
+                note=path,
+                start_line=start_line,
+                end_line=end_line,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def related(
+        self,
+        path: str,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Related:
+        """Return the notes most similar to a note, best first: by meaning, links and words.
+
+        Args:
+            path: Path, end of a path, title, alias or file name of the note.
+            limit: Maximum number of notes; by default 10.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Related = await self.call(
+            "note/related",
+            without_defaults(
+                note=path,
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def outgoing(
+        self,
+        path: str,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Outgoing:
+        """Return the links of a note, in their order.
+
+        Args:
+            path: Path, end of a path, title, alias or file name of the note.
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Outgoing = await self.call(
+            "links/outgoing",
+            without_defaults(
+                note=path,
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def backlinks(
+        self,
+        path: str,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Backlinks:
+        """Return the links of other notes to a note, each with its 1-based line and that line's text.
+
+        Args:
+            path: Path, end of a path, title, alias or file name of the note.
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Backlinks = await self.call(
+            "links/backlinks",
+            without_defaults(
+                note=path,
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def unresolved(
+        self,
+        *,
+        limit: int | None = None,
+        note: str | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Unresolved:
+        """Return the links of the vault, or of one note, that lead nowhere.
+
+        Args:
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+            note: Note whose links are listed; by default every note.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Unresolved = await self.call(
+            "links/unresolved",
+            without_defaults(
+                limit=limit,
+                note=note,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def unlinked(
+        self,
+        path: str,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Unlinked:
+        """Return the lines that mention a note by title, alias or file name without a link to it.
+
+        Args:
+            path: Path, end of a path, title, alias or file name of the note.
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Unlinked = await self.call(
+            "links/unlinked",
+            without_defaults(
+                note=path,
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def neighbors(
+        self,
+        path: str,
+        *,
+        depth: int | None = None,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Neighbors:
+        """Return the notes around a note, nearest first, and the links between them.
+
+        Args:
+            path: Path, end of a path, title, alias or file name of the note.
+            depth: Maximum distance in links; by default 1.
+            limit: Maximum number of notes; by default 200.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Neighbors = await self.call(
+            "graph/neighbors",
+            without_defaults(
+                note=path,
+                depth=depth,
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def tags(
+        self,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Tags:
+        """Return every tag of the vault.
+
+        Args:
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+        """
+        answer: Tags = await self.call(
+            "vault/tags",
+            without_defaults(
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def properties(
+        self,
+        *,
+        limit: int | None = None,
+        name: str | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Properties:
+        """Return every property of the vault, or with ``name`` every value of one.
+
+        Args:
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+            name: Property whose values are listed.
+        """
+        answer: Properties = await self.call(
+            "vault/properties",
+            without_defaults(
+                limit=limit,
+                name=name,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def orphans(
+        self,
+        *,
+        limit: int | None = None,
+        isolated: bool = False,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Orphans:
+        """Return the notes that no other note links to.
+
+        Args:
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+            isolated: Only those that link to no other note either.
+        """
+        answer: Orphans = await self.call(
+            "vault/orphans",
+            without_defaults(
+                limit=limit,
+                isolated=isolated,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def complete(
+        self,
+        kind: CompletionKind,
+        prefix: str = "",
+        *,
+        note: str | None = None,
+        property: str | None = None,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Completions:
+        """Complete the name of a note, heading, block, tag, property or value; the likeliest first.
+
+        Args:
+            kind: Kind of name to complete.
+            prefix: Text typed so far.
+            note: Note whose headings or blocks are completed, for those two kinds.
+            property: Property whose values are completed, for ``value``.
+            limit: Maximum number of items; by default 20.
+
+        Raises UsageError if ``note`` or ``property`` is missing for a kind that needs it.
+        """
+        answer: Completions = await self.call(
+            "complete",
+            without_defaults(
+                kind=kind,
+                text=prefix,
+                note=note,
+                property=property,
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def vaults(
+        self,
+        *,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Vaults:
+        """Return every vault the daemon knows."""
+        answer: Vaults = await self.call(
+            "vault/list",
+            without_defaults(
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def add_vault(
+        self,
+        path: str,
+        *,
+        name: str | None = None,
+        language: str | None = None,
+        exclude: list[str] | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> AddedVault:
+        """Follow one more folder of notes, also after the daemon was restarted.
+
+        Args:
+            path: Absolute path of the folder.
+            name: Name of the vault; by default the folder's name.
+            language: Language of the notes, for stemming.
+            exclude: Globs of notes to leave out.
+
+        Raises VaultMissing, or UsageError if the folder or the name is a vault already.
+        """
+        answer: AddedVault = await self.call(
+            "vault/add",
+            without_defaults(
+                path=path,
+                name=name,
+                language=language,
+                exclude=exclude,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def remove_vault(
+        self,
+        vault: str,
+        *,
+        delete_index: bool = False,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> RemovedVault:
+        """Stop following a vault that was added; its notes are not touched.
+
+        Args:
+            vault: Name or absolute folder of the vault.
+            delete_index: Delete its index, too.
+
+        Raises VaultMissing, or UsageError for a vault of the configuration file.
+        """
+        answer: RemovedVault = await self.call(
+            "vault/remove",
+            without_defaults(
+                vault=vault,
+                delete_index=delete_index,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def pause_vault(
+        self,
+        vault: str,
+        *,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> PausedVault:
+        """Pause a vault: searches are answered from its index, changes are not followed.
+
+        Args:
+            vault: Name or absolute folder of the vault.
+
+        Raises VaultMissing.
+        """
+        answer: PausedVault = await self.call(
+            "vault/pause",
+            without_defaults(
+                vault=vault,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def resume_vault(
+        self,
+        vault: str,
+        *,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> PausedVault:
+        """Resume a paused vault.
+
+        Args:
+            vault: Name or absolute folder of the vault.
+
+        Raises VaultMissing.
+        """
+        answer: PausedVault = await self.call(
+            "vault/resume",
+            without_defaults(
+                vault=vault,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def status(
+        self,
+        *,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Status:
+        """Return the state of the daemon, its worker and its vaults, or of one vault."""
+        answer: Status = await self.call(
+            "index/status",
+            without_defaults(
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def refresh(
+        self,
+        *,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Done:
+        """Compare a vault with the disk, and return when that is done.
+
+        If most notes are gone, this confirms that they are meant to be.
+
+        Raises VaultMissing, or Unavailable if the vault is paused or cannot be indexed.
+        """
+        answer: Done = await self.call(
+            "index/refresh",
+            without_defaults(
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def wait(
+        self,
+        *,
+        progress: bool = False,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> VaultStatus:
+        """Return when all that is on disk now is indexed and embedded.
+
+        Args:
+            progress: Send ``index/progress`` meanwhile.
+
+        Raises VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded.
+        """
+        answer: VaultStatus = await self.call(
+            "index/wait",
+            without_defaults(
+                progress=progress,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def subscribe(
+        self,
+        *,
+        vault: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Subscribed:
+        """Subscribe to ``index/progress`` and ``index/changed`` of one vault or of all."""
+        answer: Subscribed = await self.call(
+            "index/subscribe",
+            without_defaults(
+                vault=vault,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def unsubscribe(
+        self,
+        *,
+        vault: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Done:
+        """End a subscription, or all of them."""
+        answer: Done = await self.call(
+            "index/unsubscribe",
+            without_defaults(
+                vault=vault,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def shutdown(
+        self,
+        *,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Done:
+        """Stop the daemon after its answer."""
+        answer: Done = await self.call(
+            "shutdown",
+            without_defaults(
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def schema(
+        self,
+        *,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Schemas:
+        """Return the JSON Schema of every method and notification."""
+        answer: Schemas = await self.call(
+            "$/schema",
+            without_defaults(
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer

@@ -1,0 +1,176 @@
+"""The methods of the protocol: parameters, answer, and how the Python clients call and describe each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from vaultseek.messages import answers, params
+
+
+class Method(NamedTuple):
+    """A method of the protocol. ``python`` is its name in the clients, None if they have none for it."""
+
+    params: type[BaseModel]
+    answer: type[BaseModel]
+    python: str | None = None
+    summary: str = ""
+    raises: str = ""
+
+
+_NOTE = "BadPath, NotFound, or UsageError if several notes have the name"
+
+METHODS: dict[str, Method] = {
+    "search": Method(
+        params.SearchParams,
+        answers.Search,
+        "search",
+        "Search a vault and return notes, best first, each with its best passage.\n\n"
+        "Lines are 1-based and inclusive. ``highlights`` are ranges ``[start, end)`` of characters of "
+        "``preview``. ``partial`` names the lanes that could not take part, with a code of the cause.",
+        "BadQuery for a query that cannot be searched for, Unavailable if no lane can answer",
+    ),
+    "search/why": Method(
+        params.WhyParams,
+        answers.Why,
+        "why",
+        "Explain the rank of a note in the answer to a query, or the stage at which it was lost.",
+        f"BadQuery, Unavailable, {_NOTE}",
+    ),
+    "note/get": Method(
+        params.GetParams,
+        answers.Note,
+        "note",
+        "Return the text and metadata of a note, as it is on disk.\n\n"
+        "Lines are 1-based and inclusive. ``truncated`` is true if the text was cut before ``end_line``.",
+        _NOTE,
+    ),
+    "note/related": Method(
+        params.RelatedParams,
+        answers.Related,
+        "related",
+        "Return the notes most similar to a note, best first: by meaning, links and words.",
+        _NOTE,
+    ),
+    "links/outgoing": Method(
+        params.LinksParams, answers.Outgoing, "outgoing", "Return the links of a note, in their order.", _NOTE
+    ),
+    "links/backlinks": Method(
+        params.LinksParams,
+        answers.Backlinks,
+        "backlinks",
+        "Return the links of other notes to a note, each with its 1-based line and that line's text.",
+        _NOTE,
+    ),
+    "links/unresolved": Method(
+        params.UnresolvedParams,
+        answers.Unresolved,
+        "unresolved",
+        "Return the links of the vault, or of one note, that lead nowhere.",
+        _NOTE,
+    ),
+    "links/unlinked": Method(
+        params.LinksParams,
+        answers.Unlinked,
+        "unlinked",
+        "Return the lines that mention a note by title, alias or file name without a link to it.",
+        _NOTE,
+    ),
+    "graph/neighbors": Method(
+        params.NeighborsParams,
+        answers.Neighbors,
+        "neighbors",
+        "Return the notes around a note, nearest first, and the links between them.",
+        _NOTE,
+    ),
+    "vault/tags": Method(params.ListParams, answers.Tags, "tags", "Return every tag of the vault."),
+    "vault/properties": Method(
+        params.PropertiesParams,
+        answers.Properties,
+        "properties",
+        "Return every property of the vault, or with ``name`` every value of one.",
+    ),
+    "vault/orphans": Method(
+        params.OrphansParams, answers.Orphans, "orphans", "Return the notes that no other note links to."
+    ),
+    "complete": Method(
+        params.CompleteParams,
+        answers.Completions,
+        "complete",
+        "Complete the name of a note, heading, block, tag, property or value; the likeliest first.",
+        "UsageError if ``note`` or ``property`` is missing for a kind that needs it",
+    ),
+    "vault/list": Method(params.Nothing, answers.Vaults, "vaults", "Return every vault the daemon knows."),
+    "vault/add": Method(
+        params.AddVaultParams,
+        answers.AddedVault,
+        "add_vault",
+        "Follow one more folder of notes, also after the daemon was restarted.",
+        "VaultMissing, or UsageError if the folder or the name is a vault already",
+    ),
+    "vault/remove": Method(
+        params.RemoveVaultParams,
+        answers.RemovedVault,
+        "remove_vault",
+        "Stop following a vault that was added; its notes are not touched.",
+        "VaultMissing, or UsageError for a vault of the configuration file",
+    ),
+    "vault/pause": Method(
+        params.NamedVaultParams,
+        answers.PausedVault,
+        "pause_vault",
+        "Pause a vault: searches are answered from its index, changes are not followed.",
+        "VaultMissing",
+    ),
+    "vault/resume": Method(
+        params.NamedVaultParams, answers.PausedVault, "resume_vault", "Resume a paused vault.", "VaultMissing"
+    ),
+    "index/status": Method(
+        params.VaultParams,
+        answers.Status,
+        "status",
+        "Return the state of the daemon, its worker and its vaults, or of one vault.",
+    ),
+    "index/refresh": Method(
+        params.VaultParams,
+        answers.Done,
+        "refresh",
+        "Compare a vault with the disk, and return when that is done.\n\n"
+        "If most notes are gone, this confirms that they are meant to be.",
+        "VaultMissing, or Unavailable if the vault is paused or cannot be indexed",
+    ),
+    "index/wait": Method(
+        params.WaitParams,
+        answers.VaultStatus,
+        "wait",
+        "Return when all that is on disk now is indexed and embedded.",
+        "VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded",
+    ),
+    "index/subscribe": Method(
+        params.SubscribeParams,
+        answers.Subscribed,
+        "subscribe",
+        "Subscribe to ``index/progress`` and ``index/changed`` of one vault or of all.",
+    ),
+    "index/unsubscribe": Method(
+        params.SubscribeParams, answers.Done, "unsubscribe", "End a subscription, or all of them."
+    ),
+    "shutdown": Method(params.Nothing, answers.Done, "shutdown", "Stop the daemon after its answer."),
+    "$/schema": Method(
+        params.Nothing,
+        answers.Schemas,
+        "schema",
+        "Return the JSON Schema of every method and notification.",
+    ),
+    "initialize": Method(params.Hello, answers.Hello),
+    "$/cancelRequest": Method(params.Cancel, answers.Nothing),
+}
+
+NOTIFICATIONS: dict[str, type[BaseModel]] = {
+    "index/progress": answers.Progress,
+    "index/changed": answers.Changed,
+}
+"""Messages that the daemon sends to subscribers."""
+OF_EVERY_REQUEST = ("deadline_ms", "supersedes")
+"""Parameters that may go with any request; the server takes them before the method sees the rest."""
