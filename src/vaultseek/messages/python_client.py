@@ -30,8 +30,8 @@ _COMMON = ("vault", "cwd")
 _NOTICE = "Written by ``python -m vaultseek.messages``; change the models there instead."
 _OPTIONS = """\
 ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder that the request comes from;
-without either, the only configured vault is meant. What is not ready after ``deadline_ms`` milliseconds is left
-out, and ``partial`` names it. ``supersedes`` is the id of an earlier request of this client to cancel.
+without either, the only configured vault is meant. What is not ready after ``deadline_ms`` milliseconds is
+left out, and ``partial`` names it. ``supersedes`` is the id of an earlier request of this client to cancel.
 ``timeout`` in seconds replaces the client's own; None waits as long as it takes."""
 _RAISES = """\
 Every method raises the error of ``vaultseek.errors`` that the daemon answers with: UsageError for wrong
