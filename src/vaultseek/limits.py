@@ -76,8 +76,6 @@ QUERY_DEPTH = 32
 """Deepest nesting of parentheses in a query."""
 KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
-SNIPPET_TERMS = 64
-"""Terms of a query that are highlighted."""
 
 # Results
 RESULTS = 200

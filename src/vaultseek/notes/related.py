@@ -159,7 +159,7 @@ def _result(
         "score": round(item.score, 6),
         "link": joined(row.id),
         "lanes": lanes,
-        "preview": preview(opening, (), PREVIEW_CHARS).text,
+        "preview": preview(opening, PREVIEW_CHARS).text,
     }
 
 

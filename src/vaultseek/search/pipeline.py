@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.vectors.index import NoteIds
 from vaultseek.model import JSON
 from vaultseek.search import formula
@@ -26,6 +27,7 @@ from vaultseek.search.rerank import Reranking, rerank, wants_reranking
 from vaultseek.search.response import respond
 from vaultseek.search.retrieve import Retrieval, retrieve
 from vaultseek.search.scoring import ScoredLanes, score_lanes
+from vaultseek.search.snippet import TermMatcher
 from vaultseek.search.trace import Trace
 
 T = TypeVar("T")
@@ -107,6 +109,7 @@ class Searcher:
             passages,
             {**retrieval.partial, **ranking.partial, **late},
             clock.milliseconds,
+            _matcher(parsed, retrieval, vault.keyword_index.span_finder),
         )
 
     async def _best_vectors(
@@ -125,6 +128,12 @@ class Searcher:
             async with asyncio.timeout(parsed.request.seconds):
                 return await self._vault.note_vectors(sorted(best))
         return {}
+
+
+def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> TermMatcher:
+    if retrieval.keyword is None:
+        return TermMatcher.of_query(parsed.query.rank_text, span_finder)
+    return TermMatcher.of_answer(retrieval.keyword, span_finder)
 
 
 def _ids(notes_left: Allowed | None) -> NoteIds | None:

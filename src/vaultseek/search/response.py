@@ -39,27 +39,20 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
 
 def results(trace: Trace) -> list[JSON]:
     """Return the results in order; the first ones with their passages."""
-    words = _highlighted_words(trace)
     answered: list[JSON] = []
     for rank, candidate in enumerate(trace.results, start=1):
         row = trace.ranking.notes[candidate.note]
         if rank > trace.parsed.previews:
             answered.append(_brief(rank, candidate, row))
         else:
-            answered.append(result(rank, candidate, trace, trace.passages.get(row.id), words))
+            answered.append(result(rank, candidate, trace, trace.passages.get(row.id)))
     return answered
 
 
-def result(
-    rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None, words: list[str] | None = None
-) -> JSON:
+def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
     """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive."""
     row = trace.ranking.notes[candidate.note]
-    shown = preview(
-        chunk.text if chunk else "",
-        _highlighted_words(trace) if words is None else words,
-        limits.PREVIEW_CHARS,
-    )
+    shown = preview(chunk.text if chunk else "", limits.PREVIEW_CHARS, trace.matcher)
     reranked = trace.reranked.get(row.path)
     return {
         "rank": rank,
@@ -112,13 +105,6 @@ def _not_expanded(trace: Trace) -> str | None:
     if trace.retrieval.semantic is None:
         return None
     return f"no term of the vault says more and is as near as search.expansion.floor, {settings.floor:g}"
-
-
-def _highlighted_words(trace: Trace) -> list[str]:
-    """The query's words, and the terms that stand in for those that the vault does not contain."""
-    keyword = trace.retrieval.keyword
-    near = () if keyword is None else (t for term in keyword.terms if term.near for t in term.terms)
-    return [*trace.parsed.query.rank_text.split(), *near]
 
 
 def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:

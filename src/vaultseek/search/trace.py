@@ -14,6 +14,7 @@ from vaultseek.search.request import ParsedRequest
 from vaultseek.search.rerank import RerankScore
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.search.scoring import ScoredLanes
+from vaultseek.search.snippet import TermMatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Trace:
     ``allowed`` is None without a filter. ``results`` are the candidates that are answered, best first, cut at
     the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
     vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
-    lane or stage, why it did not take part in full."""
+    lane or stage, why it did not take part in full. ``matcher`` finds the words to mark in previews."""
 
     parsed: ParsedRequest
     allowed: Allowed | None
@@ -38,6 +39,7 @@ class Trace:
     passages: Mapping[int, Chunk] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
+    matcher: TermMatcher | None = None
 
     def confidence(self, candidate: Candidate) -> float:
         """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""

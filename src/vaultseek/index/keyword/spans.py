@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,19 +40,20 @@ class SpanFinder:
         self.analysis = analysis
         self._of_surface = lru_cache(maxsize=CACHED_SURFACES)(self._find)
 
-    def spans(self, text: str) -> Iterator[TermSpan]:
-        """Yield every term of ``text`` in the order of the surfaces, a compound before its parts."""
+    def spans(self, text: str, terms: Container[str] | None = None) -> Iterator[TermSpan]:
+        """Yield every term of ``text``, or those among ``terms``, a compound before its parts."""
         if unicodedata.is_normalized("NFKC", text):
-            yield from self._normalized(text)
+            yield from self._normalized(text, terms)
             return
         normalized, starts, ends = _normalize(text)
-        for span in self._normalized(normalized):
+        for span in self._normalized(normalized, terms):
             yield TermSpan(starts[span.start], ends[span.end - 1], span.term)
 
-    def _normalized(self, text: str) -> Iterator[TermSpan]:
+    def _normalized(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
         for start, surface in _surfaces(text):
             for first, last, term in self._of_surface(surface):
-                yield TermSpan(start + first, start + last, term)
+                if terms is None or term in terms:
+                    yield TermSpan(start + first, start + last, term)
 
     def _find(self, surface: str) -> tuple[tuple[int, int, str], ...]:
         if puts_no_spaces(surface):
@@ -99,6 +100,9 @@ class SpanFinder:
 def _surfaces(text: str) -> Iterator[tuple[int, str]]:
     """Yield the surfaces of normalized text and where they begin, pairs without spaces overlapping."""
     pattern = surface_pattern(text)
+    if text.isascii():
+        yield from ((match.start(), match[0]) for match in pattern.finditer(text))
+        return
     position = 0
     while match := pattern.search(text, position):
         yield match.start(), match[0]
