@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 from vaultseek.evaluate import (
-    MeasuredPlace,
     Report,
     cache_directory,
     evaluate,
@@ -25,6 +24,7 @@ from vaultseek.evaluate import (
 )
 from vaultseek.evaluate.judged import ALL
 from vaultseek.evaluate.report import as_text
+from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.model import Settings
 
@@ -33,14 +33,15 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     """One set, in all variants."""
     inside = folder / "vault"
     vault = inside if inside.is_dir() or arguments.vaults is None else arguments.vaults / folder.name
-    place = MeasuredPlace(vault.resolve())
+    root = vault.resolve()
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
     ways = variants(Settings().search, arguments.compare)
     if arguments.only:
         ways = [way for way in ways if way.name in arguments.only]
-    cache = cache_directory(place.root, arguments.cache)
-    async with measured_vault(place, cache, find_model("bundled"), lambda phase, counts: None) as vault:
+    cache = cache_directory(root, arguments.cache)
+    options = VaultOptions(root.name, root)
+    async with measured_vault(options, cache, find_model("bundled"), lambda phase, counts: None) as vault:
         return await evaluate(vault, queries, ways, raw=plain, limit=arguments.limit)
 
 

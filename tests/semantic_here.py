@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.evaluate import MeasuredPlace, MeasuredVault
+from vaultseek.evaluate.vault import index_vault, open_measured
+from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.index import Entries, MemoryStore, SemanticIndex
+from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
@@ -85,17 +88,33 @@ def _best_of_each(hits: Any) -> list[NoteHit]:
     return sorted(best, key=lambda hit: (-hit.score, hit.note))
 
 
-@contextmanager
+def open_here(root: Path, directory: Path) -> OpenVault:
+    """Open the vault at ``root`` with its index in ``directory``, loaded but not compared with the disk."""
+    spec = EmbeddingSpec("test", lambda text: len(text) // 4 + 1, 254)
+    vault = OpenVault.open(VaultOptions(root.name, root), directory, WorkerHere(), spec)
+    vault.indexer.load()
+    return vault
+
+
+def index_here(root: Path, directory: Path) -> Ledger:
+    """Index the vault at ``root`` by word and link, as the daemon does; return its ledger."""
+    with contextlib.closing(open_here(root, directory)) as vault:
+        vault.indexer.apply(vault.indexer.reconcile())
+    return Ledger(directory / "ledger.sqlite")
+
+
+@contextlib.contextmanager
 def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
     """Search the vault at ``root`` with query, settings and limit; its index is kept in ``folder``."""
     with asyncio.Runner() as runner:
-        vault = MeasuredVault(MeasuredPlace(root), folder / "cache", WorkerHere(), find_model("hashing"))
+        options = VaultOptions(root.name, root)
+        vault = open_measured(options, folder / "cache", WorkerHere(), find_model("hashing"))
 
         def ask(query: str, settings: SearchSettings, limit: int = 10) -> Any:
             return runner.run(Searcher(vault).search(SearchRequest(query, settings, limit=limit)))
 
         try:
-            runner.run(vault.take_in(lambda phase, counts: None))
+            runner.run(index_vault(vault))
             yield ask
         finally:
-            runner.run(vault.close())
+            vault.close()

@@ -1,4 +1,4 @@
-"""Which vaults are open, which one a request means, and which are let go."""
+"""Which vaults are open, which one a request means, and which are closed again."""
 
 from __future__ import annotations
 
@@ -11,69 +11,69 @@ from pathlib import Path
 import pytest
 
 from semantic_here import WorkerHere
-from vaultseek.daemon import open_vault as keeper
-from vaultseek.daemon import vaults as library
-from vaultseek.daemon.vaults import Library
+from vaultseek import paths
+from vaultseek.daemon import follow, vaults
+from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.indexing.embed import Recipe
+from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.model import Settings, VaultSettings
 
 
 @pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Library]:
-    """A library with the configured vault ``kept``, and with ``named``, which a request asked for."""
+async def registry(tmp_path: Path) -> AsyncIterator[VaultRegistry]:
+    """A registry with the configured vault ``kept``, and with ``named``, which a request asked for."""
     for name in ("kept", "named"):
         (tmp_path / name / ".obsidian").mkdir(parents=True)
     settings = Settings(vaults=[VaultSettings(name="kept", path=tmp_path / "kept")])
     model = find_model("hashing")
-    recipe = Recipe(model.fingerprint, model.counter(), model.window)
-    made = Library(settings, WorkerHere(), recipe, lambda keeper, paths: None)
-    await made.open_configured(settings)
-    await made.find(None, str(tmp_path / "named"))
-    yield made
-    await made.close()
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+    registry = VaultRegistry(settings, WorkerHere(), spec, lambda follower, paths: None)
+    await registry.open_configured(settings)
+    await registry.find(None, str(tmp_path / "named"))
+    yield registry
+    await registry.close()
 
 
-def names(opened: Library) -> list[str]:
-    return [each.name for each in opened.keepers]
+def names(registry: VaultRegistry) -> list[str]:
+    return [each.vault.name for each in registry.followers]
 
 
-async def gone(opened: Library, name: str) -> None:
-    """Delete the vault's folder and wait until its keeper has noticed."""
-    found = next(each for each in opened.keepers if each.name == name)
-    shutil.rmtree(found.place.root)
+async def gone(registry: VaultRegistry, name: str) -> None:
+    """Delete the vault's folder and wait until its follower has noticed."""
+    found = next(each for each in registry.followers if each.vault.name == name)
+    shutil.rmtree(found.vault.options.root)
     deadline = time.monotonic() + 30
-    while not found.gone_seconds():
+    while not found.missing_seconds():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.02)
 
 
-async def test_a_vault_that_only_a_request_named_is_let_go_with_its_folder(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(keeper, "LIVENESS_SECONDS", 0.02)
-    index = opened.keepers[1].directory
-    await gone(opened, "named")
-    await gone(opened, "kept")
-    await opened.let_go()
-    assert names(opened) == ["kept", "named"], "it may come back"
-    monkeypatch.setattr(library, "LET_GO_SECONDS", 0.0)
-    await opened.let_go()
-    assert names(opened) == ["kept"]
+async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(registry, tmp_path, monkeypatch):
+    monkeypatch.setattr(follow, "LIVENESS_SECONDS", 0.02)
+    index = paths.vault_data_directory(tmp_path / "named")
+    await gone(registry, "named")
+    await gone(registry, "kept")
+    await registry.close_missing()
+    assert names(registry) == ["kept", "named"], "it may come back"
+    monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
+    await registry.close_missing()
+    assert names(registry) == ["kept"]
     assert (index / "ledger.sqlite").exists()
     with pytest.raises(VaultMissing):
-        await opened.find(str(tmp_path / "named"), None)
+        await registry.find(str(tmp_path / "named"), None)
 
 
-async def test_a_folder_that_is_back_is_not_let_go(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(keeper, "LIVENESS_SECONDS", 0.02)
-    monkeypatch.setattr(library, "LET_GO_SECONDS", 0.0)
-    await gone(opened, "named")
+async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypatch):
+    monkeypatch.setattr(follow, "LIVENESS_SECONDS", 0.02)
+    monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
+    await gone(registry, "named")
     (tmp_path / "named").mkdir()
-    await opened.let_go()
-    assert names(opened) == ["kept", "named"]
+    await registry.close_missing()
+    assert names(registry) == ["kept", "named"]
 
 
-async def test_the_choices_are_all_vaults_that_are_known(opened, tmp_path):
-    opened.settings = Settings()
+async def test_the_choices_are_all_vaults_that_are_known(registry, tmp_path):
+    registry.settings = Settings()
     with pytest.raises(UsageError, match="one of kept, named, or a folder"):
-        await opened.find(None, str(tmp_path))
+        await registry.find(None, str(tmp_path))

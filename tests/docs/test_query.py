@@ -8,16 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from semantic_here import index_here
 from vaultseek.cli.commands.search import search
 from vaultseek.index.ledger import Ledger
-from vaultseek.indexing import reconcile
-from vaultseek.indexing.ingest import Intake, Keyword, Reading
-from vaultseek.markdown.resolve import Names
 from vaultseek.query.fields import _READERS
 from vaultseek.query.grammar import parse_query
 from vaultseek.query.operators import OPERATORS
 from vaultseek.search.filter import allowed
-from vaultseek.vault.ignore import Ignore
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = (PROJECT / "docs" / "query.md").read_text(encoding="utf-8")
@@ -29,11 +26,7 @@ NOW = datetime(2026, 11, 20, 12, 0)
 def sample(tmp_path_factory) -> Ledger:
     home = tmp_path_factory.mktemp("sample")
     root = PROJECT / "tests" / "data" / "vault"
-    ledger = Ledger(home / "ledger.sqlite")
-    reading = Reading(root, lambda text: len(text) // 4 + 1, 254)
-    intake = Intake(reading, ledger, Names(), Keyword(home / "keyword", None))
-    intake.take(reconcile.everything(root, Ignore(root), ledger))
-    return ledger
+    return index_here(root, home)
 
 
 @pytest.mark.parametrize(("query", "count", "note"), EXAMPLES)

@@ -12,8 +12,6 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import UsageError
 from vaultseek.evaluate import (
-    MeasuredPlace,
-    MeasuredVault,
     as_json,
     as_text,
     cache_directory,
@@ -24,6 +22,8 @@ from vaultseek.evaluate import (
 from vaultseek.evaluate.judged import read_judgements
 from vaultseek.evaluate.measure import difference, interval, latency, scores
 from vaultseek.evaluate.page import page
+from vaultseek.evaluate.vault import index_vault, open_measured
+from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.model import SearchSettings
 
@@ -144,12 +144,14 @@ async def test_a_whole_measurement(vault, tmp_path):
             "1\tslugs.md\t1\n2\tpump.md\t1\n4\tpump.md\t1\n4\tgone.md\t0\n1\tlost.md\t1",
         )
     )
-    measured = MeasuredVault(MeasuredPlace(root), tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    measured = open_measured(
+        VaultOptions("notes", root), tmp_path / "cache", WorkerHere(), find_model("hashing")
+    )
     try:
-        await measured.take_in(lambda phase, counts: None)
+        await index_vault(measured)
         report = await evaluate(measured, queries, variants(SearchSettings(), ["flat=rrf_k:200"]))
     finally:
-        await measured.close()
+        measured.close()
     best = report.outcomes[0]
     assert (report.notes, dict(report.sizes)["all"], report.unjudged) == (3, 3, 1)
     assert list(report.missing) == ["lost.md"]
@@ -167,14 +169,14 @@ async def test_a_whole_measurement(vault, tmp_path):
 
 async def test_expansion_can_be_compared(vault, tmp_path):
     queries = read_queries(*files(tmp_path, '{"id": "1", "query": "slimy"}', "1\tslugs.md\t1"))
-    place = MeasuredPlace(vault(GARDEN))
-    measured = MeasuredVault(place, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    options = VaultOptions("notes", vault(GARDEN))
+    measured = open_measured(options, tmp_path / "cache", WorkerHere(), find_model("hashing"))
     ways = variants(SearchSettings(), ["expansion=expansion.enabled:true,expansion.floor:0.3"])
     try:
-        await measured.take_in(lambda phase, counts: None)
+        await index_vault(measured)
         report = await evaluate(measured, queries, [ways[0], ways[-1]])
     finally:
-        await measured.close()
+        measured.close()
     assert [(outcome.name, outcome.partial) for outcome in report.outcomes] == [
         ("vaultseek", ()),
         ("expansion", ()),
@@ -186,15 +188,15 @@ async def test_words_that_look_like_operators_are_words_if_asked_for(vault, tmp_
     queries = read_queries(
         *files(tmp_path, '{"id": "1", "query": "slugs -lettuce tag:none"}', "1\tslugs.md\t1")
     )
-    place = MeasuredPlace(vault(GARDEN))
-    measured = MeasuredVault(place, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    options = VaultOptions("notes", vault(GARDEN))
+    measured = open_measured(options, tmp_path / "cache", WorkerHere(), find_model("hashing"))
     try:
-        await measured.take_in(lambda phase, counts: None)
+        await index_vault(measured)
         own = variants(SearchSettings())[:1]
         understood = await evaluate(measured, queries, own)
         plain = await evaluate(measured, queries, own, raw=True)
     finally:
-        await measured.close()
+        measured.close()
     assert understood.outcomes[0].figures["all"]["Hit@1"].mean == 0.0
     assert plain.outcomes[0].figures["all"]["Hit@1"].mean == 1.0
 

@@ -15,9 +15,10 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek.errors import Unavailable, WorkerUnavailable
-from vaultseek.evaluate import MeasuredPlace, MeasuredVault
+from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.index.concept_vocabulary import FILE_NAME, ConceptVocabulary, write_vocabulary
 from vaultseek.indexing.concepts import Concepts, chosen_terms, follow
+from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
@@ -56,10 +57,10 @@ class Open:
         self.worker = CountingWorker()
         self.file = cache / FILE_NAME
         self.root = root
-        self.measured = MeasuredVault(MeasuredPlace(root), cache, self.worker, find_model(model))
+        self.measured = open_measured(VaultOptions("notes", root), cache, self.worker, find_model(model))
 
     async def take_in(self) -> None:
-        await self.measured.take_in(lambda phase, counts: None)
+        await index_vault(self.measured)
         self.worker.embedded.clear()
 
     async def ask(self, query: str, **more: Any) -> Any:
@@ -89,7 +90,7 @@ def opened(vault: Callable[[Mapping[str, str]], Path], tmp_path: Path) -> OpenVa
             await world.take_in()
             yield world
         finally:
-            await world.measured.close()
+            world.measured.close()
 
     return opening
 

@@ -15,13 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from vaultseek.index.ledger import Ledger, note_vector_id
-from vaultseek.indexing import reconcile
-from vaultseek.indexing.embed import Embedding, Recipe
-from vaultseek.indexing.ingest import Intake, Keyword, Reading
-from vaultseek.markdown.resolve import Names
+from vaultseek.index.ledger import note_vector_id
+from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.catalogue import count_words
-from vaultseek.vault.ignore import Ignore
 from vaultseek.worker import CHUNKS, NOTES
 
 pytestmark = pytest.mark.slow
@@ -67,28 +64,15 @@ class StoreInMemory:
 class Indexed:
     """A vault's ledger, keyword index, graph and vectors, opened as a daemon opens them."""
 
-    def __init__(self, root: Path, place: Path, worker: StoreInMemory) -> None:
-        self.root = root
-        self.ledger = Ledger(place / "ledger.sqlite")
-        self.keyword = Keyword(place / "keyword", "en")
-        names = Names()
-        for path, aliases in self.ledger.link_targets():
-            names.add(path, aliases)
-        self.intake = Intake(Reading(root, count_words, 100), self.ledger, names, self.keyword)
-        self.keyword.catch_up(self.ledger)
-        self.intake.build_graph()
-        recipe = Recipe("test", count_words, 100)
-        self.embedding = Embedding(self.ledger, worker, place / "semantic", recipe, self._now)  # type: ignore[arg-type]
-
-    async def _now(self, work: Any, *arguments: Any) -> Any:
-        return work(*arguments)
+    def __init__(self, root: Path, directory: Path, worker: StoreInMemory) -> None:
+        spec = EmbeddingSpec("test", count_words, 100)
+        options = VaultOptions("life", root, language="en")
+        self.vault = OpenVault.open(options, directory, worker, spec)  # type: ignore[arg-type]
+        self.ledger, self.embedding = self.vault.ledger, self.vault.embedding
+        self.vault.indexer.load()
 
     def look(self, hints: set[str] | None) -> None:
-        ignore = Ignore(self.root)
-        if hints is None:
-            self.intake.take(reconcile.everything(self.root, ignore, self.ledger))
-        else:
-            self.intake.take(reconcile.hinted(self.root, ignore, self.ledger, hints))
+        self.vault.indexer.apply(self.vault.indexer.reconcile(hints))
 
     def embed(self) -> None:
         async def all_steps() -> None:
@@ -98,8 +82,7 @@ class Indexed:
         asyncio.run(all_steps())
 
     def close(self) -> None:
-        self.keyword.index.close()
-        self.ledger.close()
+        self.vault.close()
 
     def dump(self) -> list[str]:
         """Everything that a search can see, by path."""
@@ -109,10 +92,10 @@ class Indexed:
             lines += [f"chunk {ids[number]} {c.id} {c.start_line} {c.text!r}" for c in chunks]
         for row in self.ledger.links.from_notes(list(ids)):
             lines.append(f"link {row.source} {row.link.target} -> {row.resolved}")
-        assert self.intake.graph is not None
-        lines += [f"edge {ids[a]} {ids[b]}" for a, b in self.intake.graph.edges()]
+        assert self.vault.graph is not None
+        lines += [f"edge {ids[a]} {ids[b]}" for a, b in self.vault.graph.edges()]
         for word in WORDS:
-            answer = self.keyword.index.search(word, 50)
+            answer = self.vault.keyword_index.search(word, 50)
             hits = sorted((ids[hit.note], round(hit.score, 6)) for hit in answer.hits)
             lines.append(f"search {word} {hits}")
         return sorted(lines)

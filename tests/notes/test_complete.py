@@ -10,13 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.index.ledger import Ledger
-from vaultseek.indexing import reconcile
-from vaultseek.indexing.ingest import Intake, Keyword, Reading
-from vaultseek.markdown.resolve import Names
+from semantic_here import index_here
 from vaultseek.notes.complete import Completer, Entry, VaultCompleter
 from vaultseek.text import fold
-from vaultseek.vault.ignore import Ignore
 
 
 class World:
@@ -25,9 +21,8 @@ class World:
     def __init__(self, home: Path, notes: Mapping[str, str]) -> None:
         self.root = home / "vault"
         self.root.mkdir()
-        self.ledger = Ledger(home / "ledger.sqlite")
-        reading = Reading(self.root, lambda text: len(text) // 4 + 1, 254)
-        self._intake = Intake(reading, self.ledger, Names(), Keyword(home / "keyword", None))
+        self._home = home
+        self.ledger = index_here(self.root, home)
         self.put(notes)
 
     def put(self, notes: Mapping[str, str | None]) -> None:
@@ -38,7 +33,7 @@ class World:
                 file.unlink()
             else:
                 file.write_text(text)
-        self._intake.take(reconcile.everything(self.root, Ignore(self.root), self.ledger))
+        index_here(self.root, self._home).close()
 
 
 def texts(found: list[dict[str, Any]]) -> list[str]:

@@ -12,18 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semantic_here import index_here
 from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
 from vaultseek.index.graph import Graph
-from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.indexing import reconcile
-from vaultseek.indexing.ingest import Intake, Keyword, Reading
-from vaultseek.markdown.resolve import Names
+from vaultseek.index.ledger import NoteRow
 from vaultseek.notes.links import backlinks, neighbours, orphans, outgoing, unresolved
 from vaultseek.notes.lookup import note_called, vault_path
 from vaultseek.notes.mentions import names_of, unlinked
 from vaultseek.notes.read import note
 from vaultseek.notes.tags import properties, tags, values
-from vaultseek.vault.ignore import Ignore
 
 
 class World:
@@ -31,10 +28,7 @@ class World:
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root = root
-        self.ledger = Ledger(home / "ledger.sqlite")
-        reading = Reading(root, lambda text: len(text) // 4 + 1, 254)
-        intake = Intake(reading, self.ledger, Names(), Keyword(home / "keyword", None))
-        intake.take(reconcile.everything(root, Ignore(root), self.ledger))
+        self.ledger = index_here(root, home)
 
     def note(self, name: str) -> NoteRow:
         return note_called(name, self.ledger, self.root)

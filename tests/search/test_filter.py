@@ -13,16 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from semantic_here import index_here
 from vaultseek.index.ledger import Ledger
-from vaultseek.indexing import reconcile
-from vaultseek.indexing.ingest import Intake, Keyword, Reading
-from vaultseek.markdown.resolve import Names
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
 from vaultseek.search.filter import _COLUMNS, LedgerFacts, allowed
 from vaultseek.search.prefilter import superset
 from vaultseek.text import fold
-from vaultseek.vault.ignore import Ignore
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
@@ -33,11 +30,7 @@ def ledger_of(home: Path, notes: Mapping[str, str]) -> Ledger:
     for path, text in notes.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(text.encode("utf-8", "replace"))
-    ledger = Ledger(home / "ledger.sqlite")
-    reading = Reading(root, lambda text: len(text) // 4 + 1, 254)
-    intake = Intake(reading, ledger, Names(), Keyword(home / "keyword", None))
-    intake.take(reconcile.everything(root, Ignore(root), ledger))
-    return ledger
+    return index_here(root, home)
 
 
 def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:

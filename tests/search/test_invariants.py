@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semantic_here import WorkerHere
-from vaultseek.evaluate import MeasuredPlace, MeasuredVault
+from vaultseek.evaluate.vault import index_vault, open_measured
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
@@ -48,7 +49,7 @@ class World:
     """A vault that was made up from a seed, and what stands in its notes."""
 
     loop: asyncio.AbstractEventLoop
-    vault: MeasuredVault
+    vault: OpenVault
     tags: dict[str, str]
 
     def ask(self, query: str, **request: Any) -> dict[str, Any]:
@@ -80,14 +81,14 @@ def world(seed: int) -> Iterator[World]:
             text, tags[f"{name}.md"] = note(chance, names)
             (root / f"{name}.md").write_text(text, encoding="utf-8")
         loop = asyncio.new_event_loop()
-        measured = MeasuredVault(
-            MeasuredPlace(root), Path(folder) / "cache", WorkerHere(), find_model("hashing")
+        measured = open_measured(
+            VaultOptions("notes", root), Path(folder) / "cache", WorkerHere(), find_model("hashing")
         )
         try:
-            loop.run_until_complete(measured.take_in(lambda phase, counts: None))
+            loop.run_until_complete(index_vault(measured))
             yield World(loop, measured, tags)
         finally:
-            loop.run_until_complete(measured.close())
+            measured.close()
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 

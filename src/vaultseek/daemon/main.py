@@ -17,9 +17,9 @@ from vaultseek import limits, paths
 from vaultseek.client.launch import answers
 from vaultseek.daemon.methods import Service, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
-from vaultseek.daemon.vaults import Library
+from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import ConfigError, Unavailable, VaultseekError
-from vaultseek.indexing.embed import Recipe
+from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.models.catalogue import LocalModel, absent_model, find_model
 from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
@@ -58,17 +58,17 @@ def serve(config_path: Path | None = None) -> int:
 
 
 async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager) -> int:
-    model, recipe = _model(settings.model.name)
+    model, spec = _model(settings.model.name)
     worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
     subscribers = Subscribers()
-    library = Library(settings, worker, recipe, subscribers.changed)
-    service = Service(file, library, worker, str(endpoint.path), subscribers)
+    registry = VaultRegistry(settings, worker, spec, subscribers.changed)
+    service = Service(file, registry, worker, str(endpoint.path), subscribers)
     server = Server(service.handlers())
     stop_on_signal(service.stop.set)
     serving = asyncio.create_task(server.serve(endpoint.socket))
-    opening = asyncio.create_task(_open(library, file, settings, worker))
+    opening = asyncio.create_task(_open(registry, file, settings, worker))
     watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
-    telling = asyncio.create_task(_tell(manager, endpoint, library))
+    telling = asyncio.create_task(_tell(manager, endpoint, registry))
     log.info("listening on %s", endpoint.path)
     try:
         async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
@@ -78,7 +78,7 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
         for task in (telling, opening, watching, serving):
             task.cancel()
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(_close(server, library, worker), STOP_SECONDS)
+            await asyncio.wait_for(_close(server, registry, worker), STOP_SECONDS)
     log.info("stopped")
     return 0
 
@@ -106,18 +106,20 @@ async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncItera
         port.close()
 
 
-async def _open(library: Library, file: SettingsFile, settings: Settings, worker: SemanticWorker) -> None:
+async def _open(
+    registry: VaultRegistry, file: SettingsFile, settings: Settings, worker: SemanticWorker
+) -> None:
     try:
-        await library.open_configured(settings, file.registry.paused)
+        await registry.open_configured(settings, file.registry.paused)
     except Exception:
         log.exception("opening the configured vaults failed")
     await worker.start()
 
 
-async def _close(server: Server, library: Library, worker: SemanticWorker) -> None:
+async def _close(server: Server, registry: VaultRegistry, worker: SemanticWorker) -> None:
     await server.close(STOP_SECONDS / 2)
     await worker.stop()
-    await library.close()
+    await registry.close()
 
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
@@ -137,17 +139,17 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
         serving.append(asyncio.create_task(server.serve(again)))
 
 
-async def _tell(manager: ServiceManager, endpoint: Endpoint, library: Library) -> None:
+async def _tell(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:
     """Tell the service manager, once the socket has answered, that it does, and then how things are."""
     while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + READY_SECONDS):
         log.warning("the socket %s does not answer yet", endpoint.path)
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
-    manager.ready(_status(library))
-    await manager.keep_told(lambda: _status(library))
+    manager.ready(_status(registry))
+    await manager.keep_told(lambda: _status(registry))
 
 
-def _status(library: Library) -> str:
-    vaults = ", ".join(f"{keeper.place.name} {keeper.state}" for keeper in library.keepers)
+def _status(registry: VaultRegistry) -> str:
+    vaults = ", ".join(f"{follower.vault.name} {follower.state}" for follower in registry.followers)
     return one_line(vaults, limits.ERROR_CHARS) or "no vault is open"
 
 
@@ -158,19 +160,19 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def _model(name: str) -> tuple[LocalModel, Recipe]:
+def _model(name: str) -> tuple[LocalModel, EmbeddingSpec]:
     """The model of the settings; without it everything but search by meaning goes on, and says why."""
     try:
         model = find_model(name)
-        return model, _recipe(model)
+        return model, _spec(model)
     except ConfigError as error:
         log.error("search by meaning takes no part: %s", error)
         absent = absent_model(name, str(error))
-        return absent, _recipe(absent)
+        return absent, _spec(absent)
 
 
-def _recipe(model: LocalModel) -> Recipe:
-    return Recipe(model.fingerprint, model.counter(), model.window, model.name)
+def _spec(model: LocalModel) -> EmbeddingSpec:
+    return EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
 
 
 def _start_log() -> None:

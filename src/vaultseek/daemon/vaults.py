@@ -1,121 +1,133 @@
-"""The vaults that are open in this daemon, and which of them a request means."""
+"""The open vaults of this daemon, and which of them a request means."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
-from vaultseek.daemon.open_vault import Keeper, OnProgress, VaultPlace
+from vaultseek import paths
+from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.indexing.embed import OldModels, Recipe
+from vaultseek.indexing.embed import EmbeddingSpec, OldModels
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.vault.ignore import OBSIDIAN_FOLDER
 from vaultseek.worker import SemanticWorker
 
-LET_GO_SECONDS = 300.0
-"""A vault that only a request named is let go when its folder has been gone for so long."""
+MISSING_SECONDS = 300.0
+"""Close an unconfigured vault after its folder has been missing this many seconds."""
 
 log = logging.getLogger(__name__)
 
 
-class Library:
-    """Opens vaults once and keeps them: the configured ones, and folders that a request named."""
+class VaultRegistry:
+    """The configured vaults, and folders that a request named; each is opened once and followed."""
 
     def __init__(
-        self, settings: Settings, worker: SemanticWorker, recipe: Recipe, on_progress: OnProgress
+        self, settings: Settings, worker: SemanticWorker, spec: EmbeddingSpec, on_progress: OnProgress
     ) -> None:
         self.settings = settings
         self._worker = worker
-        self._recipe = recipe
+        self._spec = spec
         self._on_progress = on_progress
         self._old_models = OldModels()
         self._paused: frozenset[Path] = frozenset()
-        self._keepers: dict[Path, Keeper] = {}
-        self._opening: dict[Path, asyncio.Task[Keeper]] = {}
+        self._followers: dict[Path, VaultFollower] = {}
+        self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
 
     @property
-    def keepers(self) -> list[Keeper]:
+    def followers(self) -> list[VaultFollower]:
         """The open vaults, in the order in which they were opened."""
-        return list(self._keepers.values())
+        return list(self._followers.values())
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
-        """Open the vaults of ``settings`` and close those that an earlier configuration had.
+        """Open the vaults of ``settings``; close those that it no longer names or whose options changed.
 
-        ``paused`` are the vaults that shall not be followed.
+        The vaults at ``paused`` are opened, but not followed.
         """
-        before = {vault.path for vault in self.settings.vaults}
+        previous_roots = {vault.path for vault in self.settings.vaults}
         self.settings, self._paused = settings, paused
-        wanted = [self._configured(vault) for vault in settings.vaults]
-        for place in wanted:
-            keeper = self._keepers.get(place.root)
-            if keeper is not None and keeper.place != place:
-                await self._close(place.root)
-        for keeper in self.keepers:
-            if keeper.place.paused != (keeper.place.root in paused):
-                await self._close(keeper.place.root)
-        for gone in before - {place.root for place in wanted}:
-            await self._close(gone)
-        for place in wanted:
-            await self._open(place)
+        configured = [self._configured(vault) for vault in settings.vaults]
+        for options in configured:
+            follower = self._followers.get(options.root)
+            if follower is not None and follower.vault.options != options:
+                await self.close_vault(options.root)
+        for follower in self.followers:
+            options = follower.vault.options
+            if options.paused != (options.root in paused):
+                await self.close_vault(options.root)
+        for root in previous_roots - {options.root for options in configured}:
+            await self.close_vault(root)
+        for options in configured:
+            await self._open(options)
 
-    async def find(self, vault: str | None, folder: str | None) -> Keeper:
-        """The vault that a request means: by name or folder, else by where it was asked from.
+    async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
+        """Return the vault that a request names, by name or folder, else the one around its ``folder``.
 
-        Raises UsageError if that is none or could be several, VaultMissing if its folder is not there.
+        Raises UsageError if that is none or could be several, VaultMissing if its folder is missing.
         """
-        await self.let_go()
-        place = self._named(vault) if vault else self._around(folder)
-        return await self._open(place)
+        await self.close_missing()
+        options = self._by_name(vault) if vault else self._around(folder)
+        return await self._open(options)
 
-    async def let_go(self) -> None:
-        """Close what only a request named and is long gone; its index stays for when it comes back."""
-        kept = {entry.path for entry in self.settings.vaults}
-        for keeper in self.keepers:
-            root = keeper.place.root
-            if root not in kept and keeper.gone_seconds() >= LET_GO_SECONDS and not root.is_dir():
-                log.info("%s is let go: its folder has been gone for a while", keeper.name)
-                await self._close(root)
+    async def close_missing(self) -> None:
+        """Close unconfigured vaults whose folders have been missing for long; their indexes are kept."""
+        configured = {entry.path for entry in self.settings.vaults}
+        for follower in self.followers:
+            root = follower.vault.options.root
+            if root not in configured and follower.missing_seconds() >= MISSING_SECONDS and not root.is_dir():
+                log.info("closing %s: its folder has been missing for a while", follower.vault.name)
+                await self.close_vault(root)
 
-    async def forget(self, root: Path) -> None:
-        """Close the vault at ``root``, if it is open."""
-        await self._close(root)
+    async def close_vault(self, root: Path) -> None:
+        """Close the vault at ``root`` if it is open."""
+        follower = self._followers.pop(root, None)
+        if follower is not None:
+            await follower.close()
 
     async def close(self) -> None:
         """Close all vaults."""
         for task in self._opening.values():
             task.cancel()
-        await asyncio.gather(*(keeper.close() for keeper in self._keepers.values()))
-        self._keepers.clear()
+        await asyncio.gather(*(follower.close() for follower in self._followers.values()))
+        self._followers.clear()
         await self._old_models.stop()
+
+    def free_name(self, name: str, root: Path) -> str:
+        """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
+        used = {entry.name.casefold() for entry in self.settings.vaults}
+        others = (follower.vault for follower in self.followers if follower.vault.options.root != root)
+        used |= {vault.name.casefold() for vault in others}
+        candidates = [name, *(f"{name}-{number}" for number in range(2, len(used) + 3))]
+        return next(candidate for candidate in candidates if candidate.casefold() not in used)
 
     # -- which -----------------------------------------------------------------------------------------
 
-    def _named(self, vault: str) -> VaultPlace:
+    def _by_name(self, name: str) -> VaultOptions:
         for entry in self.settings.vaults:
-            if entry.name.casefold() == vault.casefold():
+            if entry.name.casefold() == name.casefold():
                 return self._configured(entry)
-        for keeper in self._keepers.values():
-            if keeper.place.name == vault:
-                return keeper.place
-        path = Path(vault).expanduser()
+        for follower in self.followers:
+            if follower.vault.name == name:
+                return follower.vault.options
+        path = Path(name).expanduser()
         if not path.is_absolute():
-            raise VaultMissing(f"no vault is named {vault!r} and there is no such folder; {self._choices()}")
-        if not path.is_dir() and not self._knows(path):
-            found = "is a file, expected a folder of notes" if path.exists() else "no such folder"
+            raise VaultMissing(f"no vault is named {name!r} and there is no such folder; {self._choices()}")
+        if not path.is_dir() and not self._is_known(path):
+            problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
             raise VaultMissing(
-                f"there is no vault at {path}: {found}; `vaultseek vault list` names the vaults"
+                f"there is no vault at {path}: {problem}; `vaultseek vault list` names the vaults"
             )
-        return self._at(path)
+        return self._by_path(path)
 
-    def _knows(self, path: Path) -> bool:
-        """Whether there is a vault at ``path`` although its folder may be gone for now."""
+    def _is_known(self, path: Path) -> bool:
+        """True if ``path`` is a vault, even while its folder is missing."""
         root = Path(os.path.realpath(path))
-        return root in self._keepers or any(entry.path == root for entry in self.settings.vaults)
+        return root in self._followers or any(entry.path == root for entry in self.settings.vaults)
 
-    def _around(self, folder: str | None) -> VaultPlace:
+    def _around(self, folder: str | None) -> VaultOptions:
         here = Path(os.path.realpath(folder)) if folder else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
@@ -123,30 +135,30 @@ class Library:
                 return self._configured(max(inside, key=lambda entry: len(entry.path.parts)))
             for above in (here, *here.parents):
                 if (above / OBSIDIAN_FOLDER).is_dir():
-                    return self._at(above)
+                    return self._by_path(above)
         if len(self.settings.vaults) == 1:
             return self._configured(self.settings.vaults[0])
         raise UsageError(f"which vault? {self._choices()}")
 
-    def _at(self, path: Path) -> VaultPlace:
+    def _by_path(self, path: Path) -> VaultOptions:
         root = Path(os.path.realpath(path))
         for entry in self.settings.vaults:
             if entry.path == root:
                 return self._configured(entry)
-        if root in self._keepers:
-            return self._keepers[root].place
+        if root in self._followers:
+            return self._followers[root].vault.options
         if Path.home().resolve().is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
-        return self._place(self.free_name(root.name, root), root)
+        return self._options(self.free_name(root.name, root), root)
 
-    def _configured(self, entry: VaultSettings) -> VaultPlace:
-        return self._place(entry.name, entry.path, entry.exclude, entry.language)
+    def _configured(self, entry: VaultSettings) -> VaultOptions:
+        return self._options(entry.name, entry.path, entry.exclude, entry.language)
 
-    def _place(
+    def _options(
         self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
-    ) -> VaultPlace:
+    ) -> VaultOptions:
         index, daemon = self.settings.index, self.settings.daemon
-        return VaultPlace(
+        return VaultOptions(
             name,
             root,
             (*index.exclude, *exclude),
@@ -157,49 +169,34 @@ class Library:
             expansion=self.settings.search.expansion.enabled,
         )
 
-    def free_name(self, name: str, root: Path) -> str:
-        """``name`` for the vault at ``root``, or with a number where another vault is called so."""
-        taken = {entry.name.casefold() for entry in self.settings.vaults}
-        others = (keeper.place for keeper in self._keepers.values() if keeper.place.root != root)
-        taken |= {place.name.casefold() for place in others}
-        candidates = [name, *(f"{name}-{number}" for number in range(2, len(taken) + 3))]
-        return next(candidate for candidate in candidates if candidate.casefold() not in taken)
-
     def _choices(self) -> str:
         names = {entry.path: entry.name for entry in self.settings.vaults}
-        names |= {keeper.place.root: keeper.name for keeper in self._keepers.values()}
+        names |= {follower.vault.options.root: follower.vault.name for follower in self.followers}
         if names:
-            return f"say --vault with one of {_listed(list(names.values()))}, or a folder"
-        return "say --vault FOLDER, run it inside a vault, or add one with `vaultseek vault add FOLDER`"
+            return f"use --vault with one of {', '.join(names.values())}, or a folder"
+        return "use --vault FOLDER, run it inside a vault, or add one with `vaultseek vault add FOLDER`"
 
-    # -- open and close --------------------------------------------------------------------------------
+    # -- opening ---------------------------------------------------------------------------------------
 
-    async def _open(self, place: VaultPlace) -> Keeper:
-        keeper = self._keepers.get(place.root)
-        if keeper is not None:
-            return keeper
-        opening = self._opening.get(place.root)
+    async def _open(self, options: VaultOptions) -> VaultFollower:
+        """Return the open vault; requests that arrive while it is being opened share one task."""
+        root = options.root
+        if root in self._followers:
+            return self._followers[root]
+        opening = self._opening.get(root)
         if opening is None:
-            opening = asyncio.get_running_loop().create_task(self._make(place))
-            self._opening[place.root] = opening
-            opening.add_done_callback(lambda _: self._opening.pop(place.root, None))
+            opening = asyncio.get_running_loop().create_task(self._start(options))
+            self._opening[root] = opening
+            opening.add_done_callback(lambda _: self._opening.pop(root, None))
         return await asyncio.shield(opening)
 
-    async def _make(self, place: VaultPlace) -> Keeper:
-        keeper = Keeper(place, self._worker, self._recipe, self._on_progress, self._old_models)
-        try:
-            await keeper.open()
-        except BaseException:
-            await keeper.close()
-            raise
-        self._keepers[place.root] = keeper
-        return keeper
+    async def _start(self, options: VaultOptions) -> VaultFollower:
+        vault = await asyncio.to_thread(self._open_files, options)
+        follower = VaultFollower(vault, self._worker, self._on_progress)
+        follower.start()
+        self._followers[options.root] = follower
+        return follower
 
-    async def _close(self, root: Path) -> None:
-        keeper = self._keepers.pop(root, None)
-        if keeper is not None:
-            await keeper.close()
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    def _open_files(self, options: VaultOptions) -> OpenVault:
+        directory = paths.vault_data_directory(options.root)
+        return OpenVault.open(options, directory, self._worker, self._spec, old_models=self._old_models)

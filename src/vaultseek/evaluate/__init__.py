@@ -4,12 +4,10 @@ from vaultseek.evaluate.judged import JudgedQuery, read_queries
 from vaultseek.evaluate.report import as_json, as_text
 from vaultseek.evaluate.runs import Report, evaluate
 from vaultseek.evaluate.variants import Variant, variants
-from vaultseek.evaluate.vault import MeasuredPlace, MeasuredVault, cache_directory, measured_vault
+from vaultseek.evaluate.vault import cache_directory, measured_vault
 
 __all__ = [
     "JudgedQuery",
-    "MeasuredPlace",
-    "MeasuredVault",
     "Report",
     "Variant",
     "as_json",

@@ -13,7 +13,7 @@ from vaultseek.evaluate.grep import Grep
 from vaultseek.evaluate.judged import ALL, JudgedQuery, categories, missing_notes
 from vaultseek.evaluate.measure import METRICS, Difference, Interval, difference, interval, latency, scores
 from vaultseek.evaluate.variants import Variant, changed
-from vaultseek.evaluate.vault import MeasuredVault
+from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.query.fields import from_fields
 from vaultseek.search.filter import allowed
 from vaultseek.search.pipeline import Searcher
@@ -73,7 +73,7 @@ class Report:
 
 
 async def evaluate(
-    vault: MeasuredVault,
+    vault: OpenVault,
     queries: Sequence[JudgedQuery],
     variants: Sequence[Variant],
     *,
@@ -114,7 +114,7 @@ async def evaluate(
 
 
 async def _ask_all(
-    vault: MeasuredVault,
+    vault: OpenVault,
     queries: Sequence[JudgedQuery],
     variant: Variant,
     raw: bool,
@@ -136,7 +136,7 @@ async def _ask_all(
     return answers
 
 
-def _filtered(vault: MeasuredVault, query: JudgedQuery) -> set[str] | None:
+def _filtered(vault: OpenVault, query: JudgedQuery) -> set[str] | None:
     """The notes that the query's filters leave."""
     only = allowed(from_fields(query.filters), vault.ledger)
     return (

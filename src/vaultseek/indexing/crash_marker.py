@@ -25,7 +25,7 @@ POISON = Problem(
 log = logging.getLogger(__name__)
 
 
-class Breadcrumb:
+class CrashMarker:
     """Says which notes are not to be read, and writes down which one is. Raises OSError where it cannot."""
 
     def __init__(self, file: Path) -> None:

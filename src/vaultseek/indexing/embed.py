@@ -49,7 +49,7 @@ InWriter = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class EmbeddingSpec:
     """What decides a vector besides the text: the model, how much it reads, and how the text is made."""
 
     fingerprint: str
@@ -159,12 +159,14 @@ class Embedding:
         ledger: Ledger,
         worker: SemanticWorker,
         place: Path,
-        recipe: Recipe,
+        spec: EmbeddingSpec,
         in_writer: InWriter,
         old_models: OldModels | None = None,
     ) -> None:
-        self.recipe = recipe
-        self.store = place / store_folder(recipe.name)
+        self.spec = spec
+        self.wake = asyncio.Event()
+        """Set when there may be something to embed."""
+        self.store = place / store_folder(spec.name)
         self.ready = False
         self._place = place
         self._old_models = old_models or OldModels()
@@ -196,18 +198,18 @@ class Embedding:
             await self._swap()
             return False
         except IndexDamaged:
-            await self.lose_store()
+            await self.discard_store()
             return True
 
     @property
     def has_previous(self) -> bool:
-        """Whether the store of an earlier recipe answers for now."""
+        """Whether the store of an earlier spec answers for now."""
         return self._previous is not None
 
     @property
-    def answering_model(self) -> str:
-        """Fingerprint of the model that a query is embedded with now."""
-        return self.recipe.fingerprint if self._previous is None else str(self._previous["fingerprint"])
+    def is_current(self) -> bool:
+        """True if queries are embedded with the model of ``spec``, not with the one before."""
+        return self._previous is None or self._previous["fingerprint"] == self.spec.fingerprint
 
     async def open(self) -> None:
         """Make the store ready for searches, embed nothing. Raises WorkerUnavailable or IndexDamaged."""
@@ -223,7 +225,7 @@ class Embedding:
         if previous is None:
             return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
         asked: Any = text
-        if previous["fingerprint"] != self.recipe.fingerprint:
+        if previous["fingerprint"] != self.spec.fingerprint:
             asked = await self._old_models.vector(previous["model"], text)
         store = self._place / previous["folder"]
         try:
@@ -238,18 +240,19 @@ class Embedding:
         store = self.store if previous is None else self._place / previous["folder"]
         return await self._worker.vectors(store, notes, deadline=deadline)
 
-    async def lose_store(self) -> None:
+    async def discard_store(self) -> None:
         """Throw the vector store away; the next step begins a new one."""
         self.ready = False
         self._waiting.clear()
         await self._worker.drop(self.store)
         await self._in_writer(self._ledger.vectors.begin_store, "")
+        self.wake.set()
 
     async def _open_store(self) -> None:
         """Trust the store only if it is the one that the ledger's marks speak of."""
         stamp = await self._worker.stamp(self.store, CHUNKS)
-        if not stamp or stamp != self._ledger.vectors.store() or not stamp.startswith(self.recipe.name + ":"):
-            name = f"{self.recipe.name}:{uuid.uuid4().hex}"
+        if not stamp or stamp != self._ledger.vectors.store() or not stamp.startswith(self.spec.name + ":"):
+            name = f"{self.spec.name}:{uuid.uuid4().hex}"
             await self._in_writer(self._keep_previous)
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
@@ -260,15 +263,15 @@ class Embedding:
         self.ready = True
 
     def _keep_previous(self) -> None:
-        """If the marks speak of a store of another recipe, let it answer until this one is full."""
+        """If the marks speak of a store of another spec, let it answer until this one is full."""
         before = self._ledger.vectors.store().rpartition(":")[0]
         folder = store_folder(before)
-        if before and before != self.recipe.name and (self._place / folder).is_dir():
+        if before and before != self.spec.name and (self._place / folder).is_dir():
             fingerprint = before.split("/")[0]
             model = self._ledger.vectors.store_model()
             previous = {"folder": folder, "fingerprint": fingerprint, "model": model}
             self._ledger.vectors.set_previous_store(previous)
-        self._ledger.vectors.set_store_model(self.recipe.model)
+        self._ledger.vectors.set_store_model(self.spec.model)
 
     async def _begin_with_previous(self) -> None:
         previous = await self._in_writer(self._ledger.vectors.previous_store)
@@ -276,7 +279,7 @@ class Embedding:
             previous = None
         kept = {self.store.name, previous["folder"]} if previous else {self.store.name}
         await asyncio.to_thread(_sweep, self._place, kept)
-        if previous is not None and previous["fingerprint"] != self.recipe.fingerprint:
+        if previous is not None and previous["fingerprint"] != self.spec.fingerprint:
             await self._old_models.borrow(previous["model"], previous["fingerprint"])
         self._previous = previous
 
@@ -288,7 +291,7 @@ class Embedding:
         failpoint("store.swapped")
         await self._in_writer(self._ledger.vectors.set_previous_store, None)
         await self._worker.drop(self._place / previous["folder"])
-        if previous["fingerprint"] != self.recipe.fingerprint:
+        if previous["fingerprint"] != self.spec.fingerprint:
             await self._old_models.give_back(previous["model"])
 
     async def _store_batch(self) -> bool:
@@ -324,7 +327,7 @@ class Embedding:
         rows = self._ledger.vectors.pending_chunks(WAITING_TEXTS)
         notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
         items = [
-            _Item(row.note, self.recipe.passage(notes[row.note], row), row.number)
+            _Item(row.note, self.spec.passage(notes[row.note], row), row.number)
             for row in rows
             if row.note in notes
         ]
@@ -333,10 +336,10 @@ class Embedding:
         return [replace(item, vector=kept.get(self._key(item))) for item in items]
 
     def _note_item(self, note: NoteRow) -> _Item:
-        return _Item(note.id, self.recipe.note(note, self._ledger.chunks.opening(note.id, OPENING_CHARS)))
+        return _Item(note.id, self.spec.note(note, self._ledger.chunks.opening(note.id, OPENING_CHARS)))
 
     def _key(self, item: _Item) -> str:
-        return f"{self.recipe.fingerprint}:{item.text.key}"
+        return f"{self.spec.fingerprint}:{item.text.key}"
 
     async def _embedded(self, items: Sequence[_Item]) -> list[_Item]:
         """The items with their vectors, which the ledger remembers from now on."""
@@ -375,9 +378,9 @@ class Embedding:
             self._ledger.problems.add(row.path, problem)
 
 
-def store_folder(recipe: str) -> str:
-    """The name of the folder that holds the store of a recipe of this name."""
-    return hashlib.sha256(recipe.encode()).hexdigest()[:12]
+def store_folder(spec: str) -> str:
+    """The name of the folder that holds the store of a spec of this name."""
+    return hashlib.sha256(spec.encode()).hexdigest()[:12]
 
 
 def _sweep(place: Path, kept: set[str]) -> None:
@@ -388,17 +391,15 @@ def _sweep(place: Path, kept: set[str]) -> None:
             found.unlink(missing_ok=True)
 
 
-async def follow(
-    embedding: Embedding, wake: asyncio.Event, on_state: Callable[[Reason | None], None]
-) -> None:
-    """Keep the vector store up to the ledger for ever; ``wake`` says that there is something to do."""
+async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], None]) -> None:
+    """Keep the vector store up to the ledger; ``on_problem`` is called with what prevents it, or None."""
     logged: Reason | None = None
     while True:
         try:
             busy = await embedding.step()
-            on_state(None)
+            on_problem(None)
         except WorkerUnavailable as error:
-            on_state(Reason.of(error))
+            on_problem(Reason.of(error))
             busy = False
             await asyncio.sleep(RETRY_SECONDS)
             continue
@@ -411,10 +412,10 @@ async def follow(
             if problem != logged:
                 log.error("%s: %s", embedding.store.parent, problem.text, exc_info=error)
             logged = problem
-            on_state(problem)
+            on_problem(problem)
             await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
         logged = None
         if not busy:
-            wake.clear()
-            await wake.wait()
+            embedding.wake.clear()
+            await embedding.wake.wait()

@@ -32,7 +32,7 @@ class SearchedVault(Protocol):
     def keyword_reason(self) -> Reason | None:
         """Return why the keyword lane does not know all notes, None if it does."""
 
-    def keyword_lost(self) -> None:
+    def rebuild_keyword_index(self) -> None:
         """Report that the keyword index is damaged."""
 
     def semantic_reason(self) -> Reason | None:

@@ -90,7 +90,7 @@ async def _ask_keyword(
             vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed
         )
     except (IndexDamaged, OSError) as error:
-        vault.keyword_lost()
+        vault.rebuild_keyword_index()
         reason = Reason("index_damaged", f"the keyword index is being made again ({error})")
         return KeywordRetrieval(None, reason, _milliseconds_since(began))
     return KeywordRetrieval(answer, vault.keyword_reason(), _milliseconds_since(began))

@@ -14,21 +14,21 @@ SETTLE_MAX_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """The hints of one burst. ``doubt`` is the reason to compare the whole vault, or None."""
+class HintBatch:
+    """The hints of one burst. ``rescan_reason`` is the reason to compare the whole vault, or None."""
 
     paths: frozenset[str]
-    doubt: str | None
+    rescan_reason: str | None
 
 
 class Hints:
-    """Thread-safe: ``add`` and ``lose`` from any thread, ``settled`` awaited by whoever works them off."""
+    """Thread-safe: ``add`` and ``request_rescan`` from any thread, ``next_batch`` awaited by one consumer."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._lock = threading.Lock()
         self._paths: set[str] = set()
-        self._doubt: str | None = None
+        self._rescan_reason: str | None = None
         self._last = 0.0
         self._arrived = asyncio.Event()
 
@@ -38,24 +38,24 @@ class Hints:
             if len(self._paths) < HINTS:
                 self._paths.add(path)
             else:
-                self._doubt = self._doubt or "too many changes at once"
+                self._rescan_reason = self._rescan_reason or "too many changes at once"
             first = self._touch()
         if first:
             self._wake()
 
-    def lose(self, reason: str) -> None:
+    def request_rescan(self, reason: str) -> None:
         """Changes may have been lost: everything has to be compared."""
         with self._lock:
-            self._doubt = reason
+            self._rescan_reason = reason
             self._touch()
         self._wake()
 
     def pending(self) -> bool:
         """Whether a hint has come that nobody has taken yet."""
         with self._lock:
-            return bool(self._paths) or self._doubt is not None
+            return bool(self._paths) or self._rescan_reason is not None
 
-    async def settled(self) -> Settled:
+    async def next_batch(self) -> HintBatch:
         """Wait for a hint, then until hints stop coming or the burst has lasted too long; take them all."""
         await self._arrived.wait()
         began = time.monotonic()
@@ -63,14 +63,14 @@ class Hints:
             await asyncio.sleep(SETTLE_SECONDS)
             now = time.monotonic()
             if now - self._last >= SETTLE_SECONDS or now - began >= SETTLE_MAX_SECONDS:
-                return self.take()
+                return self.drain()
 
-    def take(self) -> Settled:
+    def drain(self) -> HintBatch:
         """Take what is there now, without waiting."""
         with self._lock:
-            taken = Settled(frozenset(self._paths), self._doubt)
+            taken = HintBatch(frozenset(self._paths), self._rescan_reason)
             self._paths.clear()
-            self._doubt = None
+            self._rescan_reason = None
             self._arrived.clear()
         return taken
 

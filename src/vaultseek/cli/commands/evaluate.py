@@ -19,7 +19,8 @@ from vaultseek.cli.output import print_json
 from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
-    from vaultseek.evaluate import JudgedQuery, MeasuredPlace, Report, Variant
+    from vaultseek.evaluate import JudgedQuery, Report, Variant
+    from vaultseek.indexing.open_vault import VaultOptions
     from vaultseek.settings.model import Settings
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -90,11 +91,11 @@ def evaluate(
     settings = load(invocation.config)
     ways = variants(settings.search, compare)
     judged = read_queries(queries, qrels, plain=plain)
-    place = _place(invocation, settings)
+    options = _options(invocation, settings)
     if report is not None:
         # Measuring takes minutes: fail before it if the page cannot be written.
         _write(report, "")
-    measured = asyncio.run(_measure(place, settings, judged, ways, plain, limit, cache))
+    measured = asyncio.run(_measure(options, settings, judged, ways, plain, limit, cache))
     try:
         if report is not None:
             from vaultseek.evaluate.page import page
@@ -123,7 +124,7 @@ def _write(report: Path, text: str) -> None:
 
 
 async def _measure(
-    place: MeasuredPlace,
+    options: VaultOptions,
     settings: Settings,
     judged: list[JudgedQuery],
     ways: list[Variant],
@@ -136,14 +137,16 @@ async def _measure(
     from vaultseek.models.catalogue import find_model
 
     progress = _Progress()
-    directory = cache_directory(place.root, cache)
-    async with measured_vault(place, directory, find_model(settings.model.name), progress.indexing) as vault:
+    directory = cache_directory(options.root, cache)
+    async with measured_vault(
+        options, directory, find_model(settings.model.name), progress.indexing
+    ) as vault:
         return await run(vault, judged, ways, raw=plain, limit=limit, tell=progress.asking)
 
 
-def _place(invocation: Invocation, settings: Settings) -> MeasuredPlace:
+def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
     """Return the vault that is meant, with its configuration."""
-    from vaultseek.evaluate import MeasuredPlace
+    from vaultseek.indexing.open_vault import VaultOptions
 
     root = vault_of(invocation, Path.cwd())
     if root is None:
@@ -151,7 +154,7 @@ def _place(invocation: Invocation, settings: Settings) -> MeasuredPlace:
     real = Path(os.path.realpath(root))
     entry = next((vault for vault in settings.vaults if vault.path == real), None)
     exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))
-    return MeasuredPlace(real, exclude, entry.language if entry else None)
+    return VaultOptions(real.name, real, exclude, entry.language if entry else None)
 
 
 class _Progress:

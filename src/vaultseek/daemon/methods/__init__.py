@@ -10,13 +10,13 @@ import time
 from collections.abc import Mapping
 
 from vaultseek import __version__, limits
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.indexing import Indexing
 from vaultseek.daemon.methods.notes import Notes
 from vaultseek.daemon.methods.progress import Subscribers
 from vaultseek.daemon.methods.searching import Searching
 from vaultseek.daemon.methods.vaults import Vaults
-from vaultseek.daemon.open_vault import Keeper
-from vaultseek.daemon.vaults import Library
+from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.messages import schemas
 from vaultseek.messages.params import Nothing, VaultParams, read
 from vaultseek.model import JSON, reason_json
@@ -28,28 +28,28 @@ __all__ = ["Service", "Subscribers"]
 
 
 class Service:
-    """The handlers of one daemon. ``subscribers`` are told what the library reports to them."""
+    """The handlers of one daemon. ``subscribers`` are told what the registry reports to them."""
 
     def __init__(
         self,
         file: SettingsFile,
-        library: Library,
+        registry: VaultRegistry,
         worker: SemanticWorker,
         socket: str,
         subscribers: Subscribers | None = None,
     ) -> None:
         self.stop = asyncio.Event()
         self._file = file
-        self._library = library
+        self._registry = registry
         self._worker = worker
         self._socket = socket
         self._began = time.monotonic()
-        self._vaults = Vaults(file, library)
+        self._vaults = Vaults(file, registry)
         self._parts = (
             self._vaults,
-            Searching(self._find, lambda: library.settings.search),
+            Searching(self._find, lambda: registry.settings.search),
             Notes(self._find),
-            Indexing(library, self._find, subscribers or Subscribers(), self._daemon),
+            Indexing(registry, self._find, subscribers or Subscribers(), self._daemon),
         )
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -70,9 +70,9 @@ class Service:
         read(Nothing, params)
         return await asyncio.to_thread(schemas)
 
-    async def _find(self, asked: VaultParams) -> Keeper:
+    async def _find(self, asked: VaultParams) -> VaultFollower:
         await self._vaults.follow_settings()
-        return await self._library.find(asked.vault, asked.cwd)
+        return await self._registry.find(asked.vault, asked.cwd)
 
     def _daemon(self) -> JSON:
         worker = self._worker.state

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from vaultseek import limits
-from vaultseek.daemon.open_vault import Keeper
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.model import JSON
 from vaultseek.wire.context import RequestContext
 
@@ -22,7 +22,7 @@ class _Subscriber:
 
 @dataclass(eq=False, slots=True)
 class _News:
-    keeper: Keeper
+    follower: VaultFollower
     changed: set[str] = field(default_factory=set)
 
 
@@ -46,13 +46,13 @@ class Subscribers:
         own = [s for s in self._subscribers if s.context.client.id == context.client.id]
         self._subscribers.difference_update(s for s in own if root is None or s.root == root)
 
-    def changed(self, keeper: Keeper, paths: list[str]) -> None:
+    def changed(self, follower: VaultFollower, paths: list[str]) -> None:
         """Something is new with a vault: its progress, and maybe these notes."""
         if not self._subscribers:
             return
-        root = str(keeper.place.root)
-        news = self._news.setdefault(root, _News(keeper))
-        news.keeper = keeper
+        root = str(follower.vault.options.root)
+        news = self._news.setdefault(root, _News(follower))
+        news.follower = follower
         news.changed.update(paths)
         if self._telling is None:
             self._telling = asyncio.get_running_loop().create_task(self._tell_soon())
@@ -68,10 +68,10 @@ class Subscribers:
             self._telling = None
 
     async def _tell(self, root: str, news: _News) -> None:
-        about: JSON = {"vault": news.keeper.place.name, "vault_path": root}
+        about: JSON = {"vault": news.follower.vault.name, "vault_path": root}
         try:
-            progress = {**about, **await asyncio.to_thread(news.keeper.progress)}
-            revision = await asyncio.to_thread(lambda: news.keeper.ledger.revision)
+            progress = {**about, **await asyncio.to_thread(news.follower.progress)}
+            revision = await asyncio.to_thread(lambda: news.follower.vault.ledger.revision)
         except Exception:
             return  # closed in the meantime
         for subscriber in list(self._subscribers):

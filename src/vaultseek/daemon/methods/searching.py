@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, found_note, of_note, of_vault, with_gap
-from vaultseek.daemon.open_vault import Keeper
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.messages.params import SearchParams, WhyParams, read
 from vaultseek.model import JSON
@@ -32,23 +32,23 @@ class Searching:
     async def search(self, params: JSON, context: RequestContext) -> JSON:
         """Answer a query."""
         asked = read(SearchParams, params)
-        keeper = await self._find(asked)
+        follower = await self._find(asked)
         request = self._request(asked, explain=asked.explain, brief=asked.brief)
-        await keeper.first_look()
+        await follower.wait_if_new()
         if asked.wait:
-            await keeper.seen_everything()
-            await _embedded(keeper, request)
+            await follower.rescan()
+            await _embedded(follower, request)
         request = replace(request, seconds=context.remaining())
-        gap = keeper.gap()
-        answer = with_gap(await Searcher(keeper).search(request), gap)
-        return of_vault(keeper, _with_aliases(answer))
+        gap = follower.degraded_reason()
+        answer = with_gap(await Searcher(follower.vault).search(request), gap)
+        return of_vault(follower, _with_aliases(answer))
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
         """Say why a note is where it is in the answer to a query, or where it was lost."""
         asked = read(WhyParams, params)
-        keeper = await self._find(asked)
-        row = await found_note(asked.note, keeper)
-        return of_note(keeper, row, await why(row, self._request(asked, explain=True), keeper))
+        follower = await self._find(asked)
+        row = await found_note(asked.note, follower)
+        return of_note(follower, row, await why(row, self._request(asked, explain=True), follower.vault))
 
     def _request(
         self, asked: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
@@ -82,12 +82,12 @@ def _method(lanes: list[str]) -> str:
     return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
-async def _embedded(keeper: Keeper, request: SearchRequest) -> None:
+async def _embedded(follower: VaultFollower, request: SearchRequest) -> None:
     if request.mode == "keyword":
         return
     try:
-        await keeper.all_embedded()
+        await follower.wait_until_embedded()
         if request.settings.expansion.enabled:
-            await keeper.concepts_made()
+            await follower.refresh_concepts()
     except (WorkerUnavailable, IndexDamaged):
         return  # the answer says which lanes did not take part

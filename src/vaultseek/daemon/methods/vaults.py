@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vaultseek import paths
-from vaultseek.daemon.vaults import Library
+from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON
@@ -27,9 +27,9 @@ _Write = Callable[[], None]
 class Vaults:
     """Handlers of ``vault/…`` that change which vaults there are. One change at a time."""
 
-    def __init__(self, file: SettingsFile, library: Library) -> None:
+    def __init__(self, file: SettingsFile, registry: VaultRegistry) -> None:
         self._file = file
-        self._library = library
+        self._registry = registry
         self._changing = asyncio.Lock()
 
     def handlers(self) -> dict[str, Handler]:
@@ -51,14 +51,14 @@ class Vaults:
         """The vaults, and whence each is: from the configuration, a command, or a request that named it."""
         read(Nothing, params)
         await self.follow_settings()
-        await self._library.let_go()
+        await self._registry.close_missing()
         added = {vault.path for vault in self._file.registry.vaults}
         configured = self._configured()
-        states = {keeper.place.root: keeper for keeper in self._library.keepers}
+        states = {follower.vault.options.root: follower for follower in self._registry.followers}
         roots = {
-            vault.path: vault.name for vault in (*self._library.settings.vaults, *self._file.registry.vaults)
+            vault.path: vault.name for vault in (*self._registry.settings.vaults, *self._file.registry.vaults)
         }
-        roots |= {root: keeper.place.name for root, keeper in states.items()}
+        roots |= {root: follower.vault.name for root, follower in states.items()}
         return {
             "vaults": [
                 {
@@ -66,7 +66,7 @@ class Vaults:
                     "path": str(root),
                     "from": "config" if root in configured else "added" if root in added else "request",
                     "state": states[root].state if root in states else self._unopened(root),
-                    "notes": states[root].counts().notes if root in states else 0,
+                    "notes": states[root].vault.ledger.counts().notes if root in states else 0,
                 }
                 for root, name in roots.items()
             ]
@@ -90,7 +90,7 @@ class Vaults:
             if root in self._configured():
                 raise UsageError(f"{quote(asked.vault)} stands in {self._file.path}; remove it there")
             await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
-            await self._library.forget(root)
+            await self._registry.close_vault(root)
             if asked.delete_index:
                 folder = paths.vault_data_directory(root)
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -112,13 +112,13 @@ class Vaults:
             await self._change(
                 lambda: self._file.write_registry(self._file.registry.with_paused(root, paused=paused))
             )
-            await self._library.find(str(root), None)
+            await self._registry.find(str(root), None)
         return {"path": str(root), "paused": paused}
 
     async def _follow(self) -> None:
         settings = await asyncio.to_thread(self._file.changed)
         if settings is not None:
-            await self._library.open_configured(settings, self._file.registry.paused)
+            await self._registry.open_configured(settings, self._file.registry.paused)
 
     async def _change(self, write: _Write) -> None:
         try:
@@ -135,12 +135,12 @@ class Vaults:
         return "paused" if root in self._file.registry.paused else "opening"
 
     def _configured(self) -> set[Path]:
-        return {v.path for v in self._library.settings.vaults} - {v.path for v in self._file.registry.vaults}
+        return {v.path for v in self._registry.settings.vaults} - {v.path for v in self._file.registry.vaults}
 
     def _root(self, name: str) -> Path:
         """The folder of a vault that is known, by name or folder. Raises VaultMissing."""
-        known = {v.path: v.name for v in (*self._file.registry.vaults, *self._library.settings.vaults)}
-        known |= {keeper.place.root: keeper.place.name for keeper in self._library.keepers}
+        known = {v.path: v.name for v in (*self._file.registry.vaults, *self._registry.settings.vaults)}
+        known |= {follower.vault.options.root: follower.vault.name for follower in self._registry.followers}
         for root, called in known.items():
             if (
                 called.casefold() == name.casefold()
@@ -159,10 +159,10 @@ class Vaults:
         root = Path(os.path.realpath(given))
         if Path(os.path.realpath(Path.home())).is_relative_to(root):
             raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
-        known = {vault.path: vault.name for vault in self._library.settings.vaults}
+        known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
             raise UsageError(f"{root} is a vault already, called {quote(known[root])}; use that")
-        name = asked.name or self._library.free_name(root.name, root)
+        name = asked.name or self._registry.free_name(root.name, root)
         if name.casefold() in {other.casefold() for other in known.values()}:
             raise UsageError(f"another vault is called {quote(name)}; give it another name")
         values = {"name": name, "path": root, "language": asked.language, "exclude": asked.exclude}

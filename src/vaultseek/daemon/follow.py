@@ -1,0 +1,375 @@
+"""Keep an open vault up to date with its folder: watch, settle, reconcile, index, embed, merge."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from vaultseek import paths
+from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
+from vaultseek.indexing import concepts, embed, reconcile
+from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.indexing.status import Activity, VaultStatus
+from vaultseek.limits import RETRY_SECONDS
+from vaultseek.model import JSON, Reason, reason_json
+from vaultseek.vault.diff import Changes
+from vaultseek.vault.settle import HintBatch, Hints
+from vaultseek.vault.watch import Watcher
+from vaultseek.worker import SemanticWorker
+
+LIVENESS_SECONDS = 2.0
+"""Interval at which the watcher and the vault's folder are checked."""
+NOTES_BEHIND = 20
+"""Unread notes above which an answer says that it may be incomplete."""
+MISSING_RESCAN_SECONDS = 10.0
+"""Rescan interval while the vault's folder is missing."""
+POLL_SECONDS = 5.0
+"""Shortest rescan interval where changes cannot be watched."""
+POLL_SHARE = 20
+"""There, a rescan may take one part in this many of the time."""
+FIRST_SCAN_SECONDS = 0.8
+"""How long a search waits for the first scan of a new vault."""
+EMBED_POLL_SECONDS = 0.05
+EMBED_FAILURES = 100
+"""Failed looks at the embedding after which a client that waits for it is told so."""
+
+log = logging.getLogger(__name__)
+
+
+class VaultFollower:
+    """The tasks that keep one open vault up to date, and how far they are.
+
+    The tasks of a paused vault only make it ready for searches. ``on_progress`` is called on the event loop
+    with the paths of changed notes, and with none when only the progress or the state has changed.
+    """
+
+    def __init__(self, vault: OpenVault, worker: SemanticWorker, on_progress: OnProgress) -> None:
+        self.vault = vault
+        self._worker = worker
+        self._on_progress = on_progress
+        self._loop = asyncio.get_running_loop()
+        self._hints = Hints(self._loop)
+        self._watcher = Watcher(vault.options.root, self._hints.add, self._hints.request_rescan)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._merge_wake = asyncio.Event()
+        self._scanned = asyncio.Condition()
+        self._scans_begun = 0
+        self._scans_done = 0
+        self._scan_seconds = 0.0
+        self._loss_accepted = False
+        self._was_indexed_before = vault.ledger.counts().notes > 0
+        self._missing_since: float | None = None
+
+    def start(self) -> None:
+        """Start the tasks. Searches can be answered already; the first scan follows."""
+        vault = self.vault
+        if vault.options.paused:
+            vault.activity = Activity("paused", vault.options.paused_reason)
+            self._spawn(self._serve_paused(), "serve")
+            return
+        vault.activity = Activity("indexing")
+        self._spawn(self._follow(), "follow")
+        self._spawn(embed.follow(vault.embedding, self._set_embed_problem), "embed")
+        self._spawn(self._check_watcher(), "check")
+        self._spawn(self._merge_segments(), "merge")
+        self._spawn(concepts.follow(vault.concepts, self._is_idle), "concepts")
+        if vault.options.expansion:
+            vault.concepts.want()
+
+    async def close(self) -> None:
+        """Stop all tasks and close the vault; what is indexed so far is kept."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self._watcher.stop)
+        await asyncio.to_thread(self.vault.close)
+
+    # -- requests --------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """The state of the indexing, as ``index/status`` names it."""
+        return self.vault.activity.state
+
+    @property
+    def pending(self) -> int:
+        """Notes not yet read plus vectors not yet stored."""
+        return self.vault.activity.pending(self.vault.ledger.counts())
+
+    def status(self) -> VaultStatus:
+        """Return a snapshot of the vault and its index. Reads the ledger, so call it in a thread."""
+        ledger, options = self.vault.ledger, self.vault.options
+        return VaultStatus(
+            name=options.name,
+            path=str(options.root),
+            activity=self.vault.activity,
+            counts=ledger.counts(),
+            embeddings_computed=ledger.vectors.embeddings_computed(),
+            rate=self.vault.embedding.rate(),
+            revision=ledger.revision,
+            problems=ledger.problems.all(),
+            lanes=self._lanes(),
+        )
+
+    def progress(self) -> JSON:
+        """Return the vault's ``index/progress`` notification."""
+        vault = self.vault
+        return vault.activity.progress_json(vault.name, vault.ledger.counts(), vault.embedding.rate())
+
+    def degraded_reason(self) -> Reason | None:
+        """Return why an answer may not cover all notes as they are now, or None. A pause is no reason."""
+        activity = self.vault.activity
+        if activity.state in _NOT_INDEXING:
+            return activity.reason
+        if not self._scans_done and not self._was_indexed_before and activity.state != "paused":
+            return Reason("being_read", "the vault is being read for the first time")
+        if activity.notes_left > NOTES_BEHIND:
+            progress = f"{activity.notes_done} of {activity.notes_total} notes so far"
+            return Reason("being_read", f"the vault is being read, {progress}")
+        return None
+
+    def missing_seconds(self) -> float:
+        """Return how long the vault's folder has been missing; 0 for a paused vault."""
+        return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
+
+    async def rescan(self, *, accept_loss: bool = False) -> None:
+        """Return when everything that was on disk at the moment of the call is indexed.
+
+        With ``accept_loss`` notes are removed from the index even if most of them are gone. Raises
+        VaultMissing or Unavailable.
+        """
+        if self.vault.options.paused:
+            raise Unavailable(self.vault.options.paused_reason.text, "paused")
+        async with self._scanned:
+            self._loss_accepted = accept_loss
+            target = self._scans_begun + 1
+            self._hints.request_rescan("a client requested it")
+            await self._scanned.wait_for(lambda: self._scans_done >= target)
+        activity = self.vault.activity
+        message = activity.reason.text if activity.reason else f"{self.vault.name} cannot be indexed now"
+        if activity.state == "vault_missing":
+            raise VaultMissing(message)
+        if activity.state in ("disk_full", "failing"):
+            raise Unavailable(message)
+
+    async def wait_if_new(self) -> None:
+        """Give the first scan of a vault without an index a moment."""
+        if not self._was_indexed_before:
+            await self.wait_for_first_scan(FIRST_SCAN_SECONDS)
+
+    async def wait_for_first_scan(self, seconds: float) -> bool:
+        """Wait up to ``seconds`` for the first scan since the vault was opened; true if it is done."""
+        if self._scans_done or self.vault.options.paused:
+            return True
+        async with self._scanned:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._scanned.wait_for(lambda: self._scans_done > 0)
+        return self._scans_done > 0
+
+    async def wait_until_embedded(self) -> None:
+        """Return when every vector is stored and searchable. Raises WorkerUnavailable if that fails."""
+        failures = 0
+        while self.vault.ledger.counts().pending or self.vault.semantic_reason() is not None:
+            self.vault.embedding.wake.set()
+            await asyncio.sleep(EMBED_POLL_SECONDS)
+            problem = self.vault.activity.embed_problem
+            failures = failures + 1 if problem else 0
+            if failures > EMBED_FAILURES or self._worker.state.status == "broken":
+                raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
+
+    async def refresh_concepts(self) -> None:
+        """Bring the concept vocabulary up to the ledger, unless the vault is busy.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        self.vault.concepts.want()
+        if self._is_idle():
+            await self.vault.concepts.refresh()
+
+    # -- tasks -----------------------------------------------------------------------------------------
+
+    async def _serve_paused(self) -> None:
+        await self.vault.in_writer(self.vault.indexer.load)
+        while not self.vault.embedding.ready:
+            try:
+                await self.vault.embedding.open()
+            except (WorkerUnavailable, IndexDamaged):
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _follow(self) -> None:
+        await self.vault.in_writer(self.vault.indexer.load)
+        # Watch before the first scan, so that no change falls between.
+        await asyncio.to_thread(self._watcher.start)
+        self._hints.request_rescan("the vault was opened")
+        while True:
+            batch = await self._hints.next_batch()
+            try:
+                await self._process(batch)
+            except VaultMissing as error:
+                self._set_state("vault_missing", Reason.of(error))
+                await self._finish_scan(batch)
+            except Exception as error:
+                await self._retry_later(error, batch)
+
+    async def _merge_segments(self) -> None:
+        """Merge segments of the keyword index, beside searches and saves."""
+        while True:
+            await self._merge_wake.wait()
+            self._merge_wake.clear()
+            try:
+                while await asyncio.to_thread(self.vault.keyword_index.merge_step):
+                    await asyncio.sleep(0)
+            except (IndexDamaged, Busy, OSError) as error:
+                log.warning("merging the keyword index of %s: %s", self.vault.name, error)
+
+    async def _check_watcher(self) -> None:
+        """Request a rescan when changes may have been lost, and at the rescan interval anyway."""
+        last_scan = time.monotonic()
+        while True:
+            previous = time.monotonic()
+            await asyncio.sleep(LIVENESS_SECONDS)
+            now = time.monotonic()
+            if now - previous > 3 * LIVENESS_SECONDS:
+                self._hints.request_rescan("the machine was asleep")
+            await self._check_folder(now)
+            if now - last_scan > self._rescan_seconds():
+                last_scan = now
+                self._hints.request_rescan("the rescan interval has passed")
+
+    async def _check_folder(self, now: float) -> None:
+        is_there = self.vault.options.root.is_dir()
+        self._missing_since = None if is_there else self._missing_since or now
+        if not is_there:
+            if self.state != "vault_missing":
+                self._hints.request_rescan("the vault's folder is missing")
+        elif not self._watcher.alive():
+            await asyncio.to_thread(self._watcher.stop)
+            await asyncio.to_thread(self._watcher.start)
+            self._hints.request_rescan("the watcher was restarted")
+
+    # -- steps -----------------------------------------------------------------------------------------
+
+    async def _process(self, batch: HintBatch) -> None:
+        changes = await self._reconcile(batch)
+        if not self._looks_unmounted(changes):
+            await self._apply(changes)
+            gap = self._watcher.gap
+            self._set_state("polling" if gap else "ready", Reason("polling", gap) if gap else None)
+        await self._finish_scan(batch)
+
+    async def _reconcile(self, batch: HintBatch) -> Changes:
+        indexer = self.vault.indexer
+        if batch.rescan_reason is None:
+            if any(path.startswith(".obsidian") for path in batch.paths):
+                self._hints.request_rescan("the app's settings changed")
+            return await self.vault.in_writer(indexer.reconcile, batch.paths)
+        self._scans_begun += 1
+        began = time.monotonic()
+        changes = await self.vault.in_writer(indexer.reconcile)
+        self._scan_seconds = time.monotonic() - began
+        return changes
+
+    def _looks_unmounted(self, changes: Changes) -> bool:
+        """True if most notes are gone at once: only the user can say that they were deleted."""
+        if self._loss_accepted or not reconcile.vanished(changes, self.vault.ledger.counts().notes):
+            self._loss_accepted = False
+            return False
+        message = (
+            f"{len(changes.removed)} notes are gone at once; the index is kept."
+            " If they were deleted on purpose, run `vaultseek index`"
+        )
+        self._set_state("vault_missing", Reason("vault_missing", message))
+        return True
+
+    async def _apply(self, changes: Changes) -> None:
+        vault = self.vault
+        changed = await vault.in_writer(vault.indexer.apply, changes, self._report_read)
+        last_change = time.time() if changed else vault.activity.last_change
+        vault.activity = replace(vault.activity, notes_done=0, notes_total=0, last_change=last_change)
+        self._merge_wake.set()
+        vault.embedding.wake.set()
+        vault.concepts.wake.set()
+        self._on_progress(self, changed)
+
+    def _report_read(self, done: int, total: int) -> None:
+        """Hand the progress of the writer thread to the event loop, which alone sets the activity."""
+        self._loop.call_soon_threadsafe(self._set_read, done, total)
+
+    def _set_read(self, done: int, total: int) -> None:
+        self.vault.activity = replace(self.vault.activity, notes_done=done, notes_total=total)
+        self.vault.embedding.wake.set()
+
+    async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
+        """Report the failure and request a rescan: what was not indexed still differs from the ledger."""
+        if paths.is_disk_full(error):
+            reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
+            self._set_state("disk_full", reason)
+        else:
+            log.error("indexing changes of %s failed; trying again", self.vault.name, exc_info=error)
+            message = f"indexing changes failed ({type(error).__name__}); see the log"
+            self._set_state("failing", Reason("failing", message))
+        await self._finish_scan(batch)
+        await asyncio.sleep(RETRY_SECONDS)
+        self._hints.request_rescan("the last attempt failed")
+
+    async def _finish_scan(self, batch: HintBatch) -> None:
+        if batch.rescan_reason is None:
+            return
+        async with self._scanned:
+            self._scans_done = self._scans_begun
+            self._scanned.notify_all()
+
+    def _rescan_seconds(self) -> float:
+        """Return the rescan interval: short while changes cannot be watched."""
+        if self.state == "vault_missing":
+            return MISSING_RESCAN_SECONDS
+        if self._watcher.gap is not None:
+            return max(POLL_SECONDS, POLL_SHARE * self._scan_seconds)
+        return self.vault.options.rescan_seconds
+
+    def _set_state(self, state: str, reason: Reason | None) -> None:
+        activity = self.vault.activity
+        if (state, reason) != (activity.state, activity.reason):
+            self.vault.activity = replace(activity, state=state, reason=reason)
+            self._on_progress(self, [])
+
+    def _set_embed_problem(self, problem: Reason | None) -> None:
+        self.vault.activity = replace(self.vault.activity, embed_problem=problem)
+        self._on_progress(self, [])
+
+    def _is_idle(self) -> bool:
+        """True if everything is read and embedded, so that there is time for the concept vocabulary."""
+        reason = self.vault.keyword_reason() or self.vault.semantic_reason()
+        return reason is None and self.state in ("ready", "polling") and not self.pending
+
+    def _lanes(self) -> JSON:
+        vault, worker = self.vault, self._worker.state
+        semantic_up = vault.embedding.ready and worker.status == "ready"
+        unready = Reason("being_built", "the vectors are not ready yet")
+        reasons = {
+            "keyword": vault.keyword_reason(),
+            "semantic": None if semantic_up else vault.activity.embed_problem or worker.reason or unready,
+            "graph": None if vault.graph else Reason("being_built", "the link graph is being built"),
+        }
+        return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = self._loop.create_task(work, name=f"{name} {self.vault.name}")
+        task.add_done_callback(_log_failure)
+        self._tasks.append(task)
+
+
+OnProgress = Callable[[VaultFollower, list[str]], None]
+_NOT_INDEXING = ("vault_missing", "disk_full", "failing")
+"""States in which what is on disk is not indexed."""
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.error("task %s ended", task.get_name(), exc_info=task.exception())

@@ -1,0 +1,156 @@
+"""Bring the keyword index up to the ledger, and rebuild it when it cannot be trusted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vaultseek.errors import IndexDamaged
+from vaultseek.failpoints import failpoint
+from vaultseek.index.keyword.analysis import LANGUAGES, detect_language
+from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.limits import OPENING_CHARS
+from vaultseek.model import Chunk
+
+CATCH_UP_NOTES = 1024
+"""Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""
+LANGUAGE_NOTES = 200
+"""Notes whose openings are sampled to detect the language of a vault."""
+LANGUAGE_GROWTH = 4
+"""Growth factor after which the language of a vault is detected again."""
+
+
+class KeywordSync:
+    """The keyword index of a vault and the ledger revision that it stands at.
+
+    Without a configured ``language`` it is detected by the stop words of the notes, and again when the vault
+    has grown by ``LANGUAGE_GROWTH``.
+    """
+
+    def __init__(self, directory: Path, language: str | None) -> None:
+        self._directory = directory
+        self._language_file = directory.with_name(directory.name + ".language")
+        self._configured = language
+        self._language, self._sampled_at = (language, 0) if language else self._stored_language()
+        self.rebuilding = False
+        self.index = self._open()
+
+    def behind(self, ledger: Ledger) -> int:
+        """Return how many notes changed since the index's revision, up to ``CATCH_UP_NOTES``."""
+        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """Bring the index to the ledger's revision; rebuild it from the ledger if it is damaged."""
+        try:
+            self._catch_up(ledger)
+        except (IndexDamaged, FileNotFoundError, NotADirectoryError):
+            self.rebuild(ledger)
+
+    def rebuild(self, ledger: Ledger) -> None:
+        """Discard the index and fill a new one from the ledger."""
+        self.rebuilding = True
+        try:
+            self._replace()
+            self._catch_up(ledger)
+        finally:
+            self.rebuilding = False
+
+    def close(self) -> None:
+        """Close the files of the index."""
+        self.index.close()
+
+    def _replace(self) -> None:
+        self.index.close()
+        failpoint("keyword.remake")
+        self.index = self._create()
+
+    def _create(self) -> KeywordIndex:
+        shutil.rmtree(self._directory, ignore_errors=True)
+        return KeywordIndex.create(self._directory, language=self._language)
+
+    def _open(self) -> KeywordIndex:
+        try:
+            return KeywordIndex.open(self._directory, language=self._language)
+        except IndexDamaged:
+            return self._create()
+
+    def _catch_up(self, ledger: Ledger) -> None:
+        language_changed = self._detect_language(ledger)
+        revision = self._revision(ledger)
+        removed = ledger.notes.removed_since(revision)
+        if revision < 0 or language_changed or removed is None:
+            self._replace()
+            revision, removed = 0, []
+        while True:
+            current = ledger.revision
+            rows = ledger.notes.changed_since(revision, CATCH_UP_NOTES + 1)
+            if not rows and not removed:
+                return
+            page = rows[:CATCH_UP_NOTES]
+            revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
+            documents = _documents(ledger, [note for note, _ in page])
+            self.index.apply(documents, removed, _position(ledger, revision))
+            failpoint("keyword.applied")
+            removed = []
+
+    def _detect_language(self, ledger: Ledger) -> bool:
+        """Sample the notes if it is time to; true if their language is not that of the index."""
+        if self._configured or ledger.counts().notes < max(1, LANGUAGE_GROWTH * self._sampled_at):
+            return False
+        ids = ledger.notes.ids()
+        sample = ids[:: max(1, len(ids) // LANGUAGE_NOTES)][:LANGUAGE_NOTES]
+        previous, self._sampled_at = self._language, len(ids)
+        self._language = detect_language(
+            "\n".join(ledger.chunks.opening(note, OPENING_CHARS) for note in sample)
+        )
+        self._language_file.write_text(f"{self._language} {self._sampled_at}")
+        return self._language != previous
+
+    def _stored_language(self) -> tuple[str, int]:
+        try:
+            language, _, notes = self._language_file.read_text().partition(" ")
+        except (OSError, UnicodeDecodeError):
+            return "en", 0
+        return (language, int(notes)) if language in LANGUAGES and notes.isdigit() else ("en", 0)
+
+    def _revision(self, ledger: Ledger) -> int:
+        """Return the ledger revision that the index holds, -1 if it was made from another ledger."""
+        generation, _, revision = (self.index.stamp or "").partition(":")
+        return int(revision) if generation == ledger.generation and revision.isdigit() else -1
+
+
+def _position(ledger: Ledger, revision: int) -> str:
+    return f"{ledger.generation}:{revision}"
+
+
+def _documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
+    notes = ledger.notes.by_id(ids)
+    chunks = ledger.chunks.by_note(ids)
+    return [_document(row, chunks[number]) for number, row in notes.items()]
+
+
+def _document(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
+    return KeywordDocument(
+        note=row.id,
+        path=row.path,
+        title=row.title,
+        aliases=row.aliases,
+        headings=tuple(heading.text for heading in row.headings),
+        tags=row.tags,
+        chunks=(
+            *(KeywordChunk(chunk.id, chunk.prose_text(), chunk.code_text()) for chunk in chunks),
+            *(KeywordChunk("properties", text, "") for text in [_property_text(row.properties)] if text),
+        ),
+    )
+
+
+def _property_text(value: Any) -> str:
+    """Return the values of properties, one per line: a part number may appear nowhere else."""
+    if isinstance(value, dict):
+        return "\n".join(filter(None, map(_property_text, value.values())))
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_property_text, value)))
+    return "" if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,241 @@
+"""An open vault: its ledger, indexes, graph and concept vocabulary, and what a search asks of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vaultseek import paths
+from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.index.concept_vocabulary import Concept
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword.index import KeywordIndex
+from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.index.vectors.index import NoteIds
+from vaultseek.indexing.concepts import Concepts
+from vaultseek.indexing.crash_marker import CrashMarker
+from vaultseek.indexing.embed import Embedding, EmbeddingSpec, OldModels
+from vaultseek.indexing.ingest import Indexer, NoteReader
+from vaultseek.indexing.keyword_sync import KeywordSync
+from vaultseek.indexing.status import Activity
+from vaultseek.indexing.writer import WriterThread
+from vaultseek.limits import (
+    NOTE_PARSE_BYTES,
+    OPENING_CHARS,
+    QUERY_EMBED_SECONDS,
+    RESCAN_SECONDS,
+)
+from vaultseek.model import JSON, Reason
+from vaultseek.worker import SemanticAnswer, SemanticWorker
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class VaultOptions:
+    """A vault's display name, real path, and settings."""
+
+    name: str
+    root: Path
+    exclude: tuple[str, ...] = ()
+    language: str | None = None
+    rescan_seconds: float = RESCAN_SECONDS
+    max_note_bytes: int = NOTE_PARSE_BYTES
+    paused: bool = False
+    """Answer from the index as it is and do not follow the vault."""
+    expansion: bool = False
+    """Keep the concept vocabulary from the start: queries are expanded by default."""
+
+    @property
+    def paused_reason(self) -> Reason:
+        """The reason for what a paused vault cannot do."""
+        command = f"vaultseek vault resume {self.name}"
+        return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a search waits for the model: by default as long as a person would."""
+
+    query_seconds: float = QUERY_EMBED_SECONDS
+    rerank_seconds: float | None = None
+    """None: as long as the search's own settings say."""
+    complete: bool = False
+    """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
+
+
+class OpenVault:
+    """The stores of one vault. It runs no tasks: a ``VaultFollower`` keeps it up to date, or nobody does.
+
+    ``activity`` is set by whoever keeps the vault up to date.
+    """
+
+    def __init__(
+        self,
+        options: VaultOptions,
+        worker: SemanticWorker,
+        ledger: Ledger,
+        keyword: KeywordSync,
+        indexer: Indexer,
+        embedding: Embedding,
+        concepts: Concepts,
+        writer: WriterThread,
+        patience: Patience,
+        files: contextlib.ExitStack,
+    ) -> None:
+        self.options = options
+        self.ledger = ledger
+        self.indexer = indexer
+        self.embedding = embedding
+        self.concepts = concepts
+        self.activity = Activity()
+        self._worker = worker
+        self._keyword = keyword
+        self._writer = writer
+        self._patience = patience
+        self._files = files
+
+    @classmethod
+    def open(
+        cls,
+        options: VaultOptions,
+        directory: Path,
+        worker: SemanticWorker,
+        spec: EmbeddingSpec,
+        *,
+        patience: Patience | None = None,
+        old_models: OldModels | None = None,
+    ) -> OpenVault:
+        """Open the index in ``directory``, or begin an empty one; ``load`` of its indexer has to follow.
+
+        Raises AlreadyRunning if another process has it open, and OSError.
+        """
+        with contextlib.ExitStack() as files:
+            files.enter_context(paths.lock_directory(paths.private_directory(directory)))
+            (directory / "vault.json").write_text(json.dumps({"path": str(options.root)}))
+            ledger = Ledger(directory / "ledger.sqlite")
+            files.callback(ledger.close)
+            ledger.set_chunking_version(spec.reading)
+            keyword = KeywordSync(directory / "keyword", options.language)
+            files.callback(keyword.close)
+            crash_marker = CrashMarker(directory / "reading")
+            files.callback(crash_marker.close)
+            writer = WriterThread(options.name)
+            files.callback(writer.close)
+            reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes)
+            return cls(
+                options,
+                worker,
+                ledger,
+                keyword,
+                Indexer(reader, ledger, keyword, crash_marker, options.exclude),
+                Embedding(ledger, worker, directory / "semantic", spec, writer.run, old_models),
+                Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
+                writer,
+                patience or Patience(),
+                files.pop_all(),
+            )
+
+    def close(self) -> None:
+        """Finish the write that has begun and close every file."""
+        self._files.close()
+
+    async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run ``work`` in the thread that writes, and return its result."""
+        return await self._writer.run(work, *arguments)
+
+    @property
+    def name(self) -> str:
+        """The vault's display name."""
+        return self.options.name
+
+    @property
+    def keyword_index(self) -> KeywordIndex:
+        """The current keyword index; a rebuild replaces it."""
+        return self._keyword.index
+
+    @property
+    def graph(self) -> Graph | None:
+        """The link graph, or None before it is built."""
+        return self.indexer.graph
+
+    def keyword_reason(self) -> Reason | None:
+        """Return why the keyword lane does not cover every note, or None."""
+        if not self._keyword.rebuilding:
+            return None
+        return Reason("being_built", "the keyword index is being rebuilt")
+
+    def rebuild_keyword_index(self) -> None:
+        """Rebuild the keyword index, which a search found damaged, from the ledger in the background."""
+        if not self._keyword.rebuilding:
+            self._keyword.rebuilding = True
+            self._writer.submit(self._keyword.rebuild, self.ledger)
+
+    def semantic_reason(self) -> Reason | None:
+        """Return why the semantic lane cannot answer, or None."""
+        state = self._worker.state
+        if state.status != "ready" and not self._patience.complete:
+            return state.reason or Reason("worker_unavailable", f"the semantic worker is {state.status}")
+        if not self.embedding.ready:
+            return Reason("being_built", "the vectors are not ready yet")
+        if self.embedding.has_previous:
+            return None
+        counts = self.ledger.counts()
+        if not counts.chunks or counts.embedded:
+            return None
+        return Reason("not_embedded", "no passage is embedded yet")
+
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        try:
+            answer = await self.embedding.query(text, k, allowed, self._patience.query_seconds)
+        except IndexDamaged:
+            await self.embedding.discard_store()
+            raise
+        return await asyncio.to_thread(self._with_chunk_ids, answer)
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable."""
+        if self._patience.complete:
+            await self.concepts.refresh()
+        elif not self.embedding.is_current:
+            message = "the vectors are being rebuilt for another model; try again when that is done"
+            raise Unavailable(message, "being_built")
+        try:
+            return await self.concepts.near(text, vector, count, floor)
+        except Unavailable:
+            if self.options.paused:
+                raise Unavailable(self.options.paused_reason.text, "paused") from None
+            raise
+
+    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
+        """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
+        return await self.embedding.note_vectors(notes, self._patience.query_seconds)
+
+    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
+        """Return how well each text answers the query, in [0, 1]. Raises WorkerUnavailable."""
+        deadline = self._patience.rerank_seconds or seconds
+        scores = await self._worker.rerank(query, texts, model, deadline=deadline)
+        return [float(score) for score in scores]
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """Return the text that is embedded for the whole note."""
+        return self.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
+
+    def index_state(self) -> JSON:
+        """Return the ``index`` part of an answer."""
+        return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
+
+    def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
+        """Replace the chunk numbers of the vector store by chunk ids; drop chunks that are gone since."""
+        ids = self.ledger.chunks.ids([int(hit.id) for hit in answer.chunks])
+        hits = [hit._replace(id=ids[int(hit.id)]) for hit in answer.chunks if int(hit.id) in ids]
+        return replace(answer, chunks=hits)

@@ -1,0 +1,118 @@
+"""What the indexing of a vault is doing, and how complete its index is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vaultseek.index.ledger import Counts
+from vaultseek.model import JSON, Problem, Reason, reason_json
+
+REPORTED_PROBLEMS = 2000
+"""Problems that one status lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The state of a vault's indexing; replaced as a whole when it changes.
+
+    ``notes_done`` of ``notes_total`` notes are read in the current pass; ``embed_problem`` says why vectors
+    cannot be stored.
+    """
+
+    state: str = "ready"
+    reason: Reason | None = None
+    notes_done: int = 0
+    notes_total: int = 0
+    last_change: float | None = None
+    embed_problem: Reason | None = None
+
+    @property
+    def notes_left(self) -> int:
+        """Notes of the current pass that are not read yet."""
+        return max(0, self.notes_total - self.notes_done)
+
+    def pending(self, counts: Counts) -> int:
+        """Return how many notes have to be read and how many vectors stored, together."""
+        return counts.pending + self.notes_left
+
+    def full_reason(self, counts: Counts) -> Reason | None:
+        """Return the reason of the state, and of texts that cannot be embedded."""
+        if not (counts.pending and self.embed_problem):
+            return self.reason
+        waiting = f"texts cannot be embedded: {self.embed_problem.text}"
+        if self.reason is None:
+            return Reason(self.embed_problem.code, waiting)
+        return Reason(self.reason.code, f"{self.reason.text}; {waiting}")
+
+    def index_json(self, counts: Counts, revision: int) -> JSON:
+        """Return the ``index`` part of an answer."""
+        return {
+            "notes": counts.notes,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": self.pending(counts),
+            "revision": revision,
+            "state": self.state,
+            **reason_json(self.full_reason(counts)),
+        }
+
+    def progress_json(self, name: str, counts: Counts, rate: float) -> JSON:
+        """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts a second."""
+        reading = self.notes_left or self.state in ("opening", "indexing")
+        return {
+            "vault": name,
+            "phase": "reading" if reading else "embedding" if counts.pending else "done",
+            "notes": counts.notes,
+            "notes_done": self.notes_done,
+            "notes_total": self.notes_total,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": self.pending(counts),
+            "rate": round(rate, 1),
+            "eta_seconds": eta_seconds(counts, rate),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VaultStatus:
+    """A snapshot of a vault and its index."""
+
+    name: str
+    path: str
+    activity: Activity
+    counts: Counts
+    embeddings_computed: int
+    rate: float
+    revision: int
+    problems: Sequence[tuple[str, Problem]]
+    lanes: JSON
+
+    def as_json(self) -> JSON:
+        """Return the vault's part of ``index/status``."""
+        counts = self.counts
+        return {
+            "name": self.name,
+            "path": self.path,
+            "state": self.activity.state,
+            **reason_json(self.activity.full_reason(counts)),
+            "notes": counts.notes,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": self.activity.pending(counts),
+            "embeddings_computed": self.embeddings_computed,
+            "rate": round(self.rate, 1),
+            "eta_seconds": eta_seconds(counts, self.rate),
+            "last_change": self.activity.last_change,
+            "revision": self.revision,
+            "problems": [
+                {"path": path, **found.as_json()} for path, found in self.problems[:REPORTED_PROBLEMS]
+            ],
+            "problem_count": len(self.problems),
+            "lanes": self.lanes,
+        }
+
+
+def eta_seconds(counts: Counts, rate: float) -> int | None:
+    """Return the seconds until every text is embedded, or None while the rate is unknown."""
+    return round(counts.pending / rate) if rate else None

@@ -1,0 +1,93 @@
+"""What a followed vault reports, and what it recovers from."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.indexing import embed
+from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.models.catalogue import find_model
+
+NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
+
+
+class RefusingWorker(WorkerHere):
+    """A worker that stores nothing while there is a ``trouble``."""
+
+    def __init__(self, trouble: Exception | None) -> None:
+        super().__init__()
+        self.trouble = trouble
+        self.refused = 0
+
+    async def apply(self, *arguments: Any, **more: Any) -> None:
+        if self.trouble is not None and more.get("ids"):
+            self.refused += 1
+            raise self.trouble
+        await super().apply(*arguments, **more)
+
+
+@pytest.fixture
+async def follow(
+    vault: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Callable[..., VaultFollower]]:
+    """``follow(worker, files)`` is a started follower of a vault with these files."""
+    monkeypatch.setattr(embed, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(embed, "EMBED_RETRY_SECONDS", 0.02)
+    followers: list[VaultFollower] = []
+
+    def start(worker: WorkerHere, files: Mapping[str, str] = NOTES, **options: Any) -> VaultFollower:
+        model = find_model("hashing")
+        spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+        opened = OpenVault.open(
+            VaultOptions("notes", vault(files), **options), tmp_path / "index", worker, spec
+        )
+        follower = VaultFollower(opened, worker, lambda follower, paths: None)
+        follower.start()
+        followers.append(follower)
+        return follower
+
+    yield start
+    for follower in followers:
+        await follower.close()
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (WorkerUnavailable("it is down"), "it is down"),
+        (OSError(errno.ENOSPC, "No space"), "the disk is full; free some space, it goes on by itself"),
+        (sqlite3.OperationalError("database or disk is full"), "the disk is full; free some space"),
+        (ValueError("odd"), "storing vectors failed (ValueError); see the log"),
+    ],
+)
+async def test_texts_that_wait_say_what_for(follow, caplog, trouble, said):
+    worker = RefusingWorker(trouble)
+    follower = follow(worker)
+    await until(lambda: follower.status().as_json()["reason"] and follower.state == "ready")
+    for status in (follower.status().as_json(), follower.vault.index_state()):
+        assert status["reason"].startswith(f"texts cannot be embedded: {said}")
+        assert status["pending"]
+    await until(lambda: worker.refused > 5)
+    assert len([record for record in caplog.records if record.name == "vaultseek.indexing.embed"]) <= 1
+    worker.trouble = None
+    await until(lambda: not follower.pending)
+    assert follower.status().as_json()["reason"] is None
