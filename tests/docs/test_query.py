@@ -14,7 +14,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.query.fields import _READERS
 from vaultseek.query.grammar import parse_query
 from vaultseek.query.operators import OPERATORS
-from vaultseek.search.filter import allowed
+from vaultseek.search.filter import filter_notes
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = (PROJECT / "docs" / "query.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def sample(tmp_path_factory) -> Ledger:
 @pytest.mark.parametrize(("query", "count", "note"), EXAMPLES)
 def test_an_example_finds_what_the_page_says(sample, query, count, note):
     parsed = parse_query(query, now=NOW)
-    found = allowed(parsed.filter, sample)
+    found = filter_notes(parsed.filter, sample)
     assert found is not None
     titles = {
         row.path.rpartition("/")[2].removesuffix(".md")

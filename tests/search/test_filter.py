@@ -17,7 +17,7 @@ from semantic_here import index_here
 from vaultseek.index.ledger import Ledger
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
-from vaultseek.search.filter import _COLUMNS, LedgerFacts, allowed
+from vaultseek.search.filter import _COLUMNS, LedgerFacts, filter_notes
 from vaultseek.search.prefilter import superset
 from vaultseek.text import fold
 
@@ -39,7 +39,7 @@ def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:
 
 
 def paths(query: str, ledger: Ledger) -> set[str]:
-    found = allowed(parse_query(query, now=NOW).filter, ledger)
+    found = filter_notes(parse_query(query, now=NOW).filter, ledger)
     assert found is not None
     return {row.path for row in ledger.notes.by_id(found.ids.tolist()).values()}
 
@@ -181,7 +181,7 @@ def test_filters_admit_what_reading_every_note_admits(notes, queries):
         ledger = ledger_of(Path(home), notes)
         for query in queries:
             condition = parse_query(query, now=NOW).filter
-            found = allowed(condition, ledger)
+            found = filter_notes(condition, ledger)
             expected = by_reading(condition, ledger)
             assert (ledger.notes.ids() if found is None else found.ids.tolist()) == expected, query
         ledger.close()
@@ -192,8 +192,8 @@ def test_backlinks_and_the_count_of_each_step(tmp_path):
 
     ledger = ledger_of(tmp_path, {"a.md": "[[b]] #x", "b.md": "#x", "sub/b2.md": "[[a]]", "c.md": ""})
     condition = from_fields({"linked_from": "A", "tag": "x"}, now=NOW)
-    found = allowed(condition, ledger)
+    found = filter_notes(condition, ledger)
     assert found is not None
     assert found.steps == (("tag x", 2), ('linked from "A"', 1))
     assert found.ids.tolist() == by_reading(condition, ledger)
-    assert allowed(None, ledger) is None
+    assert filter_notes(None, ledger) is None

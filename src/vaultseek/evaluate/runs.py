@@ -15,7 +15,7 @@ from vaultseek.evaluate.measure import METRICS, Difference, Interval, difference
 from vaultseek.evaluate.variants import Variant, changed
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.query.fields import from_fields
-from vaultseek.search.filter import allowed
+from vaultseek.search.filter import filter_notes
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 
@@ -138,7 +138,7 @@ async def _ask_all(
 
 def _filtered(vault: OpenVault, query: JudgedQuery) -> set[str] | None:
     """The notes that the query's filters leave."""
-    only = allowed(from_fields(query.filters), vault.ledger)
+    only = filter_notes(from_fields(query.filters), vault.ledger)
     return (
         None if only is None else {row.path for row in vault.ledger.notes.by_id(only.ids.tolist()).values()}
     )

@@ -12,7 +12,7 @@ from vaultseek.model import JSON, Chunk
 from vaultseek.notes.read import about
 from vaultseek.query.compare import contains
 from vaultseek.query.filters import Contains, any_of
-from vaultseek.search.filter import allowed
+from vaultseek.search.filter import filter_notes
 from vaultseek.text import fold, is_unspaced
 
 _LINKED = re.compile(
@@ -24,7 +24,7 @@ _SHORTEST = 2
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
     """Lines of other notes that name this one outside of links and code, by path and line."""
     names = names_of(row)
-    found = allowed(any_of(map(Contains, names)), ledger)
+    found = filter_notes(any_of(map(Contains, names)), ledger)
     if found is None:
         return []
     ids = [number for number in found.ids.tolist() if number != row.id]

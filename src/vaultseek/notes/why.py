@@ -17,7 +17,7 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON, Reason, ReasonCode
 from vaultseek.query.filters import conjuncts
 from vaultseek.search.expansion import expanded_text
-from vaultseek.search.filter import Allowed, allowed
+from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.passages import choose_passages
 from vaultseek.search.pipeline import Searcher
@@ -110,12 +110,12 @@ def _verdict(verdict: ReasonCode, words: str) -> JSON:
 
 def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
     return [
-        {"condition": str(condition), "satisfied": row.id in _ids(allowed(condition, ledger))}
+        {"condition": str(condition), "satisfied": row.id in _ids(filter_notes(condition, ledger))}
         for condition in conjuncts(trace.parsed.query.filter)
     ]
 
 
-def _ids(notes_left: Allowed | None) -> set[int]:
+def _ids(notes_left: FilterResult | None) -> set[int]:
     return set() if notes_left is None else set(notes_left.ids.tolist())
 
 

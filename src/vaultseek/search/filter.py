@@ -1,8 +1,7 @@
-"""Which notes satisfy a filter: decided from the ledger alone, exactly, before any lane makes its cut.
+"""Filter notes by the ledger alone, exactly, before any lane makes its cut.
 
-Each kind of condition has a way of its own to the notes that could satisfy it, through an index or a pattern
-that misses none; only those are read, and :func:`vaultseek.query.filters.matches` has the last word.
-"""
+Each kind of condition finds the notes that could satisfy it through an index or a pattern that misses none;
+only those are read, and the condition's own ``matches`` has the last word."""
 
 from __future__ import annotations
 
@@ -56,65 +55,65 @@ Ids = set[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
-    """The notes that satisfy a filter, sorted by id, and how many each of its conditions left over."""
+class FilterResult:
+    """Ids of the notes that satisfy a filter, sorted, and the number of notes left after each condition."""
 
     ids: NoteIds
     steps: tuple[tuple[str, int], ...]
 
 
-def allowed(condition: Filter | None, ledger: Ledger) -> Allowed | None:
-    """The notes that ``condition`` admits; None means every note."""
+def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | None:
+    """Return the notes that satisfy ``condition``; None means every note."""
     if condition is None:
         return None
     left: Ids | None = None
     steps: list[tuple[str, int]] = []
     for part in sorted(conjuncts(condition), key=_cost):
-        left = _among(part, ledger, left)
+        left = _narrow(part, ledger, left)
         steps.append((str(part), len(left)))
-    return Allowed(np.array(sorted(left or ()), np.int64), tuple(steps))
+    return FilterResult(np.array(sorted(left or ()), np.int64), tuple(steps))
 
 
 def _cost(part: Filter) -> int:
-    """Conditions that the ledger answers from an index go first, those that read text last."""
+    """Order of evaluation: conditions that an index answers first, those that read text last."""
     if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension):
         return 0
     return 2 if needs_text(part) else 1
 
 
-def _among(part: Filter, ledger: Ledger, left: Ids | None) -> Ids:
-    """Those of the notes ``left`` (None is all) that satisfy ``part``."""
+def _narrow(part: Filter, ledger: Ledger, left: Ids | None) -> Ids:
+    """Return those of the notes ``left`` (None is all) that satisfy ``part``."""
     match part:
         case And(parts):
             for inner in sorted(parts, key=_cost):
-                left = _among(inner, ledger, left)
+                left = _narrow(inner, ledger, left)
             return left or set()
         case Or(parts):
-            return set().union(*(_among(inner, ledger, left) for inner in parts))
+            return set().union(*(_narrow(inner, ledger, left) for inner in parts))
         case Not(inner):
-            all_of_them = set(ledger.notes.ids()) if left is None else left
-            return all_of_them - _among(inner, ledger, left)
+            everything = set(ledger.notes.ids()) if left is None else left
+            return everything - _narrow(inner, ledger, left)
         case Contains() | Within():
-            return _reading(part, ledger, left)
-    found = _by_table(part, ledger)
-    return found if left is None else found & left
+            return _by_text(part, ledger, left)
+    ids = _by_table(part, ledger)
+    return ids if left is None else ids & left
 
 
 def _by_table(part: Filter, ledger: Ledger) -> Ids:
     match part:
         case Tag():
-            return _tagged(part, ledger)
+            return _with_tag(part, ledger)
         case Dated():
-            return _dated(part, ledger)
+            return _in_period(part, ledger)
         case LinksTo():
-            return _linking(part, ledger)
+            return _linking_to(part, ledger)
         case LinkedFrom():
-            return _linked(part, ledger)
+            return _linked_from(part, ledger)
         case _:
             return _in_column(part, ledger)
 
 
-def _tagged(part: Tag, ledger: Ledger) -> Ids:
+def _with_tag(part: Tag, ledger: Ledger) -> Ids:
     name = fold(part.name).removeprefix("#").strip("/")
     if not name or name.isdigit():
         return set()
@@ -123,7 +122,7 @@ def _tagged(part: Tag, ledger: Ledger) -> Ids:
     return {row[0] for row in ledger.select(sql, name, name + "/", name + "0")}
 
 
-def _dated(part: Dated, ledger: Ledger) -> Ids:
+def _in_period(part: Dated, ledger: Ledger) -> Ids:
     start = posix(part.start) if part.start else float("-inf")
     end = posix(part.end) if part.end else float("inf")
     column = "created" if part.field == "created" else "modified"
@@ -131,38 +130,40 @@ def _dated(part: Dated, ledger: Ledger) -> Ids:
     return {row[0] for row in ledger.select(sql, start, end)}
 
 
-def _linking(part: LinksTo, ledger: Ledger) -> Ids:
-    target = "coalesce(resolved, target)"
-    rows = _could_hold(ledger, f"SELECT DISTINCT note, {target} FROM links", target, _bare(part.note))
+def _linking_to(part: LinksTo, ledger: Ledger) -> Ids:
+    resolved = "coalesce(resolved, target)"
+    rows = _select_containing(
+        ledger, f"SELECT DISTINCT note, {resolved} FROM links", resolved, _link_stem(part.note)
+    )
     return {note for note, path in rows if is_named(path, part.note)}
 
 
-def _linked(part: LinkedFrom, ledger: Ledger) -> Ids:
-    rows = _could_hold(ledger, "SELECT id, path FROM notes", "path", _bare(part.note))
+def _linked_from(part: LinkedFrom, ledger: Ledger) -> Ids:
+    rows = _select_containing(ledger, "SELECT id, path FROM notes", "path", _link_stem(part.note))
     sql = "SELECT n.id FROM links l JOIN notes n ON n.path = l.resolved WHERE l.note = ?"
     sources = [note for note, path in rows if is_named(path, part.note)]
     return {row[0] for note in sources for row in ledger.select(sql, note)}
 
 
-def _bare(name: str) -> str:
-    """A note's name as far as a link to it has to hold it; a file's extension may be left out."""
+def _link_stem(name: str) -> str:
+    """Return the part of a note's name that every link to it contains; the extension may be left out."""
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 
 def _in_column(part: Filter, ledger: Ledger) -> Ids:
-    """Conditions on one column: the rows that could satisfy them by pattern, and then properly."""
-    column, held = _column(part)
+    """Decide a condition on one column: candidates by pattern, then exactly."""
+    column, texts = _column(part)
     if column == "path":
-        rows = _could_hold(ledger, "SELECT id, path FROM notes", column, *held)
+        rows = _select_containing(ledger, "SELECT id, path FROM notes", column, *texts)
         return {row[0] for row in rows if part.matches(_Facts("path", row[1]))}
     sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
-    rows = _could_hold(ledger, sql, column, *held)
+    rows = _select_containing(ledger, sql, column, *texts)
     read = _READ[column]
     return {note for note, value in rows if part.matches(_Facts(column, read(value)))}
 
 
 def _column(part: Filter) -> tuple[str, Sequence[str]]:
-    """The column of a condition, and what a value of it has to hold to satisfy it."""
+    """Return the column of a condition, and the texts that a matching value contains."""
     match part:
         case PathContains(text) | InFolder(text) | FileContains(text) | Extension(text):
             return "path", [text]
@@ -181,28 +182,29 @@ def _column(part: Filter) -> tuple[str, Sequence[str]]:
 
 
 def _literal(value: str) -> list[str]:
-    """The text of a property's value, unless values that are written otherwise are equal to it."""
+    """Return the text of a property's value, unless other spellings are equal to it."""
     text = comparable(value) or ""
     is_number = number_of(text) is not None or text.lstrip("-").isdigit()
     return [] if is_number or text in ("true", "false") else [text]
 
 
-def _could_hold(ledger: Ledger, sql: str, expression: str, *held: str) -> list[Any]:
-    """Rows whose ``expression`` could hold all of these texts."""
-    found = [condition for condition in map(superset, held) if condition is not None]
-    if found:
+def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
+    """Select the rows whose ``expression`` may contain all of these texts."""
+    patterns = [condition for condition in map(superset, texts) if condition is not None]
+    if patterns:
         sql += " AND " if " WHERE " in sql else " WHERE "
-        sql += " AND ".join(condition.sql(expression) for condition in found)
-    return ledger.select(sql, *(value for condition in found for value in condition.values))
+        sql += " AND ".join(condition.sql(expression) for condition in patterns)
+    return ledger.select(sql, *(value for condition in patterns for value in condition.values))
 
 
-def _reading(part: Contains | Within, ledger: Ledger, left: Ids | None) -> Ids:
-    """Conditions on the text: notes that could satisfy them by pattern are read one by one."""
-    could = _could_read(part, ledger)
+def _by_text(part: Contains | Within, ledger: Ledger, left: Ids | None) -> Ids:
+    """Decide a condition on the text: candidates by pattern, read one by one."""
+    candidates = _text_candidates(part, ledger)
     if left is None:
         left = set(ledger.notes.ids())
-    kept = left if could is None else left & could
-    return {number for number, facts in _facts(sorted(kept), ledger) if part.matches(facts)}
+    if candidates is not None:
+        left = left & candidates
+    return {number for number, facts in _facts(sorted(left), ledger) if part.matches(facts)}
 
 
 def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
@@ -214,31 +216,31 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
             yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
 
 
-def _could_read(part: Filter, ledger: Ledger) -> Ids | None:
-    """A superset of the notes whose text satisfies a test; None if that is any of them."""
+def _text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
+    """Return a superset of the notes whose text satisfies a test; None if it may be any of them."""
     match part:
         case Within(test=test):
-            return _could_read(test, ledger)
+            return _text_candidates(test, ledger)
         case And(parts):
-            found = [ids for ids in (_could_read(inner, ledger) for inner in parts) if ids is not None]
-            return set.intersection(*found) if found else None
+            bounded = [ids for ids in (_text_candidates(inner, ledger) for inner in parts) if ids is not None]
+            return set.intersection(*bounded) if bounded else None
         case Or(parts):
-            each = [_could_read(inner, ledger) for inner in parts]
+            each = [_text_candidates(inner, ledger) for inner in parts]
             return None if None in each else set().union(*(ids for ids in each if ids is not None))
         case Contains(text):
-            return _could_contain(text, ledger)
+            return _candidates_containing(text, ledger)
         case _:
             return None
 
 
-def _could_contain(text: str, ledger: Ledger) -> Ids | None:
+def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
     condition = superset(text)
     if condition is None:
         return None
-    found = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
-    named = " OR ".join(condition.sql(column) for column in ("path", "title", "aliases"))
-    found += ledger.select(f"SELECT id FROM notes WHERE {named}", *condition.values * 3)
-    return {row[0] for row in found}
+    rows = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
+    by_name = " OR ".join(condition.sql(column) for column in ("path", "title", "aliases"))
+    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * 3)
+    return {row[0] for row in rows}
 
 
 _COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"
@@ -261,7 +263,7 @@ _READ: Mapping[str, Any] = {
 
 
 class LedgerFacts:
-    """What filters ask about one note, read from the ledger when it is asked for."""
+    """Facts about one note for its filters, read from the ledger on demand."""
 
     def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
         self._ledger = ledger
@@ -313,7 +315,7 @@ class LedgerFacts:
 
 
 def _sections(chunks: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
-    """What stands between two headings: chunks put together again, and cut where a heading begins."""
+    """Split a note's chunks at its headings: the text between two of them is a section."""
     parts: list[list[str]] = []
     before: tuple[str, ...] | None = None
     for heading_path, text in chunks:
@@ -326,12 +328,12 @@ def _sections(chunks: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Paragraphs, list items and quotes."""
+    """Split a text into paragraphs, list items and quotes."""
     return [block for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)", text) if block.strip()]
 
 
 class _Facts:
-    """Facts for conditions that look at one of them; made for thousands of notes."""
+    """A single fact about a note, for conditions on one column; made for thousands of notes."""
 
     path = ""
     title = ""

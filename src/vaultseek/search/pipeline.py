@@ -18,7 +18,7 @@ from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.vectors.index import NoteIds
 from vaultseek.model import JSON
 from vaultseek.search import formula
-from vaultseek.search.filter import Allowed, allowed
+from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.passages import choose_passages
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.ranking import rank, rank_listing, select_results
@@ -51,23 +51,23 @@ class Searcher:
         """
         clock = _StageClock()
         parsed = parse_request(request)
-        notes_left = await clock.in_thread("filter", allowed, parsed.query.filter, self._vault.ledger)
+        filtered = await clock.in_thread("filter", filter_notes, parsed.query.filter, self._vault.ledger)
         if parsed.is_listing:
-            return await self._list(parsed, notes_left, clock)
-        return await self._rank(parsed, notes_left, clock)
+            return await self._list(parsed, filtered, clock)
+        return await self._rank(parsed, filtered, clock)
 
     async def respond(self, trace: Trace, began: float) -> JSON:
         """Make the answer of a search that ``began`` at this time of ``time.perf_counter``."""
         return await asyncio.to_thread(respond, trace, self._vault.name, began)
 
-    async def _list(self, parsed: ParsedRequest, notes_left: Allowed | None, clock: _StageClock) -> Trace:
+    async def _list(self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock) -> Trace:
         ledger = self._vault.ledger
-        ranking = await asyncio.to_thread(rank_listing, parsed, _ids(notes_left), ledger)
+        ranking = await asyncio.to_thread(rank_listing, parsed, _ids(filtered), ledger)
         rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
         passages = await clock.in_thread("passages", choose_passages, rows, Retrieval(), ledger)
         return Trace(
             parsed,
-            notes_left,
+            filtered,
             ranking,
             ranking.candidates,
             self._vault.index_state(),
@@ -75,8 +75,8 @@ class Searcher:
             milliseconds=clock.milliseconds,
         )
 
-    async def _rank(self, parsed: ParsedRequest, notes_left: Allowed | None, clock: _StageClock) -> Trace:
-        vault, ids = self._vault, _ids(notes_left)
+    async def _rank(self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock) -> Trace:
+        vault, ids = self._vault, _ids(filtered)
         retrieval = await retrieve(parsed, ids, vault)
         clock.milliseconds.update(retrieval.milliseconds)
         population = vault.ledger.counts().notes if ids is None else len(ids)
@@ -97,7 +97,7 @@ class Searcher:
         late = {} if reranking.reason is None else {"rerank": reranking.reason}
         return Trace(
             parsed,
-            notes_left,
+            filtered,
             ranking,
             results,
             index_state,
@@ -136,8 +136,8 @@ def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinde
     return TermMatcher.of_answer(retrieval.keyword, span_finder)
 
 
-def _ids(notes_left: Allowed | None) -> NoteIds | None:
-    return None if notes_left is None else notes_left.ids
+def _ids(filtered: FilterResult | None) -> NoteIds | None:
+    return None if filtered is None else filtered.ids
 
 
 class _StageClock:

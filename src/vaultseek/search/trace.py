@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vaultseek.model import JSON, Chunk, Reason
-from vaultseek.search.filter import Allowed
+from vaultseek.search.filter import FilterResult
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.ranking import Ranking
 from vaultseek.search.request import ParsedRequest
@@ -27,7 +27,7 @@ class Trace:
     lane or stage, why it did not take part in full. ``matcher`` finds the words to mark in previews."""
 
     parsed: ParsedRequest
-    allowed: Allowed | None
+    allowed: FilterResult | None
     ranking: Ranking
     results: Sequence[Candidate]
     index_state: JSON
