@@ -42,8 +42,8 @@ CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
 def turned(module: ModuleType, name: str, value: float) -> Iterator[None]:
     """The constant at another value."""
     if module is bm25f:
-        # A scheme's defaults were read when the class was made.
-        owner: Any = bm25f.Scheme.__init__
+        # The default parameters were read when the class was made.
+        owner: Any = bm25f.Parameters.__init__
         attribute, changed = "__defaults__", _scheme(name, value)
     else:
         owner, attribute, changed = module, name, value
@@ -56,7 +56,7 @@ def turned(module: ModuleType, name: str, value: float) -> Iterator[None]:
 
 
 def _scheme(name: str, value: float) -> tuple[Any, ...]:
-    usual = bm25f.Scheme()
+    usual = bm25f.Parameters()
     b = tuple(value if field == name else each for field, each in zip(bm25f.FIELDS, usual.b, strict=True))
     return usual.weights, b, value if name == "K1" else usual.k1
 

@@ -60,8 +60,8 @@ TOKEN_WORD_CHARS = 1_000
 """Longest run without white space that is passed to the tokenizer whole."""
 TOKEN_CHARS = 40
 """Assumed maximum length of a token when a text is cut before its tokens are counted."""
-SURFACE_CHARS = 1000
-"""Characters analysed in a run without a space."""
+COMPOUND_CHARS = 1000
+"""Characters of one token that the keyword index analyses."""
 TERM_CHARS = 80
 """Longest term in the keyword index."""
 COMPOUND_PARTS = 32

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.analysis import Analysis
+from vaultseek.index.keyword.analysis import Analyzer
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.search.snippet import Preview, TermMatcher, preview
 
 FILLER = "lorem ipsum dolor sit amet consectetur " * 8
-ENGLISH = SpanFinder(Analysis("en"))
+ENGLISH = SpanFinder(Analyzer("en"))
 
 Highlight = Callable[..., str]
 

@@ -118,7 +118,7 @@ class KeywordSync:
 
     def _revision(self, ledger: Ledger) -> int:
         """Return the ledger revision that the index holds, -1 if it was made from another ledger."""
-        generation, _, revision = (self.index.stamp or "").partition(":")
+        generation, _, revision = (self.index.revision or "").partition(":")
         return int(revision) if generation == ledger.generation and revision.isdigit() else -1
 
 

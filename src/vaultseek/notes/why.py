@@ -124,7 +124,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
     answer = trace.retrieval.keyword
     if answer is None:
         return _absent(trace, "keyword")
-    if all(hit.note != row.id for hit in answer.hits) and len(answer.hits) < answer.found:
+    if all(hit.note != row.id for hit in answer.hits) and len(answer.hits) < answer.total:
         ids = None if trace.allowed is None else trace.allowed.ids
         text = trace.parsed.query.rank_text
         try:
@@ -133,7 +133,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
             return _no_rank(Reason("index_damaged", str(error)))
     for place, hit in enumerate(answer.hits, start=1):
         if hit.note == row.id:
-            return {"rank": place, "score": hit.score, "of": answer.found, "matched": list(hit.matched)}
+            return {"rank": place, "score": hit.score, "of": answer.total, "matched": list(hit.matched)}
     return _no_rank(Reason("no_match", "it holds none of the words"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultseek.index.keyword.index import KeywordAnswer
-from vaultseek.index.keyword.query_terms import wanted_terms
+from vaultseek.index.keyword.query_terms import parse_query_terms
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.markdown.plain import plain_line
 
@@ -51,7 +51,7 @@ class TermMatcher:
     @classmethod
     def of_query(cls, text: str, span_finder: SpanFinder) -> TermMatcher:
         """Match the terms of the query's text, for a search without the keyword index."""
-        query = wanted_terms(text, span_finder.analysis)
+        query = parse_query_terms(text, span_finder.analyzer)
         terms = [(term.word, (term.term,)) for term in query if term.kind != "character"]
         return cls(span_finder, _numbered(terms, span_finder))
 
@@ -79,7 +79,7 @@ def preview(text: str, width: int, matcher: TermMatcher | None = None) -> Previe
 
 
 def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFinder) -> dict[str, int]:
-    stop_words = span_finder.analysis.stop_words
+    stop_words = span_finder.analyzer.stop_words
     meaningful = [pair for pair in terms if pair[0] not in stop_words] or terms
     return {term: number for number, (_, group) in enumerate(meaningful) for term in group}
 

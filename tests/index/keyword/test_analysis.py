@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.analysis import Analysis, detect_language, prefixes
+from vaultseek.index.keyword.analysis import Analyzer, detect_language, extract_prefixes
 from vaultseek.limits import TERM_CHARS
 
-ENGLISH = Analysis("en")
-PLAIN = Analysis(None)
+ENGLISH = Analyzer("en")
+PLAIN = Analyzer(None)
 
 
-def seen(text: str, analysis: Analysis = PLAIN) -> str:
+def seen(text: str, analysis: Analyzer = PLAIN) -> str:
     """Compact form: a position, then the terms that stand there."""
     places: dict[int, list[str]] = {}
     for position, term in analysis.terms(text):
@@ -82,25 +82,25 @@ def test_a_capitalised_compound_is_found_by_the_plain_word() -> None:
 
 
 def test_suffixes_with_accents_are_found_without_them() -> None:
-    spanish = Analysis("es")
+    spanish = Analyzer("es")
     assert {term.text for _, term in spanish.terms("información")} == {"inform", "informacion"}
     assert [term.text for _, term in spanish.terms("informacion")] == ["informacion"]
 
 
 def test_a_language_without_a_stemmer_is_refused() -> None:
     with pytest.raises(ValueError, match="no stemmer for 'xx'"):
-        Analysis("xx")
+        Analyzer("xx")
 
 
 def test_every_language_can_stem() -> None:
     from vaultseek.index.keyword.analysis import LANGUAGES
 
     for language in LANGUAGES:
-        assert seen("word", Analysis(language))
+        assert seen("word", Analyzer(language))
 
 
-def test_recipes_tell_languages_apart() -> None:
-    assert len({Analysis(language).recipe for language in ("en", "de", None)}) == 3
+def test_versions_tell_languages_apart() -> None:
+    assert len({Analyzer(language).version for language in ("en", "de", None)}) == 3
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,8 @@ def test_the_language_shows_in_the_stop_words(sample: str, language: str) -> Non
 
 
 def test_beginnings_of_words_are_taken_out_of_the_text() -> None:
-    assert prefixes("see link* and Größe* or a* or *") == ("see   and   or a* or *", ["link", "grosse"])
+    text, prefixes = extract_prefixes("see link* and Größe* or a* or *")
+    assert (text, prefixes) == ("see   and   or a* or *", ["link", "grosse"])
 
 
 def test_huge_tokens_are_cut() -> None:
@@ -144,4 +145,4 @@ def test_any_text_gives_folded_terms_in_order(text: str) -> None:
 
 @given(st.text(alphabet="abcXYZ019 _-./:#+'*", max_size=60))
 def test_the_two_patterns_agree_on_ascii(text: str) -> None:
-    assert [s for s in ENGLISH.surfaces(text + " é") if s != "é"] == ENGLISH.surfaces(text)
+    assert [s for s in ENGLISH.tokenize(text + " é") if s != "é"] == ENGLISH.tokenize(text)

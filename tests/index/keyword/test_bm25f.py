@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1, Scheme
+from vaultseek.index.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1, Parameters
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.index.keyword.postings import FIELDS
+from vaultseek.index.keyword.segment import FIELDS
 
 WORDS = ("alfa", "bravo", "charlie", "delta", "echo", "foxtrot", "golf")
 UNKNOWN = "xylophone"
@@ -125,7 +125,7 @@ def test_scores_are_those_of_the_formula(
         answer = index.search(" ".join(query), k, mask, weights=weights)
         expected = formula(query, vault, FIELD_WEIGHTS | weights)
         visible = {note: s for note, s in expected.items() if allowed is None or note in allowed}
-        assert answer.found == len(visible)
+        assert answer.total == len(visible)
         assert len(answer.hits) == min(k, len(visible))
         assert len({hit.note for hit in answer.hits}) == len(answer.hits)
         for hit in answer.hits:
@@ -160,4 +160,4 @@ def test_terms_say_how_rare_they_are(tmp_path: Path) -> None:
 
 def test_an_unknown_field_cannot_be_weighed() -> None:
     with pytest.raises(ValueError, match="no field body2"):
-        Scheme.weighing({"body2": 1.0})
+        Parameters.with_weights({"body2": 1.0})

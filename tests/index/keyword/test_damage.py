@@ -113,7 +113,7 @@ def test_a_directory_deleted_while_open_is_noticed_by_the_next_change(directory:
 
 def test_an_error_of_our_own_is_no_damage(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = KeywordIndex.open(directory)
-    monkeypatch.setattr("vaultseek.index.keyword.index.Lookup", None)
+    monkeypatch.setattr("vaultseek.index.keyword.index.Searcher", None)
     with pytest.raises(TypeError):
         index.search("red", 5)
 
@@ -166,7 +166,7 @@ def test_a_full_disk_leaves_the_index_as_it_was(
             assert calls < call
     if calls >= call:
         again = KeywordIndex.open(directory)
-        assert (index.dump(), index.stamp) == (again.dump(), again.stamp) == (before, "two")
+        assert (index.dump(), index.revision) == (again.dump(), again.revision) == (before, "two")
     index.apply([note(7, "green")], [8], "three")
     assert [hit.note for hit in index.search("green", 5).hits] == [7]
     assert KeywordIndex.open(directory).dump() == index.dump()
@@ -208,7 +208,7 @@ for number in range(3):
 def test_killed_at_any_step_it_is_whole_and_the_stamp_fits(directory: Path, step: int) -> None:
     subprocess.run([sys.executable, "-c", KILLED, directory, str(step)], check=False, timeout=60)
     index = KeywordIndex.open(directory)
-    done = -1 if index.stamp == "two" else int(str(index.stamp))
+    done = -1 if index.revision == "two" else int(str(index.revision))
     alive = {hit.note for hit in index.search("red", 100).hits}
     assert alive == set(range(50)) - {3, 4} - ({5} if done >= 0 else set()) - {
         10 + n for n in range(done + 1)

@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.bm25f import Collection
-from vaultseek.index.keyword.fuzzy import one_typo, with_one_typo
+from vaultseek.index.keyword.fuzzy import is_one_edit, terms_within_one_edit
 from vaultseek.index.keyword.index import KeywordDocument, KeywordIndex
+from vaultseek.index.keyword.snapshot import Snapshot
 
 letters = st.text(alphabet="abé", max_size=5)
 
@@ -28,7 +28,7 @@ def edits(word: str) -> set[str]:
 
 @given(letters, letters)
 def test_one_typo_is_one_edit(one: str, other: str) -> None:
-    assert one_typo(one, other) == (other in edits(one))
+    assert is_one_edit(one, other) == (other in edits(one))
 
 
 @settings(max_examples=40, deadline=None)
@@ -40,7 +40,7 @@ def test_every_word_one_typo_away_is_found(vault: set[str], word: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
         index = KeywordIndex.create(Path(directory) / "index", language=None)
         index.apply([KeywordDocument(0, "", " ".join(sorted(vault)))], (), "1")
-        collection: Collection = index._state.collection
-        found = set(with_one_typo(collection, word.replace("é", "e"), 1000))
+        snapshot: Snapshot = index._state.snapshot
+        found = set(terms_within_one_edit(snapshot, word.replace("é", "e"), 1000))
     folded = {w.replace("é", "e") for w in vault}
-    assert found == {w for w in folded if one_typo(w, word.replace("é", "e"))}
+    assert found == {w for w in folded if is_one_edit(w, word.replace("é", "e"))}

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.index.keyword.lookup import PASSAGES
-from vaultseek.index.keyword.merging import MERGE_FACTOR
+from vaultseek.index.keyword.merge import MERGE_FACTOR
+from vaultseek.index.keyword.searcher import PASSAGES
 
 Make = Callable[..., KeywordIndex]
 
@@ -78,7 +78,7 @@ def test_applying_replaces_and_deletes(vault: Make) -> None:
     assert found(index, "pear") == [1]
     assert found(index, "sky") == []
     assert len(index) == 2
-    assert index.stamp == "second"
+    assert index.revision == "second"
 
 
 def test_applying_the_same_again_changes_nothing(vault: Make) -> None:
@@ -93,7 +93,7 @@ def vault_dump(index: KeywordIndex, documents: list[KeywordDocument]) -> str:
     directory = index._commits.directory.with_name(
         f"fresh-{len(list(index._commits.directory.parent.iterdir()))}"
     )
-    fresh = KeywordIndex.create(directory, language=index._analysis.language)
+    fresh = KeywordIndex.create(directory, language=index._analyzer.language)
     fresh.apply(documents, (), "fresh")
     return fresh.dump()
 
@@ -102,7 +102,7 @@ def test_a_note_twice_in_a_batch_is_refused(vault: Make) -> None:
     index = vault()
     with pytest.raises(ValueError, match="twice"):
         index.apply([note(1), note(1)], (), "x")
-    assert index.stamp == "first"
+    assert index.revision == "first"
 
 
 def test_filters_come_before_the_cut(vault: Make) -> None:
@@ -173,9 +173,9 @@ def test_one_typo_and_the_beginning_stand_in_for_an_unknown_word(vault: Make) ->
     for query in ("databse", "dtaabase", "databasee", "dotabase"):
         answer = index.search(query, 5)
         assert [hit.note for hit in answer.hits] == [0]
-        assert answer.terms[0].near
+        assert answer.terms[0].fuzzy
     assert found(index, "databa") == [0]
-    assert not index.search("data", 5).terms[0].near
+    assert not index.search("data", 5).terms[0].fuzzy
     assert found(index, "data") == [1]
     assert found(index, "xy") == []
 
@@ -226,7 +226,7 @@ def test_a_repeated_word_counts_more_but_not_as_often(vault: Make) -> None:
 
 def test_a_word_with_nothing_near_it_is_found_nowhere(vault: Make) -> None:
     (term,) = vault("some text").search("zzzzzz", 5).terms
-    assert (term.near, term.df, term.terms) == (False, 0, ("zzzzzz",))
+    assert (term.fuzzy, term.df, term.terms) == (False, 0, ("zzzzzz",))
 
 
 def test_the_query_language_of_whoosh_is_not_even_loaded() -> None:
@@ -289,7 +289,7 @@ def test_merging_to_the_end_leaves_few_segments_and_the_same_answers(vault: Make
     while index.merge_step():
         pass
     assert (index.dump(), index.search("word3 word4", 50).hits) == before
-    assert index.stamp == "59"
+    assert index.revision == "59"
 
 
 def test_what_is_deleted_is_gone_from_the_disk_after_merging(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module, "merge_segments", slow)
     assert index.merge_step()
-    assert index.stamp == "meanwhile"
+    assert index.revision == "meanwhile"
     expected = [note(n, f"old {n}") for n in range(800) if n not in {5, 7} and not 100 <= n < 200]
     assert index.dump() == vault_dump(index, [*expected, note(5, "new five")])
 
@@ -362,12 +362,12 @@ def test_opening_again_gives_the_same(tmp_path: Path) -> None:
     index.close()
     again = KeywordIndex.open(tmp_path / "index", language="de")
     assert (again.dump(), again.search("haus garten", 9).hits) == expected
-    assert again.stamp == "stamp two"
+    assert again.revision == "stamp two"
 
 
 def test_another_language_asks_for_a_refill(tmp_path: Path) -> None:
     KeywordIndex.create(tmp_path / "index", language="de")
-    with pytest.raises(IndexDamaged, match="filled again"):
+    with pytest.raises(IndexDamaged, match="rebuilt"):
         KeywordIndex.open(tmp_path / "index", language="en")
 
 
@@ -393,7 +393,7 @@ class AgainstAFreshIndex(RuleBasedStateMachine):
         self.path = Path(self.directory.name) / "index"
         self.index = KeywordIndex.create(self.path)
         self.model: dict[int, KeywordDocument] = {}
-        self.stamp: str | None = None
+        self.revision: str | None = None
 
     @rule(
         changed=st.dictionaries(st.integers(0, 20), st.tuples(bodies, bodies), max_size=5),
@@ -401,8 +401,8 @@ class AgainstAFreshIndex(RuleBasedStateMachine):
     )
     def apply(self, changed: dict[int, tuple[str, str]], gone: set[int]) -> None:
         upserts = [note(n, *passages, title=passages[0]) for n, passages in changed.items()]
-        self.stamp = f"{self.stamp}."
-        self.index.apply(upserts, gone - set(changed), self.stamp)
+        self.revision = f"{self.revision}."
+        self.index.apply(upserts, gone - set(changed), self.revision)
         self.model = {n: d for n, d in self.model.items() if n not in gone} | {d.note: d for d in upserts}
 
     @rule()
@@ -416,7 +416,7 @@ class AgainstAFreshIndex(RuleBasedStateMachine):
 
     @invariant()
     def same_as_fresh(self) -> None:
-        assert self.index.stamp == self.stamp
+        assert self.index.revision == self.revision
         assert len(self.index) == len(self.model)
         assert self.index.dump() == vault_dump(self.index, list(self.model.values()))
 

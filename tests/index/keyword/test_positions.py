@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.analysis import Analysis
+from vaultseek.index.keyword.analysis import Analyzer
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 
 words = st.lists(st.sampled_from(["red", "green", "blue"]), max_size=6)
@@ -27,7 +27,7 @@ def notes_with_phrase(index: KeywordIndex, phrase: str, language: str | None) ->
             stored[term].update((field, int(position)) for position in positions.split(","))
     starts = [
         {(field, position - distance) for field, position in stored[term.text]}
-        for distance, term in Analysis(language).terms(phrase)
+        for distance, term in Analyzer(language).terms(phrase)
     ]
     return {int(field.split("/")[0]) for field, _ in set.intersection(*starts)} if starts else set()
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from vaultseek.index.keyword.bm25f import FIELD_B, K1
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.index.keyword.postings import GAP
 from vaultseek.index.keyword.proximity import WINDOW
+from vaultseek.index.keyword.segment import GAP
 
 WORDS = ("alfa", "bravo", "charlie", "delta", "echo")
 texts = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)

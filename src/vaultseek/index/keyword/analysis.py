@@ -1,15 +1,15 @@
-"""Text into terms: what the keyword index writes and what a query looks up, by the same rules.
+"""Text analysis: the terms that the keyword index stores and that a query looks up, by the same rules.
 
-A text is cut into *surfaces* by one regular expression. Every distinct surface is analysed once into an
-``Entry``: its terms, each at an offset from the surface's position, and how many positions it takes up.
+A text is cut into *tokens* by one regular expression. Each distinct token is analysed once into
+``TokenTerms``: its terms, each at an offset from the token's position, and the number of positions it takes.
 
-* A plain word gives one term: lower case, accents folded, stemmed.
+* A plain word gives one term: lower case, accents removed, stemmed.
 * A compound (``snake_case``, ``camelCase``, ``kebab-case``, ``dotted.name``, ``a/path``, ``E-4107``,
-  ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other, so that
-  a phrase finds ``user id`` in ``user_id`` and the words around it stay where they are. Letters and digits
-  that stand together (``D40``, ``sha256``) are one word and are never taken apart.
-* Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) give every
-  character and every pair of neighbours, which takes the place of a dictionary.
+  ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
+  ``user id`` stands in ``user_id``, and the words around it keep their positions. Letters and digits that
+  stand together (``D40``, ``sha256``) are one word and are never split.
+* Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every character
+  and every pair of adjacent characters, which replaces a dictionary.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
-from vaultseek.limits import COMPOUND_PARTS, SURFACE_CHARS, TERM_CHARS
+from vaultseek.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
 from vaultseek.text import UNSPACED, fold_accents
 
-STEMS = 20_000
-
-ANALYSIS = 1
-"""Raise it whenever the same text gives other terms: indexes made before are then filled again."""
+ANALYZER_VERSION = 1
+"""Version of the rules. Raise it when any text gives other terms: indexes made before are then rebuilt."""
+CACHED_STEMS = 20_000
+"""Stems cached per language."""
 
 Role = Literal["word", "whole", "part", "character"]
+"""The part that a term plays in its token: the word itself, a whole compound, a part of one, or a single
+character beside the pairs of an unspaced script."""
 Stem = Callable[[str], str]
 
 LANGUAGES = {
@@ -38,22 +40,22 @@ LANGUAGES = {
     "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sv": "swedish",
 }  # fmt: skip
-"""Languages with a stemmer, by their two-letter code."""
+"""Languages with a stemmer, by two-letter code."""
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
-_NEIGHBOURS = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
-CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-SEPARATORS = tuple(re.compile(pattern) for pattern in (r"/", r"::|:", r"\.", r"[-‐]", r"_"))
-ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
+_UNSPACED_PAIR = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_SPLITS = tuple(re.compile(pattern) for pattern in (r"/", r"::|:", r"\.", r"[-‐]", r"_"))
+_ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _LEAST_STOP_WORDS = 3
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a surface, ``offset`` positions after the surface's own.
+    """A term of a token, ``offset`` positions after the token's own position.
 
-    ``word`` is what a person would write: folded, but not stemmed.
+    ``word`` is the written form: lower case without accents, but not stemmed.
     """
 
     text: str
@@ -63,11 +65,11 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """All terms of a surface, by offset, and the number of positions it takes up.
+class TokenTerms:
+    """All terms of a token, by offset, and the number of positions (``advance``) that it takes.
 
-    ``identifier`` says that the parts of the compound are no words of their own accord, as they are in
-    ``long-term``: a name, a number, a path.
+    ``identifier`` is true for a name, a number or a path, whose parts are no words of their own as those of
+    ``long-term`` are.
     """
 
     advance: int
@@ -75,101 +77,101 @@ class Entry:
     identifier: bool = False
 
 
-def puts_no_spaces(word: str) -> bool:
-    """Whether the word is of a script without spaces, whose terms are pairs of characters."""
+def is_unspaced(word: str) -> bool:
+    """True if ``word`` begins with a character of an unspaced script, whose terms are pairs of characters."""
     return _HAS_UNSPACED.match(word) is not None
 
 
-class Analysis:
-    """The rules for one language; ``language=None`` leaves words unstemmed.
+class Analyzer:
+    """The analysis rules for one language; with ``language=None`` words are not stemmed.
 
-    An unknown language raises ``ValueError``.
+    Raises ``ValueError`` for a language without a stemmer.
     """
 
     def __init__(self, language: str | None = "en") -> None:
         if language is not None and language not in LANGUAGES:
             raise ValueError(f"no stemmer for {language!r}; use one of {', '.join(LANGUAGES)}, or None")
         self.language = language
-        self.recipe = f"{ANALYSIS}:{language or '-'}"
-        """Two indexes with the same recipe have the same terms for the same text."""
+        self.version = f"{ANALYZER_VERSION}:{language or '-'}"
+        """Rules and language: analyzers of the same version give the same terms for the same text."""
         self._stem: Stem = _stemmer(language)
 
     @property
     def stop_words(self) -> frozenset[str]:
-        """The language's words that say little, folded."""
+        """The language's stop words, without accents; none without a language."""
         return _folded_stop_words(self.language) if self.language else frozenset()
 
-    def surfaces(self, text: str) -> list[str]:
-        """The text cut into surfaces, in order."""
+    def tokenize(self, text: str) -> list[str]:
+        """Cut the text into tokens, in order; those of unspaced scripts are pairs of characters."""
         if text.isascii():
             return _ascii_pattern().findall(text)
         text = unicodedata.normalize("NFKC", text)
         if _HAS_UNSPACED.search(text):
-            text = _NEIGHBOURS.sub(r"\1\2 ", text)
+            text = _UNSPACED_PAIR.sub(r"\1\2 ", text)
         return _unicode_pattern().findall(text)
 
-    def entry(self, surface: str) -> Entry:
-        """The terms of one surface."""
-        if _HAS_UNSPACED.match(surface):
-            return _characters(surface)
-        if surface.isalpha() and (surface.islower() or surface[1:].islower() or surface.isupper()):
-            return Entry(1, self._word(surface[:TERM_CHARS], 0, "word"))
+    def token_terms(self, token: str) -> TokenTerms:
+        """Return the terms of one token."""
+        if _HAS_UNSPACED.match(token):
+            return _character_terms(token)
+        if token.isalpha() and (token.islower() or token[1:].islower() or token.isupper()):
+            return TokenTerms(1, self._word_terms(token[:TERM_CHARS], 0, "word"))
         terms: list[Term] = []
-        if surface[0] == "#":
-            terms.append(Term(surface[:TERM_CHARS], 0, "whole", surface[:TERM_CHARS]))
-        surface = surface[:SURFACE_CHARS].strip("_#") if surface[-1] != "#" else surface
-        advance = self._compound(surface, 0, 0, terms)
-        return Entry(advance, _distinct(terms), _is_identifier(surface, terms))
+        if token[0] == "#":
+            terms.append(Term(token[:TERM_CHARS], 0, "whole", token[:TERM_CHARS]))
+        token = token[:COMPOUND_CHARS].strip("_#") if token[-1] != "#" else token
+        advance = self._add_compound(token, 0, 0, terms)
+        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
 
     def terms(self, text: str) -> Iterator[tuple[int, Term]]:
-        """Every term of the text with its position."""
+        """Yield every term of the text with its position."""
         position = 0
-        for surface in self.surfaces(text):
-            entry = self.entry(surface)
-            for term in entry.terms:
+        for token in self.tokenize(text):
+            token_terms = self.token_terms(token)
+            for term in token_terms.terms:
                 yield position + term.offset, term
-            position += entry.advance
+            position += token_terms.advance
 
-    def _compound(self, token: str, level: int, offset: int, out: list[Term]) -> int:
-        """Add the terms of ``token``, which stands at ``offset``; returns the positions that it takes up."""
-        for deeper in range(level, len(SEPARATORS)):
-            parts = [part for part in SEPARATORS[deeper].split(token) if part][:COMPOUND_PARTS]
+    def _add_compound(self, token: str, level: int, offset: int, terms: list[Term]) -> int:
+        """Add the terms of ``token``, which stands at ``offset``; return the number of positions it takes."""
+        for deeper in range(level, len(_SPLITS)):
+            parts = [part for part in _SPLITS[deeper].split(token) if part][:COMPOUND_PARTS]
             if len(parts) > 1:
-                return self._parts(token, parts, deeper + 1, offset, out)
-        return self._leaf(token.strip("-‐_./:"), offset, out)
+                return self._add_parts(token, parts, deeper + 1, offset, terms)
+        return self._add_leaf(token.strip("-‐_./:"), offset, terms)
 
-    def _parts(self, token: str, parts: list[str], level: int, offset: int, out: list[Term]) -> int:
+    def _add_parts(self, token: str, parts: list[str], level: int, offset: int, terms: list[Term]) -> int:
         if len(token) <= TERM_CHARS:
-            whole = compound_term(token)
-            out.append(Term(whole, offset, "whole", whole))
-        at = offset
+            whole = fold_compound(token)
+            terms.append(Term(whole, offset, "whole", whole))
+        end = offset
         for part in parts:
-            at += self._compound(part, level, at, out)
-        return at - offset
+            end += self._add_compound(part, level, end, terms)
+        return end - offset
 
-    def _leaf(self, token: str, offset: int, out: list[Term]) -> int:
+    def _add_leaf(self, token: str, offset: int, terms: list[Term]) -> int:
         if not token:
             return 0
         words = _without_elision(token)
         if len(words) > 1:
-            return self._sequence(words, offset, out)
-        humps = CASE_CHANGE.split(words[0])
-        role: Role = "part" if out else "word"
+            return self._add_words(words, offset, terms)
+        humps = _CAMEL.split(words[0])
+        role: Role = "part" if terms else "word"
         if not 1 < len(humps) <= COMPOUND_PARTS or len(words[0]) > TERM_CHARS:
-            out.extend(self._word(words[0][:TERM_CHARS], offset, role))
+            terms.extend(self._word_terms(words[0][:TERM_CHARS], offset, role))
             return 1
-        out.extend(self._word(words[0], offset, "whole"))
-        return self._sequence(humps, offset, out)
+        terms.extend(self._word_terms(words[0], offset, "whole"))
+        return self._add_words(humps, offset, terms)
 
-    def _sequence(self, words: list[str], offset: int, out: list[Term]) -> int:
-        for at, word in enumerate(words, offset):
-            out.extend(self._word(word[:TERM_CHARS], at, "part"))
+    def _add_words(self, words: list[str], offset: int, terms: list[Term]) -> int:
+        for position, word in enumerate(words, offset):
+            terms.extend(self._word_terms(word[:TERM_CHARS], position, "part"))
         return len(words)
 
-    def _word(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
-        """The term of a word, and a second one if it would be another without its accents.
+    def _word_terms(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
+        """Return the term of a word, and a second one if it would be another without its accents.
 
-        Suffixes carry accents in many languages; who types without them is to find the word as well.
+        Suffixes carry accents in many languages; a query typed without them has to match as well.
         """
         lower = word.lower()
         if not lower.isalpha():
@@ -184,16 +186,17 @@ class Analysis:
         return (first,) if bare == accented else (first, Term(bare, offset, role, plain))
 
 
-def prefixes(text: str) -> tuple[str, list[str]]:
-    """The text without its ``word*`` searches, and the folded beginnings asked for."""
+def extract_prefixes(text: str) -> tuple[str, list[str]]:
+    """Return the text without its ``word*`` searches, and the beginnings they ask for, without accents."""
     if "*" not in text:
         return text, []
-    found = [fold_accents(unicodedata.normalize("NFKC", word).lower()) for word in _PREFIX.findall(text)]
-    return _PREFIX.sub(" ", text), found
+    words = _PREFIX.findall(text)
+    prefixes = [fold_accents(unicodedata.normalize("NFKC", word).lower()) for word in words]
+    return _PREFIX.sub(" ", text), prefixes
 
 
 def detect_language(sample: str) -> str:
-    """The language of the sample by its stop words; ``"en"`` if it cannot be told."""
+    """Return the language of the sample by its stop words; ``"en"`` if it cannot be told."""
     words = re.findall(r"[^\W\d_]+", sample.lower())
     counts = {code: sum(map(stopwords.__contains__, words)) for code, stopwords in _stop_words().items()}
     best = max(counts, key=lambda code: (counts[code], code == "en"))
@@ -205,7 +208,7 @@ def _stemmer(language: str | None) -> Stem:
         return str
     from whoosh.lang import stemmer_for_language
 
-    stem: Stem = lru_cache(STEMS)(stemmer_for_language(language))
+    stem: Stem = lru_cache(CACHED_STEMS)(stemmer_for_language(language))
     return stem
 
 
@@ -221,34 +224,34 @@ def _folded_stop_words(language: str) -> frozenset[str]:
     return frozenset(map(fold_accents, _stop_words().get(language, ())))
 
 
-def compound_term(compound: str) -> str:
-    """Return the term of a compound as a whole, which is not stemmed."""
+def fold_compound(compound: str) -> str:
+    """Return the term of a whole compound, which is not stemmed."""
     return fold_accents(compound.lower()).replace("‐", "-").replace("’", "'")
 
 
-def surface_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of the surfaces of ``text``, which is normalized."""
+def token_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of the tokens of ``text``, which is normalized; it cuts unspaced runs in two."""
     return _ascii_pattern() if text.isascii() else _unicode_pattern()
 
 
 @cache
 def _ascii_pattern() -> re.Pattern[str]:
-    return _surface_pattern("[A-Za-z0-9_]+")
+    return _compile_token_pattern("[A-Za-z0-9_]+")
 
 
 @cache
 def _unicode_pattern() -> re.Pattern[str]:
-    return _surface_pattern(f"[^{_separators()}{UNSPACED}]+", f"[{UNSPACED}]{{1,2}}|")
+    return _compile_token_pattern(f"[^{_separators()}{UNSPACED}]+", f"[{UNSPACED}]{{1,2}}|")
 
 
-def _surface_pattern(word: str, first: str = "") -> re.Pattern[str]:
-    """Linear in the text: no character can both end a word and join it to the next."""
+def _compile_token_pattern(word: str, first: str = "") -> re.Pattern[str]:
+    """Return a pattern that is linear in the text: no character can both end a word and join two."""
     joined = rf"{word}(?:(?:[.\-‐/'’]|::|:(?=[0-9])){word})*"
     return re.compile(rf"{first}#[0-9]+(?![A-Za-z0-9_])|{joined}(?:\+\+|(?<=\b[A-Za-z])\#(?![A-Za-z0-9_#]))?")
 
 
 def _separators() -> str:
-    """Everything that is no letter, digit, mark or underscore, as ranges for a character class."""
+    """Return all but letters, digits, marks and the underscore, as ranges for a character class."""
     codes = [c for c in range(0x10000) if unicodedata.category(chr(c))[0] in "PSZC" and c != ord("_")]
     ranges = [[codes[0], codes[0]]]
     for code in codes[1:]:
@@ -260,19 +263,19 @@ def _separators() -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-def _characters(run: str) -> Entry:
-    single = Term(run[0], 0, "character", run[0])
-    if len(run) == 1:
-        return Entry(1, (single,))
-    return Entry(1, (Term(run, 0, "word", run), single))
+def _character_terms(pair: str) -> TokenTerms:
+    single = Term(pair[0], 0, "character", pair[0])
+    if len(pair) == 1:
+        return TokenTerms(1, (single,))
+    return TokenTerms(1, (Term(pair, 0, "word", pair), single))
 
 
 def _without_elision(token: str) -> list[str]:
-    """``user's`` is ``user``, ``don't`` is ``don``, ``l'homme`` is two words."""
+    """Split at apostrophes: ``user's`` is ``user``, ``don't`` is ``don``, ``l'homme`` is two words."""
     if "'" not in token and "’" not in token:
         return [token]
     words = [word for word in re.split("['’]", token) if word]
-    if len(words) > 1 and words[-1].lower() in ELIDED:
+    if len(words) > 1 and words[-1].lower() in _ELIDED:
         words.pop()
     return words
 
@@ -284,7 +287,7 @@ def _distinct(terms: list[Term]) -> tuple[Term, ...]:
     return tuple(sorted(seen.values(), key=lambda term: term.offset))
 
 
-def _is_identifier(surface: str, terms: list[Term]) -> bool:
+def _is_identifier(token: str, terms: list[Term]) -> bool:
     if not any(term.role == "whole" for term in terms):
-        return any(not c.isalpha() for c in surface) and len(terms) == 1
-    return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", surface) or bool(CASE_CHANGE.search(surface))
+        return any(not c.isalpha() for c in token) and len(terms) == 1
+    return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", token) or bool(_CAMEL.search(token))

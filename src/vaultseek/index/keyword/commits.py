@@ -1,12 +1,12 @@
 """Segments, commits and locks of the keyword index: the one module that opens a Whoosh index.
 
 Whoosh keeps the list of segments, their deletions and the write lock, publishes a commit by renaming its
-table of contents, and removes the files that no commit needs. Three things are added through its own doors:
+table of contents, and removes the files that no commit needs. Its extension points add three things:
 
-* a *codec*, which stores a segment as flat arrays (``postings``) and not as pickles of 128 postings each;
-* a *storage*, which makes files 0600, flushes them to the disk before the table of contents can name them,
-  and puts a checksum behind the table of contents, which is a pickle and is not read unless that fits;
-* a *stamp* inside the table of contents, so that content and stamp are published by one rename.
+* a *codec* that stores a segment as flat arrays (``segment``) and not as pickles of 128 postings each;
+* a *storage* that creates files with mode 0600, flushes them to the disk before the table of contents can
+  name them, and appends a checksum to the table of contents, a pickle that is read only if it fits;
+* a *revision* inside the table of contents, so that content and revision are published by one rename.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from whoosh.index import TOC, FileIndex
 from whoosh.writing import SegmentWriter
 
 from vaultseek.errors import Busy, IndexDamaged, VaultseekError
-from vaultseek.index.keyword.postings import Bools, Segment, Sink
+from vaultseek.index.keyword.segment import Bools, Segment, Sink
 
 _NAME = "MAIN"
 _EXTENSION = ".post"
@@ -42,16 +42,16 @@ _NOT_DAMAGE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQ
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What was published: the stamp given with it and every segment with its deleted notes."""
+    """A published state: its revision, the analyzer's version, and every segment with its deleted notes."""
 
     generation: int
-    stamp: str | None
-    recipe: str
+    revision: str | None
+    analyzer_version: str
     segments: tuple[SegmentEntry, ...]
 
 
 class SegmentEntry(base.Segment):  # type: ignore[misc]
-    """A line of Whoosh's table of contents: a file and which of its notes are deleted."""
+    """An entry of Whoosh's table of contents: a segment file and the numbers of its deleted notes."""
 
     def __init__(self, indexname: str) -> None:
         super().__init__(indexname)
@@ -86,72 +86,71 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
         return docnum in self.deleted
 
     def alive(self) -> Bools:
-        """bool[D], false where a note is deleted."""
+        """Return bool[D], false where a note is deleted."""
         alive = np.ones(self._size, np.bool_)
         alive[list(self.deleted)] = False
         return alive
 
     @property
     def file_name(self) -> str:
+        """The name of the segment's file."""
         return str(self.make_filename(_EXTENSION))
 
 
 class ArrayCodec(base.Codec):  # type: ignore[misc]
-    """Whoosh's plug for a segment format. The writer below hands over whole segments, not single postings."""
+    """Whoosh's interface for a segment format. The writer below hands over whole segments, not postings."""
 
     length_stats = False
 
-    def per_document_writer(self, storage: Any, segment: SegmentEntry) -> _Idle:
-        return _Idle()
+    def per_document_writer(self, storage: Any, segment: SegmentEntry) -> _IdleWriter:
+        return _IdleWriter()
 
-    def field_writer(self, storage: Any, segment: SegmentEntry) -> _Idle:
-        return _Idle()
+    def field_writer(self, storage: Any, segment: SegmentEntry) -> _IdleWriter:
+        return _IdleWriter()
 
     def new_segment(self, storage: Any, indexname: str) -> SegmentEntry:
         return SegmentEntry(indexname)
 
 
 class Commits:
-    """The published states of an index in a directory. One writer at a time, from one process."""
+    """The published states of an index in a directory. There is one writer at a time, of any process."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._storage = _Storage(str(directory), supports_mmap=False)
 
-    def create(self, recipe: str) -> None:
+    def create(self, analyzer_version: str) -> None:
         """Publish an empty index in an empty directory."""
         contents = _Contents([])
-        contents.recipe = recipe
+        contents.analyzer_version = analyzer_version
         TOC(Schema(), contents, 0).write(self._storage, _NAME)
 
     def latest(self) -> Commit:
-        """What was published last; ``IndexDamaged`` if it cannot be read."""
-        with damage_noticed():
+        """Return the last published commit. Raises ``IndexDamaged`` if it cannot be read."""
+        with translate_read_errors():
             generation = TOC._latest_generation(self._storage, _NAME)
             if generation < 0:
-                raise IndexDamaged("keyword index: no table of contents; it will be filled again")
+                raise IndexDamaged("keyword index: no table of contents; it will be rebuilt")
             self._storage.check(TOC._filename(_NAME, generation))
             toc = TOC.read(self._storage, _NAME, gen=generation)
             contents: _Contents = toc.segments
-            return Commit(generation, contents.stamp, contents.recipe, tuple(contents))
+            return Commit(generation, contents.revision, contents.analyzer_version, tuple(contents))
 
     def open(self, entry: SegmentEntry, *, verify: bool) -> Segment:
-        """Open a published segment; ``IndexDamaged`` if it is not what was written."""
-        with damage_noticed():
+        """Open a published segment. Raises ``IndexDamaged`` if it is not as it was written."""
+        with translate_read_errors():
             segment = Segment(self.directory / entry.file_name, verify=verify)
             if len(segment) != entry.doc_count_all():
-                raise IndexDamaged(
-                    f"keyword index: {entry.file_name} has another size; it will be filled again"
-                )
+                raise IndexDamaged(f"keyword index: {entry.file_name} has another size; it will be rebuilt")
             return segment
 
-    def prepare(self, write: Callable[[Sink], int]) -> Prepared:
-        """Write a segment that no commit knows yet; ``write`` fills the file and returns its number of notes.
+    def prepare(self, write: Callable[[Sink], int]) -> PreparedSegment:
+        """Write a segment that no commit has yet; ``write`` fills the file and returns its number of notes.
 
-        It needs no lock and may take its time. On an error nothing is left behind.
+        It needs no lock and may be slow. On an error nothing is left behind.
         """
         path = self.directory / f"{uuid.uuid4().hex}{_UNFINISHED}"
-        with _writing():
+        with _translate_write_errors():
             try:
                 with self._storage.create_file(path.name) as file:
                     size = write(file.file)
@@ -159,29 +158,30 @@ class Commits:
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
-        return Prepared(path, size)
+        return PreparedSegment(path, size)
 
     @contextmanager
-    def writing(self, prepared: Prepared | None) -> Iterator[Change]:
-        """A change that is published by its ``publish``; without that ``prepared`` is gone and nothing else.
+    def writing(self, prepared: PreparedSegment | None) -> Iterator[PendingCommit]:
+        """Yield a pending commit, and drop it and the prepared segment unless its ``publish`` was called.
 
-        The lock is released whatever happens: Whoosh keeps it when a disk is full.
+        Raises ``Busy`` if another process is writing. The lock is always released: Whoosh keeps it when the
+        disk is full.
         """
         try:
-            with self._locked(), _writing():
+            with self._locked(), _translate_write_errors():
                 self.latest()
-                change = Change(FileIndex(self._storage, indexname=_NAME))
+                commit = PendingCommit(FileIndex(self._storage, indexname=_NAME))
                 try:
-                    yield change
+                    yield commit
                 finally:
-                    change.abandon()
+                    commit.abandon()
         finally:
             if prepared is not None:
                 prepared.path.unlink(missing_ok=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with _writing():
+        with _translate_write_errors():
             lock = self._storage.lock(f"{_NAME}_WRITELOCK")
             if not lock.acquire():
                 raise Busy("keyword index: another process is writing to it; end that process")
@@ -191,68 +191,68 @@ class Commits:
             lock.release()
 
     def sweep(self) -> None:
-        """Remove what a process left behind that was killed while it wrote."""
+        """Remove the files of a process that was killed while it wrote."""
         for path in self.directory.iterdir():
             if path.name.endswith(_UNFINISHED) or ".toc." in path.name:
                 path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A segment that is written but not published."""
+class PreparedSegment:
+    """A segment file that is written but not published; ``size`` is its number of notes."""
 
     path: Path
     size: int
 
 
-class Change:
-    """What the next commit will hold, built on what was published last."""
+class PendingCommit:
+    """The next commit, based on the last published one."""
 
     def __init__(self, index: FileIndex) -> None:
         self._writer = _Writer(index)
 
     @property
     def entries(self) -> list[SegmentEntry]:
-        """The segments published last; their deletions may be added to."""
+        """The segments of the last commit, to which deletions may be added."""
         return list(self._writer.segments)
 
     @property
-    def stamp(self) -> str | None:
-        """The stamp published last."""
-        stamp: str | None = self._writer.segments.stamp
-        return stamp
+    def revision(self) -> str | None:
+        """The revision of the last commit."""
+        revision: str | None = self._writer.segments.revision
+        return revision
 
     def publish(
         self,
-        stamp: str | None,
-        kept: Iterable[SegmentEntry],
-        prepared: Prepared | None = None,
+        revision: str | None,
+        entries: Iterable[SegmentEntry],
+        prepared: PreparedSegment | None = None,
         deleted: Collection[int] = (),
     ) -> None:
-        """Commit the segments kept and the prepared one, some notes of which may be deleted already."""
-        kept = list(kept)
-        self._writer.stamp = stamp
+        """Publish these segments and the prepared one, of which the notes ``deleted`` are deleted already."""
+        entries = list(entries)
+        self._writer.revision = revision
         self._writer.prepared = prepared
         self._writer.newsegment.deleted.update(deleted)
         self._writer._added = prepared is not None and prepared.size > 0
-        self._writer.commit(mergetype=lambda _writer, _segments: kept)
+        self._writer.commit(mergetype=lambda _writer, _segments: entries)
 
     def abandon(self) -> None:
-        """Give up what was not published."""
+        """Drop the commit if it was not published."""
         if not self._writer.is_closed:
             with suppress(Exception):
                 self._writer.cancel()
 
 
 class _Writer(SegmentWriter):  # type: ignore[misc]
-    """Whoosh's writer, but the new segment comes in one piece and the table of contents carries a stamp."""
+    """Whoosh's writer with a new segment that is written already, and a revision beside the segments."""
 
-    stamp: str | None = None
-    prepared: Prepared | None = None
+    revision: str | None = None
+    prepared: PreparedSegment | None = None
 
     def __init__(self, index: FileIndex) -> None:
         super().__init__(index, _lk=False, codec=ArrayCodec())
-        self._recipe = self.segments.recipe
+        self._analyzer_version = self.segments.analyzer_version
 
     def _flush_segment(self) -> None:
         assert self.prepared is not None
@@ -261,19 +261,19 @@ class _Writer(SegmentWriter):  # type: ignore[misc]
 
     def _commit_toc(self, segments: list[SegmentEntry]) -> None:
         contents = _Contents(segments)
-        contents.stamp, contents.recipe = self.stamp, self._recipe
+        contents.revision, contents.analyzer_version = self.revision, self._analyzer_version
         super()._commit_toc(contents)
 
 
 class _Contents(list[SegmentEntry]):
-    """The list of segments as Whoosh pickles it, with what is published together with it."""
+    """The list of segments as Whoosh pickles it, with the values that are published together with it."""
 
-    stamp: str | None = None
-    recipe: str = ""
+    revision: str | None = None
+    analyzer_version: str = ""
 
 
 class _Storage(FileStorage):  # type: ignore[misc]
-    """Files that only their owner can read, and a table of contents that is whole or not there."""
+    """Files that only their owner can read, and a table of contents that is either complete or missing."""
 
     def create_file(self, name: str, excl: bool = False, mode: str = "wb", **kwargs: Any) -> Any:
         Path(self._fpath(name)).touch(_FILE_MODE)
@@ -284,26 +284,27 @@ class _Storage(FileStorage):  # type: ignore[misc]
         return super().lock(name)
 
     def temp_storage(self, name: str | None = None) -> Any:
-        """Whoosh's writer asks for a folder for postings that it sorts; it gets none and needs none."""
+        """Return a storage that is never used: Whoosh's writer wants one for postings that it sorts."""
         return _Storage(str(Path(self.folder) / f"{name}"))
 
     def rename_file(self, oldname: str, newname: str, safe: bool = False) -> None:
-        """Publish a finished file: the one way in which the names that count come into being."""
+        """Publish a finished file under its final name, durably."""
         if newname.endswith(".toc"):
             self._seal(Path(self._fpath(oldname)))
         super().rename_file(oldname, newname, safe=safe)
         self._sync_directory()
 
     def sync(self, file: Any) -> None:
+        """Flush a file to the disk."""
         file.flush()
         os.fsync(file.fileno())
 
     def check(self, name: str) -> None:
-        """Raise ``IndexDamaged`` unless the table of contents is as it was written."""
+        """Raise ``IndexDamaged`` unless the table of contents fits its checksum."""
         data = Path(self._fpath(name)).read_bytes()
         body, trailer = data[:-_TRAILER_BYTES], data[-_TRAILER_BYTES:]
         if trailer != _TRAILER + zlib.crc32(body).to_bytes(4, "little"):
-            raise IndexDamaged("keyword index: the table of contents has changed; it will be filled again")
+            raise IndexDamaged("keyword index: the table of contents has changed; it will be rebuilt")
 
     def _seal(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -319,8 +320,8 @@ class _Storage(FileStorage):  # type: ignore[misc]
             os.close(descriptor)
 
 
-class _Idle:
-    """Stands where Whoosh expects a writer of single postings or documents."""
+class _IdleWriter:
+    """A writer of single postings or documents, as Whoosh expects one, that is never used."""
 
     is_closed = False
 
@@ -329,8 +330,11 @@ class _Idle:
 
 
 @contextmanager
-def damage_noticed() -> Iterator[None]:
-    """Damage shows itself as any exception at all, from Whoosh as five kinds; a full disk is no damage."""
+def translate_read_errors() -> Iterator[None]:
+    """Raise ``IndexDamaged`` for the body's exceptions, except for a full disk or a lack of memory.
+
+    Damage can show as any exception; Whoosh raises five kinds.
+    """
     try:
         yield
     except (VaultseekError, MemoryError):
@@ -339,15 +343,15 @@ def damage_noticed() -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in _NOT_DAMAGE:
             raise
         raise IndexDamaged(
-            f"keyword index: {type(error).__name__} while reading; it will be filled again"
+            f"keyword index: {type(error).__name__} while reading; it will be rebuilt"
         ) from error
 
 
 @contextmanager
-def _writing() -> Iterator[None]:
-    """As when reading, but what the system refuses is its own error: only a missing file is damage."""
+def _translate_write_errors() -> Iterator[None]:
+    """Do the same for writing, where an error of the operating system passes unless a file is missing."""
     try:
-        with damage_noticed():
+        with translate_read_errors():
             yield
     except IndexDamaged as error:
         cause = error.__cause__

@@ -1,19 +1,18 @@
 """The keyword index of one vault: notes by their words, ranked by BM25F.
 
-A cache beside the ledger. Every commit carries a stamp, published by the same rename as its content; whatever
-is found damaged raises ``IndexDamaged``, after which the owner deletes the directory and fills it again.
+A cache beside the ledger. A commit carries a revision that is published by the same rename as its content.
+Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
-One thread at a time changes the index; searches run in any thread meanwhile, each on what was published when
-it began. A change costs as much as what it changes. What that leaves behind, many small segments and deleted
-notes, is tidied up by ``merge_step``, which holds up neither searches nor changes.
+One thread at a time changes the index. Meanwhile any thread may search; it sees what was published when it
+began. The cost of a change depends on the change only. Changes leave small segments and deleted notes behind,
+which ``merge_step`` cleans up without blocking searches or changes.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection as Some
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,103 +20,115 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import IndexDamaged
-from vaultseek.index.keyword.analysis import Analysis
-from vaultseek.index.keyword.bm25f import Collection, Scheme
-from vaultseek.index.keyword.commits import Commit, Commits, Prepared, SegmentEntry, damage_noticed
-from vaultseek.index.keyword.inventory import dumped, vocabulary
-from vaultseek.index.keyword.inversion import KeywordChunk, KeywordDocument, Lexicon, invert
-from vaultseek.index.keyword.lookup import ChunkHit, KeywordHit, Lookup, QueryTerm
-from vaultseek.index.keyword.merging import Source, choose, merge_segments
-from vaultseek.index.keyword.postings import Bools, Ints, Segment, Sink, write_segment
+from vaultseek.index.keyword.analysis import Analyzer
+from vaultseek.index.keyword.bm25f import Parameters
+from vaultseek.index.keyword.commits import (
+    Commit,
+    Commits,
+    PreparedSegment,
+    SegmentEntry,
+    translate_read_errors,
+)
+from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument, Lexicon, invert
+from vaultseek.index.keyword.merge import MergeSource, choose_segments, merge_segments
+from vaultseek.index.keyword.searcher import ChunkHit, KeywordHit, MatchedTerm, Searcher
+from vaultseek.index.keyword.segment import Bools, Ints, Segment, Sink, write_segment
+from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.keyword.spans import SpanFinder
+from vaultseek.index.keyword.vocabulary import dump_lines, list_words
 from vaultseek.paths import private_directory
 
 MERGE_INLINE_NOTES = 512
-"""Merges of so many notes in all take milliseconds and are done with the change that made them due."""
+"""Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
 
 __all__ = [
-    "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordHit", "KeywordIndex", "QueryTerm",
+    "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordHit", "KeywordIndex",
+    "MatchedTerm",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordAnswer:
-    """The hits, best first; ``found``: how many notes matched and were allowed, before the cut."""
+    """The hits, best first, the terms, and the number of allowed notes that match at all (``total``)."""
 
     hits: tuple[KeywordHit, ...]
-    terms: tuple[QueryTerm, ...]
-    found: int
+    terms: tuple[MatchedTerm, ...]
+    total: int
     milliseconds: float
 
 
 class KeywordIndex:
-    """See the module. Made by ``open`` or ``create``."""
+    """The keyword index of one vault; call ``open`` or ``create``."""
 
-    def __init__(self, commits: Commits, analysis: Analysis, state: _State) -> None:
+    def __init__(self, commits: Commits, analyzer: Analyzer, state: _State) -> None:
         self._commits = commits
-        self._analysis = analysis
-        self.span_finder = SpanFinder(analysis)
+        self._analyzer = analyzer
+        self.span_finder = SpanFinder(analyzer)
         """Finds the terms of this index in a text."""
-        self._lexicon = Lexicon(analysis)
+        self._lexicon = Lexicon(analyzer)
         self._state = state
         self._changing = threading.Lock()
         self._merging = threading.Lock()
 
     @classmethod
     def create(cls, directory: Path, *, language: str | None = "en") -> KeywordIndex:
-        """An empty index in an empty or new directory; ``ValueError`` for an unknown language."""
-        analysis = Analysis(language)
+        """Create an empty index in an empty or new directory.
+
+        Raises ``ValueError`` for an unknown language.
+        """
+        analyzer = Analyzer(language)
         private_directory(directory)
-        Commits(directory).create(analysis.recipe)
+        Commits(directory).create(analyzer.version)
         return cls.open(directory, language=language)
 
     @classmethod
     def open(cls, directory: Path, *, language: str | None = "en") -> KeywordIndex:
-        """The index in the directory, every byte checked.
+        """Open the index in the directory and verify every byte.
 
         Raises ``IndexDamaged`` if there is none, if it is damaged, or if it was made for another language or
-        by a version that analyses otherwise.
+        with another version of the analyzer.
         """
-        analysis = Analysis(language)
+        analyzer = Analyzer(language)
         commits = Commits(directory)
         state = _load(commits, {}, verify=True)
-        if state.commit.recipe != analysis.recipe:
-            raise IndexDamaged("keyword index: made by other rules of analysis; it will be filled again")
-        with damage_noticed():
+        if state.commit.analyzer_version != analyzer.version:
+            raise IndexDamaged("keyword index: made with other rules of analysis; it will be rebuilt")
+        with translate_read_errors():
             commits.sweep()
-        return cls(commits, analysis, state)
+        return cls(commits, analyzer, state)
 
     @property
-    def stamp(self) -> str | None:
-        """The stamp of the last ``apply``; None before the first."""
-        return self._state.commit.stamp
+    def revision(self) -> str | None:
+        """The revision given to the last ``apply``; None before the first."""
+        return self._state.commit.revision
 
     @property
     def segments(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         return len(self._state.segments)
 
     def __len__(self) -> int:
-        """The number of notes."""
-        return self._state.collection.count
+        """Return the number of notes."""
+        return self._state.snapshot.count
 
-    def apply(self, upserts: Sequence[KeywordDocument], deletes: Some[int], stamp: str) -> None:
-        """Delete notes, then add or replace others, as one commit. The same again changes nothing.
+    def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
+        """Delete notes, then add or replace others, as one commit with this revision. It is idempotent.
 
-        ``ValueError`` if a note is twice among the upserts. ``OSError`` if the disk is full and ``Busy`` if
-        another process is writing: the index stays as it was and can be used.
+        Raises ``ValueError`` if a note is twice among the upserts, ``OSError`` if the disk is full and
+        ``Busy`` if another process is writing: the index is then as before and can be used.
         """
         replaced = {document.note for document in upserts}
         if len(replaced) < len(upserts):
             raise ValueError("a note is twice in one batch")
         with self._changing:
             prepared = self._prepare(upserts) if upserts else None
-            with self._commits.writing(prepared) as change:
-                gone = np.array([*replaced, *deletes], np.int64)
-                for entry in change.entries:
+            with self._commits.writing(prepared) as commit:
+                deleted = np.array([*replaced, *deletes], np.int64)
+                for entry in commit.entries:
                     notes = self._segment(entry).tables.notes
-                    entry.deleted.update(np.flatnonzero(np.isin(notes, gone)).tolist())
-                change.publish(stamp, [entry for entry in change.entries if entry.doc_count()], prepared)
+                    entry.deleted.update(np.flatnonzero(np.isin(notes, deleted)).tolist())
+                entries = [entry for entry in commit.entries if entry.doc_count()]
+                commit.publish(revision, entries, prepared)
             self._reload()
         with suppress(OSError):
             self._merge_small()
@@ -125,66 +136,70 @@ class KeywordIndex:
     def search(
         self, text: str, k: int, allowed: Ints | None = None, *, weights: dict[str, float] | None = None
     ) -> KeywordAnswer:
-        """The ``k`` best notes for the words of the text, none of which is required.
+        """Return the ``k`` best notes for the words of the text, none of which is required.
 
-        ``allowed``: int64 ids of the notes that may be found; the others are left out before the cut, while N
-        and df stay those of the vault. ``weights``: of fields, instead of the usual ones.
+        ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
+        df stay those of the vault. ``weights``: of fields, in place of the defaults.
         """
         begun = time.perf_counter()
-        scheme = Scheme.weighing(weights) if weights else Scheme()
-        collection = self._state.collection
-        with _checked(collection):
-            lookup = Lookup(collection, self._analysis, scheme, text)
-            hits, found = lookup.hits(k, _allowed(collection, allowed))
-        return KeywordAnswer(hits, lookup.terms, found, (time.perf_counter() - begun) * 1000)
+        parameters = Parameters.with_weights(weights) if weights else Parameters()
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            searcher = Searcher(snapshot, self._analyzer, parameters, text)
+            hits, total = searcher.search(k, _allowed_mask(snapshot, allowed))
+        return KeywordAnswer(hits, searcher.terms, total, (time.perf_counter() - begun) * 1000)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """The words of the vault, one for each term, with the number of notes: those in ``least`` or more."""
-        collection = self._state.collection
-        with _checked(collection):
-            return vocabulary(collection, least)
+        """Return one word for each term that is in ``least`` notes or more, with that number."""
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            return list_words(snapshot, least)
 
     def content_terms(self, text: str) -> set[str]:
-        """The terms of the text's words, as a search compares them, without stop words and compounds."""
-        stops = self._analysis.stop_words
-        found = (term for _, term in self._analysis.terms(text))
-        return {term.text for term in found if term.role != "whole" and term.word not in stops}
+        """Return the terms of the text's words as searches compare them, without stop words and compounds."""
+        stops = self._analyzer.stop_words
+        terms = (term for _, term in self._analyzer.terms(text))
+        return {term.text for term in terms if term.role != "whole" and term.word not in stops}
 
     def merge_step(self) -> bool:
-        """Merge some segments if there are too many or too much in them is deleted; false if no need.
+        """Merge some segments if there are too many or too much is deleted; False if there is no need.
 
-        To be called when there is nothing better to do, until it returns false. It may take seconds in a
-        large vault; searches go on, and changes wait only for its commit.
+        Call it in idle time until it returns False. It may take seconds in a large vault; searches go on, and
+        changes wait only for its commit.
         """
         with self._merging:
             state = self._state
-            chosen = choose([(entry.doc_count_all(), entry.deleted_count()) for entry in state.entries])
-            if chosen:
-                self._merge(state, [state.entries[at] for at in chosen])
-        return bool(chosen)
+            indexes = choose_segments(
+                [(entry.doc_count_all(), entry.deleted_count()) for entry in state.entries]
+            )
+            if indexes:
+                self._merge(state, [state.entries[index] for index in indexes])
+        return bool(indexes)
 
     def dump(self) -> str:
-        """The content as text, one term a line, whatever the segments: to compare two indexes."""
-        collection = self._state.collection
-        with _checked(collection):
-            return "\n".join(dumped(collection))
+        """Return the content as text, one term a line, whatever the segments: to compare two indexes."""
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            return "\n".join(dump_lines(snapshot))
 
     def close(self) -> None:
-        """Let go of the files, as soon as running searches are done with them."""
+        """Release the files, as soon as running searches are done with them."""
         self._state = _State(Commit(-1, None, "", ()), {})
 
-    def _prepare(self, documents: Sequence[KeywordDocument]) -> Prepared:
+    def _prepare(self, documents: Sequence[KeywordDocument]) -> PreparedSegment:
         self._lexicon.shrink()
         tables, block = invert(documents, self._lexicon)
 
         def write(file: Sink) -> int:
-            write_segment(file, tables, [block], (_type(block.counts), _type(block.positions)))
+            write_segment(
+                file, tables, [block], (_smallest_type(block.counts), _smallest_type(block.positions))
+            )
             return len(documents)
 
         return self._commits.prepare(write)
 
     def _segment(self, entry: SegmentEntry) -> Segment:
-        """The open segment of an entry, which may be newer than the state if a reload failed."""
+        """Return the open segment of an entry, which may be newer than the state if a reload failed."""
         segment = self._state.segments.get(entry.segment_id())
         return self._commits.open(entry, verify=True) if segment is None else segment
 
@@ -192,77 +207,77 @@ class KeywordIndex:
         self._state = _load(self._commits, self._state.segments, verify=False)
 
     def _merge_small(self) -> None:
-        """Merge what is quickly merged, unless a merge is running, so that single notes do not pile up."""
+        """Do a quick merge, unless one is running, so that single notes do not pile up."""
         if not self._merging.acquire(blocking=False):
             return
         try:
             state = self._state
             sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in state.entries]
-            chosen = choose(sizes, largest=MERGE_INLINE_NOTES)
-            if chosen:
-                self._merge(state, [state.entries[at] for at in chosen])
+            indexes = choose_segments(sizes, largest=MERGE_INLINE_NOTES)
+            if indexes:
+                self._merge(state, [state.entries[index] for index in indexes])
         finally:
             self._merging.release()
 
-    def _merge(self, state: _State, chosen: Sequence[SegmentEntry]) -> None:
-        """Write the merged segment first; then publish it, without what was deleted in the meantime."""
-        sources = [Source(state.segments[entry.segment_id()], entry.alive()) for entry in chosen]
+    def _merge(self, state: _State, merged: Sequence[SegmentEntry]) -> None:
+        """Write the merged segment, then publish it without the notes that were deleted in the meantime."""
+        sources = [MergeSource(state.segments[entry.segment_id()], entry.alive()) for entry in merged]
         prepared = self._commits.prepare(lambda file: merge_segments(sources, file))
         with self._changing:
-            with self._commits.writing(prepared) as change:
-                now = {entry.segment_id(): entry for entry in change.entries}
-                deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in chosen])
-                merged = {entry.segment_id() for entry in chosen}
-                kept = [entry for entry in change.entries if entry.segment_id() not in merged]
-                change.publish(change.stamp, kept, prepared, deleted)
+            with self._commits.writing(prepared) as commit:
+                now = {entry.segment_id(): entry for entry in commit.entries}
+                deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in merged])
+                merged_ids = {entry.segment_id() for entry in merged}
+                others = [entry for entry in commit.entries if entry.segment_id() not in merged_ids]
+                commit.publish(commit.revision, others, prepared, deleted)
             self._reload()
 
 
 class _State:
-    """What was published at one moment, and its open segments by id."""
+    """A commit, its open segments by id, and the snapshot of both."""
 
     def __init__(self, commit: Commit, segments: dict[str, Segment]) -> None:
         self.commit = commit
         self.segments = segments
         self.entries = commit.segments
-        self.collection = Collection(
-            [(segments[entry.segment_id()], entry.alive()) for entry in commit.segments]
-        )
+        self.snapshot = Snapshot([(segments[entry.segment_id()], entry.alive()) for entry in commit.segments])
 
 
 def examine(directory: Path) -> int:
-    """How many notes the index in the directory holds, after every byte was checked. Changes nothing.
+    """Verify every byte of the index in the directory and return its number of notes. Changes nothing.
 
     Raises ``IndexDamaged`` if there is none or if it is damaged.
     """
-    return _load(Commits(directory), {}, verify=True).collection.count
+    return _load(Commits(directory), {}, verify=True).snapshot.count
 
 
-def _load(commits: Commits, known: dict[str, Segment], *, verify: bool) -> _State:
+def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) -> _State:
     commit = commits.latest()
-    entries = {entry.segment_id(): entry for entry in commit.segments}
-    opened = {n: commits.open(entry, verify=verify) for n, entry in entries.items() if n not in known}
-    return _State(commit, opened | {n: known[n] for n in entries if n in known})
+    segments = {}
+    for entry in commit.segments:
+        segment = open_segments.get(entry.segment_id())
+        segments[entry.segment_id()] = commits.open(entry, verify=verify) if segment is None else segment
+    return _State(commit, segments)
 
 
 @contextmanager
-def _checked(collection: Collection) -> Iterator[None]:
-    """When reading fails, look for the damage; if there is none, the error is our own and stays as it is."""
+def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
+    """Verify all segments if the body fails, and raise ``IndexDamaged`` if one is damaged."""
     try:
         yield
     except Exception:
-        with damage_noticed():
-            for view in collection.views:
+        with translate_read_errors():
+            for view in snapshot.views:
                 view.segment.verify()
         raise
 
 
-def _allowed(collection: Collection, allowed: Ints | None) -> Bools:
-    return collection.alive if allowed is None else collection.alive & np.isin(collection.notes, allowed)
+def _allowed_mask(snapshot: Snapshot, allowed: Ints | None) -> Bools:
+    return snapshot.alive if allowed is None else snapshot.alive & np.isin(snapshot.notes, allowed)
 
 
-def _deleted_since(sources: Sequence[Source], now: Sequence[SegmentEntry | None]) -> list[int]:
-    """Which notes of the merged segment were deleted after its sources were looked at (their new numbers)."""
+def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:
+    """Return the numbers, in the merged segment, of notes that were deleted since its sources were read."""
     alive = [
         np.zeros(len(source.segment), np.bool_) if entry is None else entry.alive()
         for source, entry in zip(sources, now, strict=True)
@@ -271,5 +286,5 @@ def _deleted_since(sources: Sequence[Source], now: Sequence[SegmentEntry | None]
     return np.flatnonzero(~still).tolist()
 
 
-def _type(values: Ints) -> str:
+def _smallest_type(values: Ints) -> str:
     return "<u2" if not len(values) or int(values.max()) < 1 << 16 else "<u4"

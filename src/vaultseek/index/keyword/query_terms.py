@@ -1,4 +1,4 @@
-"""What a query's text asks the keyword index for: words, identifiers and their parts, beginnings of words."""
+"""The terms that a query asks for, with their weights: words, identifiers and their parts, prefixes."""
 
 from __future__ import annotations
 
@@ -6,109 +6,111 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from vaultseek.index.keyword.analysis import Analysis, Entry, Term, prefixes
+from vaultseek.index.keyword.analysis import Analyzer, Term, TokenTerms, extract_prefixes
 from vaultseek.limits import KEYWORD_TERMS
 
 PREFIX_WORDS = 8
-"""A query may ask for so many beginnings of words, each of which stands for so many terms at most."""
+"""Prefixes (``word*``) in one query, each of which expands to many terms."""
 
-Kind = Literal["word", "whole", "part", "character", "prefix"]
+TermKind = Literal["word", "whole", "part", "character", "prefix"]
 
 COMPOUND_WEIGHT = 0.5
-"""``long-term`` as such, beside its words, which count in full."""
+"""Weight of ``long-term`` itself, beside its words, which count in full."""
 PART_WEIGHT = 0.3
-"""``user`` and ``id`` for a query of ``user_id`` in a vault that has ``user_id`` itself."""
+"""Weight of ``user`` and ``id`` for a query of ``user_id`` in a vault that has ``user_id`` itself."""
 CHARACTER_WEIGHT = 0.3
-"""A single character beside the pairs that it is part of, in scripts without spaces."""
+"""Weight of a single character beside the pairs that it is part of, in unspaced scripts."""
 STOP_WEIGHT = 0.3
-"""Words like ``the`` and ``which``, if there are others."""
+"""Weight of stop words like ``the`` and ``which``, if there are other words."""
 K3 = 2.0
-"""A word that the query has n times counts n (K3 + 1) / (n + K3): the same saturation as in notes."""
+"""Saturation of repeated words: one that the query has n times counts n (K3 + 1) / (n + K3)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One thing to look for. ``surface`` numbers the piece of the query's text that it came from.
+class QueryTerm:
+    """One term to look up. ``token`` is the number of the query's token that it came from.
 
-    ``weight`` holds if the vault knows the surface as a whole, ``weight_unknown`` if it does not.
+    ``weight`` holds if the vault has the token as a whole, ``weight_unknown`` if it does not.
     """
 
     word: str
     term: str
-    kind: Kind
-    surface: int
+    kind: TermKind
+    token: int
     weight: float = 1.0
     weight_unknown: float = 1.0
 
 
-def wanted_terms(text: str, analysis: Analysis) -> list[Wanted]:
-    """What the text asks for, each term once, in order; at most ``KEYWORD_TERMS``."""
-    text, beginnings = prefixes(text)
-    wanted = {
-        f"{beginning}*": Wanted(f"{beginning}*", beginning, "prefix", -1)
-        for beginning in beginnings[:PREFIX_WORDS]
+def parse_query_terms(text: str, analyzer: Analyzer) -> list[QueryTerm]:
+    """Return the terms that the text asks for, each once, in order; at most ``KEYWORD_TERMS``."""
+    text, prefixes = extract_prefixes(text)
+    terms = {
+        f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
     last_pair = ""
-    for number, surface in enumerate(analysis.surfaces(text)):
-        entry = analysis.entry(surface)
-        for item in _of_entry(entry, number, tail=surface == last_pair[1:]):
-            counts[item.term] += 1
-            if item.term not in wanted or wanted[item.term].weight < item.weight:
-                wanted[item.term] = item
-        last_pair = surface if entry.terms and entry.terms[-1].role == "character" else ""
-    return _weighed(list(wanted.values()), counts, analysis.stop_words)[:KEYWORD_TERMS]
+    for number, token in enumerate(analyzer.tokenize(text)):
+        analyzed = analyzer.token_terms(token)
+        for term in _of_token(analyzed, number, ends_pair=token == last_pair[1:]):
+            counts[term.term] += 1
+            if term.term not in terms or terms[term.term].weight < term.weight:
+                terms[term.term] = term
+        last_pair = token if analyzed.terms and analyzed.terms[-1].role == "character" else ""
+    return _weight_by_count(list(terms.values()), counts, analyzer.stop_words)[:KEYWORD_TERMS]
 
 
-def _weighed(wanted: list[Wanted], counts: Counter[str], stop_words: frozenset[str]) -> list[Wanted]:
-    """Stop words count less unless they are all there is, other words more if they are repeated."""
-    only_stops = all(item.word in stop_words for item in wanted)
+def _weight_by_count(
+    terms: list[QueryTerm], counts: Counter[str], stop_words: frozenset[str]
+) -> list[QueryTerm]:
+    """Lower the weight of stop words unless there is nothing else, and raise that of repeated words."""
+    only_stops = all(term.word in stop_words for term in terms)
     factors = [
         STOP_WEIGHT
-        if item.word in stop_words and not only_stops
-        else (K3 + 1) * max(1, counts[item.term]) / (K3 + max(1, counts[item.term]))
-        for item in wanted
+        if term.word in stop_words and not only_stops
+        else (K3 + 1) * max(1, counts[term.term]) / (K3 + max(1, counts[term.term]))
+        for term in terms
     ]
     return [
-        replace(item, weight=item.weight * factor, weight_unknown=item.weight_unknown * factor)
-        for item, factor in zip(wanted, factors, strict=True)
+        replace(term, weight=term.weight * factor, weight_unknown=term.weight_unknown * factor)
+        for term, factor in zip(terms, factors, strict=True)
     ]
 
 
-def _of_entry(entry: Entry, surface: int, *, tail: bool) -> list[Wanted]:
-    terms = _first_at_each_place(entry)
+def _of_token(analyzed: TokenTerms, token: int, *, ends_pair: bool) -> list[QueryTerm]:
+    """Return the query terms of a token; ``ends_pair``: it is the character that the last pair ended with."""
+    terms = _without_accent_variants(analyzed)
     if any(term.role == "whole" for term in terms):
-        return _of_compound(entry, terms, surface)
-    if len(terms) == 1 and not tail:
-        return [Wanted(terms[0].word, terms[0].text, "word", surface)]
-    return [_beside(term, surface) for term in terms]
+        return _of_compound(terms, token, identifier=analyzed.identifier)
+    if len(terms) == 1 and not ends_pair:
+        return [QueryTerm(terms[0].word, terms[0].text, "word", token)]
+    return [_of_pair(term, token) for term in terms]
 
 
-def _beside(term: Term, surface: int) -> Wanted:
+def _of_pair(term: Term, token: int) -> QueryTerm:
     if term.role == "character":
-        return Wanted(term.word, term.text, "character", surface, CHARACTER_WEIGHT, CHARACTER_WEIGHT)
-    return Wanted(term.word, term.text, "word", surface)
+        return QueryTerm(term.word, term.text, "character", token, CHARACTER_WEIGHT, CHARACTER_WEIGHT)
+    return QueryTerm(term.word, term.text, "word", token)
 
 
-def _of_compound(entry: Entry, terms: list[Term], surface: int) -> list[Wanted]:
+def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[QueryTerm]:
     wholes = [term for term in terms if term.role == "whole"]
     parts = [term for term in terms if term.role != "whole"]
     parts = [term for term in parts if len(term.word) > 1] or parts
-    outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if entry.identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
+    outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
     return [
-        *(Wanted(term.word, term.text, "whole", surface, outer, outer_unknown) for term in wholes[:1]),
+        *(QueryTerm(term.word, term.text, "whole", token, outer, outer_unknown) for term in wholes[:1]),
         *(
-            Wanted(term.word, term.text, "whole", surface, COMPOUND_WEIGHT, COMPOUND_WEIGHT)
+            QueryTerm(term.word, term.text, "whole", token, COMPOUND_WEIGHT, COMPOUND_WEIGHT)
             for term in wholes[1:]
         ),
-        *(Wanted(term.word, term.text, "part", surface, part, 1.0) for term in parts),
+        *(QueryTerm(term.word, term.text, "part", token, part, 1.0) for term in parts),
     ]
 
 
-def _first_at_each_place(entry: Entry) -> list[Term]:
-    """Without the second form of a word, which is there for who types no accents."""
-    seen: dict[tuple[int, str], Term] = {}
-    for term in entry.terms:
+def _without_accent_variants(analyzed: TokenTerms) -> list[Term]:
+    """Drop the second form of a word, which the index stores for queries typed without accents."""
+    first_terms: dict[tuple[int, str], Term] = {}
+    for term in analyzed.terms:
         key = (term.offset, term.text if term.role in ("whole", "character") else "")
-        seen.setdefault(key, term)
-    return list(seen.values())
+        first_terms.setdefault(key, term)
+    return list(first_terms.values())

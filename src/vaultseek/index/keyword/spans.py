@@ -1,4 +1,4 @@
-"""Where the terms of a text stand in it: the character ranges that a search marks."""
+"""The places in a text of the terms that the index has for it: the ranges to highlight."""
 
 from __future__ import annotations
 
@@ -8,25 +8,19 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vaultseek.index.keyword.analysis import (
-    CASE_CHANGE,
-    ELIDED,
-    SEPARATORS,
-    Analysis,
-    compound_term,
-    puts_no_spaces,
-    surface_pattern,
-)
-from vaultseek.limits import COMPOUND_PARTS, SURFACE_CHARS, TERM_CHARS
+from vaultseek.index.keyword.analysis import Analyzer, fold_compound, is_unspaced, token_pattern
 
-CACHED_SURFACES = 4096
+CACHED_TOKENS = 4096
+"""Tokens whose spans are cached."""
 
-_APOSTROPHE = re.compile("['’]")
+_COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
+"""Characters that may compose with the one before although they are not combining: Hangul vowels and final
+consonants, and the voicing marks of half-width kana."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermSpan:
-    """A term and the characters that it stands for; spans overlap where a compound has parts."""
+    """A term and the range of characters that it stands for; spans of a compound and its parts overlap."""
 
     start: int
     end: int
@@ -34,110 +28,80 @@ class TermSpan:
 
 
 class SpanFinder:
-    """Finds the terms of texts by the rules of one analysis."""
+    """Finds the terms of a text by the rules of one analyzer."""
 
-    def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
-        self._of_surface = lru_cache(maxsize=CACHED_SURFACES)(self._find)
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
 
     def spans(self, text: str, terms: Container[str] | None = None) -> Iterator[TermSpan]:
-        """Yield every term of ``text``, or those among ``terms``, a compound before its parts."""
+        """Yield the terms of ``text``, or those among ``terms``, in the order of the index."""
         if unicodedata.is_normalized("NFKC", text):
-            yield from self._normalized(text, terms)
+            yield from self._spans(text, terms)
             return
-        normalized, starts, ends = _normalize(text)
-        for span in self._normalized(normalized, terms):
-            yield TermSpan(starts[span.start], ends[span.end - 1], span.term)
+        normalized, origins = _normalize(text)
+        for span in self._spans(normalized, terms):
+            yield TermSpan(origins[span.start][0], origins[span.end - 1][1], span.term)
 
-    def _normalized(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
-        for start, surface in _surfaces(text):
-            for first, last, term in self._of_surface(surface):
+    def _spans(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
+        for start, token in _tokens(text):
+            for first, last, term in self._spans_of_token(token):
                 if terms is None or term in terms:
                     yield TermSpan(start + first, start + last, term)
 
-    def _find(self, surface: str) -> tuple[tuple[int, int, str], ...]:
-        if puts_no_spaces(surface):
-            return tuple((0, len(term.text), term.text) for term in self.analysis.entry(surface).terms)
-        return tuple((span.start, span.end, span.term) for span in self._of_token(surface))
-
-    def _of_token(self, token: str) -> Iterator[TermSpan]:
-        if token[0] == "#":
-            yield TermSpan(0, len(token), token[:TERM_CHARS])
-        if token[-1] == "#":
-            yield from self._whole(token, 0, len(token))
-        else:
-            start, end = _stripped(token, 0, min(len(token), SURFACE_CHARS), "_#")
-            yield from self._compound(token, start, end, level=0)
-
-    def _compound(self, token: str, start: int, end: int, level: int) -> Iterator[TermSpan]:
-        for deeper in range(level, len(SEPARATORS)):
-            parts = _split(SEPARATORS[deeper], token, start, end)
-            if len(parts) > 1:
-                if end - start <= TERM_CHARS:
-                    yield TermSpan(start, end, compound_term(token[start:end]))
-                for part in parts:
-                    yield from self._compound(token, *part, deeper + 1)
-                return
-        yield from self._leaf(token, *_stripped(token, start, end, "-‐_./:"))
-
-    def _leaf(self, token: str, start: int, end: int) -> Iterator[TermSpan]:
-        parts = _split(_APOSTROPHE, token, start, end)
-        if len(parts) > 1 and token[slice(*parts[-1])].lower() in ELIDED:
-            parts.pop()
-        if len(parts) == 1:
-            yield from self._whole(token, *parts[0])
-            parts = _split(CASE_CHANGE, token, *parts[0])
-        if 1 < len(parts) <= COMPOUND_PARTS:
-            for part in parts:
-                yield from self._whole(token, *part)
-
-    def _whole(self, token: str, start: int, end: int) -> Iterator[TermSpan]:
-        for term in self.analysis.entry(token[start:end]).terms:
-            if term.role != "part":
-                yield TermSpan(start, end, term.text)
+    def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
+        """Return the range of each term of a token; that of the whole token if the word is not in it."""
+        folded, origins = _fold(token)
+        spans: list[tuple[int, int, str]] = []
+        offset = first = part_end = 0
+        for term in self.analyzer.token_terms(token).terms:
+            if term.offset != offset:
+                offset, first, part_end = term.offset, part_end, 0
+            start = folded.find(term.word, first)
+            if start < 0:
+                spans.append((0, len(token), term.text))
+                continue
+            end = start + len(term.word)
+            part_end = min(part_end or end, end)
+            spans.append((origins[start], origins[end - 1] + 1, term.text))
+        return tuple(spans)
 
 
-def _surfaces(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the surfaces of normalized text and where they begin, pairs without spaces overlapping."""
-    pattern = surface_pattern(text)
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the tokens of a normalized text, as the analyzer cuts it, and where they begin."""
     if text.isascii():
-        yield from ((match.start(), match[0]) for match in pattern.finditer(text))
+        yield from ((match.start(), match[0]) for match in token_pattern(text).finditer(text))
         return
-    position = 0
-    while match := pattern.search(text, position):
-        yield match.start(), match[0]
-        position = match.start() + 1 if puts_no_spaces(match[0]) else match.end()
+    for match in token_pattern(text).finditer(text):
+        if not is_unspaced(match[0]):
+            yield match.start(), match[0]
+            continue
+        for start in range(match.start(), match.end()):
+            size = 2 if is_unspaced(text[start + 1 : start + 2]) else 1
+            yield start, text[start : start + size]
 
 
-def _split(separator: re.Pattern[str], token: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the ranges between separators, without empty ones, as many as a compound has parts."""
-    cuts = [(match.start(), match.end()) for match in separator.finditer(token, start, end)]
-    firsts = [start, *(last for _, last in cuts)]
-    lasts = [*(first for first, _ in cuts), end]
-    return [(first, last) for first, last in zip(firsts, lasts, strict=True) if first < last][:COMPOUND_PARTS]
+def _fold(token: str) -> tuple[str, list[int]]:
+    """Return the token as its words are folded, and for each character the index of its origin."""
+    letters = [fold_compound(character) for character in token]
+    return "".join(letters), [index for index, folded in enumerate(letters) for _ in folded]
 
 
-def _stripped(token: str, start: int, end: int, characters: str) -> tuple[int, int]:
-    while start < end and token[start] in characters:
-        start += 1
-    while end > start and token[end - 1] in characters:
-        end -= 1
-    return start, end
-
-
-def _normalize(text: str) -> tuple[str, list[int], list[int]]:
-    """Return ``text`` in NFKC, and for each character of it where in ``text`` its origin begins and ends."""
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
+def _normalize(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the text in NFKC, and for each character of it the range that it comes from."""
+    parts: list[str] = []
+    origins: list[tuple[int, int]] = []
     start = 0
-    while start < len(text):
-        end = start + 1
-        while end < len(text) and unicodedata.combining(text[end]):
-            end += 1
-        piece = unicodedata.normalize("NFKC", text[start:end])
-        pieces.append(piece)
-        starts += [start] * len(piece)
-        ends += [end] * len(piece)
+    for end in range(1, len(text) + 1):
+        if end < len(text) and _may_compose(text[end]):
+            continue
+        normalized = unicodedata.normalize("NFKC", text[start:end])
+        parts.append(normalized)
+        origins += [(start, end)] * len(normalized)
         start = end
-    return "".join(pieces), starts, ends
+    return "".join(parts), origins
+
+
+def _may_compose(character: str) -> bool:
+    """True if normalizing can join the character with the one before it."""
+    return unicodedata.category(character)[0] == "M" or _COMPOSES.match(character) is not None

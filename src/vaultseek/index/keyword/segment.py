@@ -1,14 +1,14 @@
-"""A segment of the keyword index on disk: who contains which term, where and how often, as flat arrays.
+"""A segment of the keyword index on disk: the notes of each term, where and how often, as flat arrays.
 
 A segment holds D notes, numbered 0..D-1, and V distinct terms in byte order. The *rows* of a term are its
-postings: one for each note and field that contains it, ascending by ``key = note * 8 + field``, so that one
-slice of ``keys`` and ``counts`` (how often) is a whole posting list, ready for arithmetic. The positions of
-row after row follow each other in ``positions``; the sum of the counts before a row is where its own start.
+postings: one for each note and field that contains it, ascending by ``key = note * 8 + field``. So one slice
+of ``keys`` and ``counts`` is a whole posting list, ready for arithmetic. The array ``positions`` has the
+positions of row after row; those of a row start at the sum of the counts before it.
 
-The file is a sequence of such arrays, then a directory in JSON that gives type, place, size and checksum of
-each, then a footer. It is written once and never changed. What depends on the number of terms or notes is
-kept in memory (``Tables``); rows and positions are read when asked for, and the operating system caches them.
-Nothing is mapped: a file that is cut off while it is open gives an error and not a dead process.
+The file is a sequence of such arrays, then a directory in JSON with the type, offset, size and checksum of
+each, then a footer. It is written once and never changed. Arrays whose size depends on the number of terms or
+notes are kept in memory (``Tables``); rows and positions are read on demand and cached by the operating
+system. Nothing is mapped: a file that is truncated while it is open gives an error, not a dead process.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ from vaultseek.errors import IndexDamaged
 from vaultseek.limits import MIB
 
 FIELDS = ("title", "aliases", "headings", "tags", "path", "body", "code")
+"""The fields of a note, by number."""
 FIELD_BITS = 3
+"""Low bits of a key that hold the field."""
 FIELD_SLOTS = 1 << FIELD_BITS
 FIELD_MASK = FIELD_SLOTS - 1
 BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
 GAP = 1
-"""Positions left free between two values of a field, so that no phrase reaches from one into the next."""
+"""Positions left free between two texts of a field."""
 
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
@@ -48,7 +50,7 @@ _EMPTY: Ints = np.zeros(0, np.uint32)
 
 
 class Strings(Sequence[bytes]):
-    """Byte strings one after the other; ``find`` and ``beginning`` need them in order and distinct."""
+    """Byte strings in one buffer; ``find`` and ``with_prefix`` need them sorted and distinct."""
 
     __slots__ = ("_offsets", "blob", "offsets")
 
@@ -60,6 +62,7 @@ class Strings(Sequence[bytes]):
 
     @classmethod
     def of(cls, values: Iterable[bytes]) -> Strings:
+        """Put the values into one buffer."""
         values = list(values)
         offsets = np.fromiter(accumulate(map(len, values), initial=0), np.uint32, len(values) + 1)
         return cls(b"".join(values), offsets)
@@ -68,22 +71,23 @@ class Strings(Sequence[bytes]):
         return len(self._offsets) - 1
 
     @overload
-    def __getitem__(self, at: int) -> bytes: ...
+    def __getitem__(self, index: int) -> bytes: ...
     @overload
-    def __getitem__(self, at: slice) -> list[bytes]: ...
-    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
-        if isinstance(at, slice):
-            bounds = self._offsets[at.start or 0 : (len(self) if at.stop is None else at.stop) + 1].tolist()
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            stop = len(self) if index.stop is None else index.stop
+            bounds = self._offsets[index.start or 0 : stop + 1].tolist()
             return [self.blob[first:last] for first, last in pairwise(bounds)]
-        return self.blob[self._offsets[at] : self._offsets[at + 1]]
+        return self.blob[self._offsets[index] : self._offsets[index + 1]]
 
     def find(self, value: bytes) -> int:
-        """The index of the value, or -1."""
-        at = bisect_left(self, value)
-        return at if at < len(self) and self[at] == value else -1
+        """Return the index of the value, or -1."""
+        index = bisect_left(self, value)
+        return index if index < len(self) and self[index] == value else -1
 
-    def beginning(self, prefix: bytes) -> range:
-        """The indexes of all values that begin with ``prefix``."""
+    def with_prefix(self, prefix: bytes) -> range:
+        """Return the indexes of all values that begin with ``prefix``."""
         return range(bisect_left(self, prefix), bisect_left(self, prefix + b"\xff"))
 
 
@@ -91,11 +95,11 @@ class Strings(Sequence[bytes]):
 class Tables:
     """The part of a segment that is kept in memory.
 
-    notes: int64[D], the ledger's ids. lengths: uint32[D * 8], positions per note and field, by key.
-    first_chunks: uint32[D + 1], the chunks of a note are those from its entry up to the next one's.
+    notes: int64[D], ids in the ledger. lengths: uint32[D * 8], positions per note and field, by key.
+    first_chunks: uint32[D + 1], a note's chunks are those from its entry up to that of the next note.
     chunk_lengths: uint32[C * 2], positions of body and of code per chunk. chunk_ids: C ids.
-    vocabulary: V terms in order. first_rows, first_positions: uint32[V + 1], as first_chunks.
-    words: what people wrote, folded but not stemmed, in order; word_terms: uint32[W], the term of each.
+    vocabulary: V terms, sorted. first_rows, first_positions: uint32[V + 1], like first_chunks.
+    words: W written forms, without accents but not stemmed, sorted; word_terms: uint32[W], the term of each.
     """
 
     notes: Ints
@@ -112,7 +116,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows and their positions, for some terms one after the other."""
+    """The rows of some consecutive terms, with their positions."""
 
     keys: Ints
     counts: Ints
@@ -120,17 +124,17 @@ class Block:
 
 
 class Sink(Protocol):
-    """Where a segment is written to."""
+    """A file that a segment is written to."""
 
     def write(self, data: bytes, /) -> Any:
-        """Append, or overwrite what is there."""
+        """Write at the current offset."""
 
     def seek(self, offset: int, /) -> Any:
-        """Go to an offset, which may lie behind the end."""
+        """Set the current offset, which may lie beyond the end."""
 
 
 def write_segment(file: Sink, tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
-    """Write a segment whose rows come in blocks, in the order of the vocabulary.
+    """Write a segment; the blocks have its rows in the order of the vocabulary.
 
     ``types`` are the integer types of counts and positions, such as ``("<u2", "<u4")``.
     """
@@ -153,9 +157,10 @@ def write_segment(file: Sink, tables: Tables, blocks: Iterable[Block], types: tu
 
 
 class Segment:
-    """An open segment. Reading is safe from any thread; the file is closed with the last reference.
+    """An open segment. Any thread may read; the file is closed with the last reference.
 
-    Opening checks every byte against its checksum unless ``verify`` is false, and raises ``IndexDamaged``.
+    Opening compares every byte with its checksum, unless ``verify`` is false. Reading raises ``IndexDamaged``
+    if the file is truncated.
     """
 
     def __init__(self, path: Path, *, verify: bool = True) -> None:
@@ -173,30 +178,30 @@ class Segment:
         return len(self.tables.notes)
 
     def verify(self) -> None:
-        """Raise ``IndexDamaged`` unless every byte is as it was written."""
+        """Raise ``IndexDamaged`` unless all bytes fit their checksums."""
         for section in self._sections.values():
             if self._checksum(section) != section.checksum:
                 raise self._damaged("its content has changed")
 
     def term(self, text: str) -> int:
-        """The number of a term, or -1."""
+        """Return the number of a term, or -1."""
         return self.tables.vocabulary.find(text.encode())
 
     def rows(self, term: int) -> tuple[Ints, Ints]:
-        """Keys and counts of a term."""
+        """Return the keys and counts of a term's rows."""
         first, last = self._span(self.tables.first_rows, term, term + 1)
         return self._read("keys", first, last), self._read("counts", first, last)
 
     def positions(self, term: int) -> Ints:
-        """The positions of all rows of a term."""
+        """Return the positions of all rows of a term."""
         return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
 
     def keys(self) -> Ints:
-        """The keys of all rows, term by term."""
+        """Return the keys of all rows, term by term."""
         return self._whole("keys")
 
     def block(self, first_term: int, last_term: int) -> Block:
-        """Rows and positions of the terms from ``first_term`` up to, not including, ``last_term``."""
+        """Return rows and positions of the terms from ``first_term`` up to, not including, ``last_term``."""
         rows = self._span(self.tables.first_rows, first_term, last_term)
         positions = self._span(self.tables.first_positions, first_term, last_term)
         keys, counts = self._read("keys", *rows), self._read("counts", *rows)
@@ -216,7 +221,7 @@ class Segment:
     def _bytes(self, offset: int, size: int) -> bytes:
         data = os.pread(self._fd, size, offset)
         if len(data) != size:
-            raise self._damaged("it is cut off")
+            raise self._damaged("it is truncated")
         return data
 
     def _directory(self) -> dict[str, _Section]:
@@ -225,7 +230,7 @@ class Segment:
             raise self._damaged("it is no segment of this version")
         offset, length, checksum = _FOOTER.unpack(self._bytes(size - _FOOTER.size, _FOOTER.size))
         if offset + length + _FOOTER.size != size:
-            raise self._damaged("it is cut off")
+            raise self._damaged("it is truncated")
         text = self._bytes(offset, length)
         if zlib.crc32(text) != checksum:
             raise self._damaged("its directory has changed")
@@ -251,8 +256,8 @@ class Segment:
     def _whole(self, name: str) -> Ints:
         return self._read(name, 0, self._sections[name].count)
 
-    def _damaged(self, what: str) -> IndexDamaged:
-        return IndexDamaged(f"keyword index, file {self._name}: {what}; it will be filled again")
+    def _damaged(self, reason: str) -> IndexDamaged:
+        return IndexDamaged(f"keyword index, file {self._name}: {reason}; it will be rebuilt")
 
 
 @dataclass(slots=True)
@@ -273,7 +278,7 @@ class _Section:
 
 
 class _Writer:
-    """Sections side by side: each has its place from the start, so that several can grow at once."""
+    """Writes sections side by side: each has its place from the start, so that several can grow at once."""
 
     def __init__(self, file: Sink) -> None:
         self._file = file
@@ -307,22 +312,22 @@ class _Writer:
         self._file.write(text + _FOOTER.pack(self._end, len(text), zlib.crc32(text)))
 
 
-def starts(lengths: Ints) -> Ints:
-    """Where each of several runs begins if they follow each other, and where the last one ends."""
-    result = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=result[1:])
-    return result
+def run_starts(lengths: Ints) -> Ints:
+    """Return the start of each of several consecutive runs, and the end of the last: int64[len + 1]."""
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
 
 
-def lengths_of(firsts: Ints) -> Ints:
-    """The lengths of runs of which ``starts`` are given."""
-    wide = firsts.astype(np.int64)
+def run_lengths(starts: Ints) -> Ints:
+    """Return the lengths of consecutive runs, the inverse of ``run_starts``."""
+    wide = starts.astype(np.int64)
     lengths: Ints = wide[1:] - wide[:-1]
     return lengths
 
 
-def runs(firsts: Ints, lengths: Ints) -> Ints:
-    """The indexes of several runs, one run after the other: ``runs([5, 0], [2, 1])`` is ``[5, 6, 0]``."""
+def run_indexes(starts: Ints, lengths: Ints) -> Ints:
+    """Return the indexes of several runs, one after the other; for [5, 0] and [2, 1] this is [5, 6, 0]."""
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(firsts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
+    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
