@@ -21,7 +21,7 @@ from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.reconcile import everything
 from vaultseek.notes.inspect import Inspector
-from vaultseek.notes.lookup import note_called
+from vaultseek.notes.lookup import resolve_note
 from vaultseek.query.grammar import parse_query
 from vaultseek.settings.load import load, with_overrides
 from vaultseek.settings.model import SearchSettings
@@ -119,7 +119,7 @@ def two_daemons() -> None:
 def ask_for_a_note(name: str, root: Path) -> None:
     ledger = Ledger(root / "ledger")
     try:
-        note_called(name, ledger, root)
+        resolve_note(name, ledger, root)
     finally:
         ledger.close()
 

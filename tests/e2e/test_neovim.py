@@ -270,7 +270,7 @@ def test_backlinks_and_related(indexed, root):
     indexed.keys(":VaultBacklinks Evil<CR>:VaultBacklinks Nobody<CR>")
     indexed.until("#told == 3")
     assert "no other note links" in indexed.told()
-    assert "there is no note" in indexed.told()
+    assert "no note matches" in indexed.told()
 
 
 def test_status(indexed, root):

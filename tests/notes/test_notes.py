@@ -17,7 +17,7 @@ from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
 from vaultseek.index.graph import Graph
 from vaultseek.index.ledger import NoteRow
 from vaultseek.notes.links import backlinks, neighbours, orphans, outgoing, unresolved
-from vaultseek.notes.lookup import note_called, vault_path
+from vaultseek.notes.lookup import resolve_note, vault_path
 from vaultseek.notes.mentions import names_of, unlinked
 from vaultseek.notes.read import note
 from vaultseek.notes.tags import properties, tags, values
@@ -31,7 +31,7 @@ class World:
         self.ledger = index_here(root, home)
 
     def note(self, name: str) -> NoteRow:
-        return note_called(name, self.ledger, self.root)
+        return resolve_note(name, self.ledger, self.root)
 
     def graph(self) -> Graph:
         return Graph(self.ledger.notes.ids(), self.ledger.links.edges(), self.ledger.revision)

@@ -1,4 +1,4 @@
-"""The ways to ask beside searching: about one note, its links and its likes, and about the vault as a whole.
+"""Queries other than search: about one note, its links and related notes, and about the vault as a whole.
 
-Everything here reads; answers are in the form that ``--json`` prints.
+Everything here only reads; answers are in the form that ``--json`` prints.
 """

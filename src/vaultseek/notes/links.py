@@ -1,7 +1,8 @@
-"""Links: where they lead, who links here, what is missing, what lies around, and what nobody links to."""
+"""Links of notes: outgoing, backlinks, unresolved, neighbours, and orphans."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from vaultseek.index.graph import Graph
@@ -12,7 +13,7 @@ from vaultseek.notes.read import about
 
 
 def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """The links that stand in a note, in their order, with what they resolve to."""
+    """Return the links in a note, in order, with the paths they resolve to."""
     links = ledger.links.from_notes([row.id])
     titles = titles_of([link.resolved for link in links if link.resolved], ledger)
     return [
@@ -21,70 +22,68 @@ def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def backlinks(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """The links of other notes that lead to this one, with the line that each stands in."""
+    """Return the links of other notes to this one, each with its line."""
     links = [link for link in ledger.links.to_paths([row.path]) if link.note != row.id]
-    return _placed(links, ledger)
+    return _with_lines(links, ledger)
 
 
 def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
-    """The links that lead nowhere, of one note or of all."""
+    """Return the links that resolve to no file, of one note or of all."""
     if row is not None:
         links = [link for link in ledger.links.from_notes([row.id]) if link.resolved is None]
     else:
-        notes = [
-            number for (number,) in ledger.select("SELECT DISTINCT note FROM links WHERE resolved IS NULL")
-        ]
-        links = [link for link in ledger.links.from_notes(notes) if link.resolved is None]
-    return sorted(_placed(links, ledger), key=lambda link: (link["path"], link["line"]))
+        ids = [id for (id,) in ledger.select("SELECT DISTINCT note FROM links WHERE resolved IS NULL")]
+        links = [link for link in ledger.links.from_notes(ids) if link.resolved is None]
+    return sorted(_with_lines(links, ledger), key=lambda link: (link["path"], link["line"]))
 
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
-    """The notes within ``depth`` links of a note, nearest first, and the links among them."""
-    found = _around(row.id, graph, depth)
-    notes = ledger.notes.by_id(list(found))
+    """Return the notes within ``depth`` links of a note, nearest first, and the links among them."""
+    reached = _breadth_first(row.id, graph, depth)
+    notes = ledger.notes.by_id(list(reached))
     nearest = sorted(
-        (number for number in found if number in notes and number != row.id),
-        key=lambda number: (found[number][0], notes[number].path),
+        (id for id in reached if id in notes and id != row.id),
+        key=lambda id: (reached[id][0], notes[id].path),
     )[:limit]
-    shown = {row.id, *nearest}
+    included = {row.id, *nearest}
     direct = graph.neighbours(row.id)
     return {
         "notes": [
             {
-                **about(notes[number]),
-                "depth": found[number][0],
-                "direction": _direction(number, direct),
-                "via": notes[found[number][1]].path if found[number][0] > 1 else None,
+                **about(notes[id]),
+                "depth": reached[id][0],
+                "direction": _direction(id, direct),
+                "via": notes[reached[id][1]].path if reached[id][0] > 1 else None,
             }
-            for number in nearest
+            for id in nearest
         ],
         "edges": sorted(
             [notes[source].path, notes[target].path]
-            for source in shown
+            for source in included
             for target in graph.neighbours(source)[0]
-            if target in shown and source in notes
+            if target in included and source in notes
         )[:NEIGHBOUR_EDGES],
-        "total": len(found) - 1,
+        "total": len(reached) - 1,
     }
 
 
 def orphans(ledger: Ledger, *, isolated: bool = False) -> list[JSON]:
-    """Notes that no other note links to; ``isolated``: and that link to no other note either."""
+    """Return the notes that no other note links to; if ``isolated``, only those without any link."""
     linked = {target for _, target in ledger.links.edges()}
     if isolated:
         linked |= {source for source, _ in ledger.links.edges()}
-    alone = [number for number in ledger.notes.ids() if number not in linked]
-    return [about(row) for row in sorted(ledger.notes.by_id(alone).values(), key=lambda row: row.path)]
+    unlinked = [id for id in ledger.notes.ids() if id not in linked]
+    return [about(row) for row in sorted(ledger.notes.by_id(unlinked).values(), key=lambda row: row.path)]
 
 
 def titles_of(paths: Iterable[str], ledger: Ledger) -> Mapping[str, str]:
-    """The titles of the notes at these paths; attachments have none."""
+    """Return the titles of the notes at these paths; attachments have none."""
     rows = (ledger.notes.by_path(path) for path in dict.fromkeys(paths))
     return {row.path: row.title for row in rows if row is not None}
 
 
 def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
-    """A line of a note out of its passages; None where none of them has it."""
+    """Return a line of a note from its passages; None if it is in none of them."""
     for chunk in chunks:
         if chunk.start_line <= line <= chunk.end_line:
             lines = chunk.text.split("\n")
@@ -96,7 +95,7 @@ def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
     return None
 
 
-def _placed(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
+def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
     ids = list(dict.fromkeys(link.note for link in links))
     notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
     return [
@@ -124,22 +123,20 @@ def _link(row: LinkRow) -> JSON:
     }
 
 
-def _around(start: int, graph: Graph, depth: int) -> dict[int, tuple[int, int]]:
-    """Note to its distance and the note that it was reached from."""
-    found = {start: (0, start)}
-    edge = [start]
+def _breadth_first(start: int, graph: Graph, depth: int) -> dict[int, tuple[int, int]]:
+    """Return the distance of each note and the note that it was reached from, by id."""
+    reached = {start: (0, start)}
+    frontier = [start]
     for distance in range(1, depth + 1):
-        reached: list[int] = []
-        for number in edge:
-            out, into = graph.neighbours(number)
-            for other in (*out, *into):
-                if other not in found:
-                    found[other] = (distance, number)
-                    reached.append(other)
-        edge = reached
-    return found
+        previous, frontier = frontier, []
+        for id in previous:
+            for neighbour in itertools.chain(*graph.neighbours(id)):
+                if neighbour not in reached:
+                    reached[neighbour] = (distance, id)
+                    frontier.append(neighbour)
+    return reached
 
 
-def _direction(number: int, direct: tuple[list[int], list[int]]) -> str | None:
-    out, into = number in direct[0], number in direct[1]
+def _direction(id: int, direct: tuple[list[int], list[int]]) -> str | None:
+    out, into = id in direct[0], id in direct[1]
     return "both" if out and into else "out" if out else "in" if into else None

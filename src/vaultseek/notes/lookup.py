@@ -1,4 +1,4 @@
-"""Which note is meant: by path, by the end of it, by title, alias or file name."""
+"""Resolve the name of a note: its path or the end of it, its title, an alias or its file name."""
 
 from __future__ import annotations
 
@@ -15,51 +15,45 @@ from vaultseek.text import fold, printable, quote
 NOTE_SUFFIXES = ("", ".md")
 
 
-def note_called(name: str, ledger: Ledger, root: Path) -> NoteRow:
-    """The note that ``name`` means; nothing is looked up on disk.
+def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
+    """Return the note that ``name`` refers to, from the ledger alone.
 
-    Raises BadPath for a path that leads out of the vault, NotFound if there is no such note, UsageError that
-    names the candidates if it could be several.
+    Raises BadPath for a path outside the vault, NotFound if there is no such note, UsageError with the
+    candidates if the name is ambiguous.
     """
     path = vault_path(name, root)
     for suffix in NOTE_SUFFIXES:
         exact = ledger.notes.by_path(path + suffix)
         if exact is not None:
             return exact
-    found = sorted(_meant(path, ledger), key=lambda row: (row.path.count("/"), row.path))
-    whole = [row for row in found if fold(row.path) in (fold(path), fold(path + ".md"))]
-    whole = whole or [row for row in found if is_file_name(row.path, name)]
-    if len(found) > 1 and len(whole) != 1:
-        names = ", ".join(printable(row.path) for row in found[:CANDIDATES_NAMED])
-        more = ", …" if len(found) > CANDIDATES_NAMED else ""
-        raise UsageError(f"{quote(name)} could be {len(found)} notes; say which: {names}{more}")
-    if not found:
-        raise NotFound(
-            f"there is no note {quote(name)} in this vault; `vaultseek complete` lists names that begin alike"
-        )
-    return (whole or found)[0]
+    candidates = sorted(_candidates(path, ledger), key=lambda row: (row.path.count("/"), row.path))
+    best = [row for row in candidates if fold(row.path) in (fold(path), fold(path + ".md"))]
+    best = best or [row for row in candidates if is_file_name(row.path, name)]
+    if len(candidates) > 1 and len(best) != 1:
+        paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])
+        more = ", …" if len(candidates) > CANDIDATES_NAMED else ""
+        raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; give the full path")
+    if not candidates:
+        raise NotFound(f"no note matches {quote(name)}; `vaultseek complete` lists similar names")
+    return (best or candidates)[0]
 
 
 def vault_path(name: str, root: Path) -> str:
-    """``name`` as a path inside the vault, by its text alone. Raises BadPath if it cannot be one."""
+    """Return ``name`` as a path inside the vault, judged by its text alone. Raises BadPath if it is none."""
     if not name.strip() or not name.isprintable() or len(name.encode(errors="replace")) > PATH_BYTES:
-        raise BadPath(
-            f"{quote(name)} is neither a path in the vault nor the name of a note; give one of them"
-        )
+        raise BadPath(f"{quote(name)} is no path in the vault and no name; give one of them")
     if name.startswith("/"):
-        whole = posixpath.normpath(name)
-        if not whole.startswith(f"{root}/"):
-            raise BadPath(
-                f"{quote(name)} is not inside the vault {root}; give a path from its root, or a name"
-            )
-        return whole.removeprefix(f"{root}/")
+        absolute = posixpath.normpath(name)
+        if not absolute.startswith(f"{root}/"):
+            raise BadPath(f"{quote(name)} is not inside the vault {root}; give a path relative to it")
+        return absolute.removeprefix(f"{root}/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts or not parts:
-        raise BadPath(f"{quote(name)} is not inside the vault; give a path from its root, or a name")
+        raise BadPath(f"{quote(name)} is not inside the vault; give a path relative to it")
     return "/".join(parts)
 
 
-def _meant(name: str, ledger: Ledger) -> list[NoteRow]:
+def _candidates(name: str, ledger: Ledger) -> list[NoteRow]:
     ids = ledger.notes.ids_by_name(name)
     condition = superset(name.removesuffix(".md"))
     sql = "SELECT id, path FROM notes"

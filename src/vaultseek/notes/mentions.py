@@ -1,4 +1,4 @@
-"""Mentions of a note that are no links: its title, an alias or its file name in the text of other notes."""
+"""Unlinked mentions of a note: its title, an alias or its file name in the text of other notes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from vaultseek.text import fold, is_unspaced
 _LINKED = re.compile(
     r"!?\[\[[^\[\]]*\]\]|!?\[[^\[\]]*\]\([^()]*\)|!?\[[^\[\]]*\]\[[^\[\]]*\]|<[^<>\s]+>|https?://\S+|`[^`]*`"
 )
-_SHORTEST = 2
+MIN_NAME_CHARS = 2
+"""Shorter names occur everywhere, except in scripts without spaces."""
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Lines of other notes that name this one outside of links and code, by path and line."""
+    """Return the lines of other notes that name this one outside of links and code, by path and line."""
     names = names_of(row)
-    found = filter_notes(any_of(map(Contains, names)), ledger)
-    if found is None:
+    matching = filter_notes(any_of(map(Contains, names)), ledger)
+    if matching is None:
         return []
-    ids = [number for number in found.ids.tolist() if number != row.id]
+    ids = [id for id in matching.ids.tolist() if id != row.id]
     notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
     rows = sorted(notes.values(), key=lambda other: other.path)
     return [
@@ -38,18 +39,20 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def names_of(row: NoteRow) -> list[str]:
-    """What a note is called in running text: title, aliases and file name, the longest first."""
+    """Return what a note is called in running text: title, aliases and file name, the longest first."""
     names = {fold(name): name for name in (PurePosixPath(row.path).stem, *row.aliases, row.title)}
-    long = [name for folded, name in names.items() if len(folded) >= _SHORTEST or is_unspaced(folded)]
-    return sorted(long, key=lambda name: (-len(name), name))
+    distinct = [
+        name for folded, name in names.items() if len(folded) >= MIN_NAME_CHARS or is_unspaced(folded)
+    ]
+    return sorted(distinct, key=lambda name: (-len(name), name))
 
 
 def _lines(chunks: Sequence[Chunk], names: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     for chunk in chunks:
-        at = 0
+        offset = 0
         for number, text in enumerate(chunk.text.split("\n"), start=chunk.start_line):
-            in_code = any(start <= at and at + len(text) <= end for start, end in chunk.code)
-            at += len(text) + 1
+            in_code = any(start <= offset and offset + len(text) <= end for start, end in chunk.code)
+            offset += len(text) + 1
             if not in_code:
                 prose = fold(_LINKED.sub(" \0 ", text))
                 name = next((name for name in names if contains(prose, fold(name))), None)

@@ -1,4 +1,4 @@
-"""One note: what is known of it, and its text by lines as it is on disk now."""
+"""One note: its properties and structure from the ledger, and its text as it is on disk now."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from vaultseek.vault.read import read_note
 
 
 def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | None = None) -> JSON:
-    """The note and its lines ``start`` to ``end`` (from 1, both included; cut at ``NOTE_TEXT_CHARS``).
+    """Return the note with its lines ``start`` to ``end``, 1-based and inclusive, cut at ``NOTE_TEXT_CHARS``.
 
-    Raises NotFound if the file has just gone, Unavailable if it cannot be read.
+    Raises NotFound if the file was just deleted, Unavailable if it cannot be read.
     """
     lines = _lines(row, root)
     last = min(len(lines), end or len(lines))
-    text = "\n".join(lines[start - 1 : last])
-    cut = text[:NOTE_TEXT_CHARS]
-    if len(cut) < len(text):
-        last = start + cut.count("\n")
+    whole = "\n".join(lines[start - 1 : last])
+    text = whole[:NOTE_TEXT_CHARS]
+    if len(text) < len(whole):
+        last = start + text.count("\n")
     return {
         **about(row),
         "aliases": list(row.aliases),
@@ -44,36 +44,36 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
         "lines": len(lines),
         "start_line": start,
         "end_line": max(last, start - 1),
-        "text": cut,
-        "truncated": len(cut) < len(text),
+        "text": text,
+        "truncated": len(text) < len(whole),
     }
 
 
 def block_ids(row: NoteRow, root: Path) -> list[JSON]:
-    """The ``^ids`` of the note's blocks as on disk now, each with its line. Raises as ``note`` does."""
+    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises what ``note`` raises."""
     lines = _lines(row, root)
-    ids = parse("\n".join(lines), row.path).blocks
-    return [{"id": found.id, "line": found.line, "of": lines[found.line - 1].strip()} for found in ids]
+    blocks = parse("\n".join(lines), row.path).blocks
+    return [{"id": block.id, "line": block.line, "of": lines[block.line - 1].strip()} for block in blocks]
 
 
 def about(row: NoteRow) -> JSON:
-    """What every list of notes says of each."""
+    """Return the fields that every list of notes has for each."""
     return {"path": row.path, "title": row.title, "tags": list(row.tags), "modified": iso(row.modified)}
 
 
 def iso(seconds: float) -> str:
-    """A time as answers give it."""
+    """Format a Unix time as answers do: ISO 8601, in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _lines(row: NoteRow, root: Path) -> list[str]:
-    found = read_note(root, row.path)
-    if found is None:
-        raise NotFound(f"{printable(row.path)} is not there any more; search again")
-    if found.problem is not None:
+    file = read_note(root, row.path)
+    if file is None:
+        raise NotFound(f"{printable(row.path)} no longer exists; search again")
+    if file.problem is not None:
         raise Unavailable(
-            f"{printable(row.path)} cannot be read: {found.problem.message}; its name is known all the same"
+            f"{printable(row.path)} cannot be read: {file.problem.message}; search still knows its name"
         )
-    text, _ = decode(found.data)
+    text, _ = decode(file.data)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]

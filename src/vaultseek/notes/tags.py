@@ -1,4 +1,4 @@
-"""The words of a vault that its writer chose: tags, and properties with their values."""
+"""The tags of a vault, and its properties with their values."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.model import JSON
 from vaultseek.text import fold
 
-VALUES_SHOWN = 10
-"""Of a property's values, the commonest."""
+COMMON_VALUES = 10
+"""Values listed with each property, the commonest."""
 
 
 def tags(ledger: Ledger) -> list[JSON]:
-    """Every tag: how many notes have it (``count``), and how many it or one nested under it (``total``)."""
-    spelled: dict[str, Counter[str]] = defaultdict(Counter)
+    """Return every tag: the notes that have it (``count``), and those with it or a nested one (``total``)."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
     count: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for (text,) in ledger.select("SELECT tags FROM notes WHERE tags != '[]'"):
         own = {fold(tag): tag for tag in json.loads(text)}
         for folded, tag in own.items():
-            spelled[folded][tag] += 1
+            spellings[folded][tag] += 1
         count.update(own.keys())
-        total.update({above for tag in own for above in _levels(tag)})
+        total.update({level for tag in own for level in _levels(tag)})
     return [
-        {"tag": _usual(spelled[tag]) if tag in spelled else tag, "count": count[tag], "total": total[tag]}
+        {"tag": _commonest(spellings.get(tag), tag), "count": count[tag], "total": total[tag]}
         for tag in sorted(total)
     ]
 
 
 def properties(ledger: Ledger) -> list[JSON]:
-    """Every property: how many notes have it, the types of its values, and the commonest values."""
-    spelled: dict[str, Counter[str]] = defaultdict(Counter)
+    """Return every property with its number of notes, the types of its values, and its commonest values."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     values: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, value in _all(ledger):
+    for name, value in _all_properties(ledger):
         key = fold(name)
-        spelled[key][name] += 1
+        spellings[key][name] += 1
         kinds[key][_kind(value)] += 1
         values[key].update(set(_texts(value)))
     return [
         {
-            "name": _usual(spelled[key]),
-            "count": spelled[key].total(),
+            "name": _commonest(spellings[key], key),
+            "count": spellings[key].total(),
             "types": dict(kinds[key].most_common()),
             "distinct": len(values[key]),
-            "values": _counted(values[key])[:VALUES_SHOWN],
+            "values": _by_count(values[key])[:COMMON_VALUES],
         }
-        for key in sorted(spelled)
+        for key in sorted(spellings)
     ]
 
 
 def values(ledger: Ledger, name: str) -> list[JSON]:
-    """Every value of one property (elements of lists each) with its number of notes, the commonest first."""
-    wanted = fold(name)
-    found: Counter[str] = Counter()
-    for key, value in _all(ledger):
-        if fold(key) == wanted:
-            found.update(set(_texts(value)))
-    return _counted(found)
+    """Return the values of a property with their numbers of notes, commonest first; lists by element."""
+    folded = fold(name)
+    counts: Counter[str] = Counter()
+    for key, value in _all_properties(ledger):
+        if fold(key) == folded:
+            counts.update(set(_texts(value)))
+    return _by_count(counts)
 
 
-def _all(ledger: Ledger) -> Iterator[tuple[str, Any]]:
+def _all_properties(ledger: Ledger) -> Iterator[tuple[str, Any]]:
     for (text,) in ledger.select("SELECT properties FROM notes WHERE properties != '{}'"):
         yield from json.loads(text).items()
 
@@ -75,8 +75,8 @@ def _levels(tag: str) -> Iterator[str]:
         yield "/".join(parts[:size])
 
 
-def _usual(spellings: Counter[str]) -> str:
-    return min(spellings, key=lambda text: (-spellings[text], text))
+def _commonest(spellings: Counter[str] | None, default: str) -> str:
+    return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 
 
 def _kind(value: Any) -> str:
@@ -92,6 +92,6 @@ def _texts(value: Any) -> Iterator[str]:
             yield str(element)
 
 
-def _counted(values: Counter[str]) -> list[JSON]:
-    ordered = sorted(values.items(), key=lambda item: (-item[1], item[0]))
+def _by_count(counts: Counter[str]) -> list[JSON]:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [{"value": value, "count": count} for value, count in ordered]

@@ -11,7 +11,7 @@ from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import NoteRow
 from vaultseek.messages.params import VaultParams
 from vaultseek.model import JSON, Reason
-from vaultseek.notes.lookup import note_called
+from vaultseek.notes.lookup import resolve_note
 
 Find = Callable[[VaultParams], Awaitable[VaultFollower]]
 """The vault that a request means. Raises UsageError, VaultMissing or ConfigError."""
@@ -24,14 +24,14 @@ async def found_note(name: str, follower: VaultFollower) -> NoteRow:
     """
     await follower.wait_if_new()
     try:
-        return await asyncio.to_thread(note_called, name, follower.vault.ledger, follower.vault.options.root)
+        return await asyncio.to_thread(resolve_note, name, follower.vault.ledger, follower.vault.options.root)
     except NotFound:
         # Right after the start, or in a new vault, it may only not have been read yet.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
             raise Unavailable(f"{follower.vault.name} is still being read; try again in a moment") from None
     gap = follower.degraded_reason()
     try:
-        return await asyncio.to_thread(note_called, name, follower.vault.ledger, follower.vault.options.root)
+        return await asyncio.to_thread(resolve_note, name, follower.vault.ledger, follower.vault.options.root)
     except NotFound as error:
         raise NotFound(f"{error}; {gap.text}") if gap else error from None
 
