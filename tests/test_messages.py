@@ -47,11 +47,11 @@ TOLD_ELSEWHERE = {
     "which vault? {}",
     # The reason that is put in leaves one thing to do.
     "{}: cannot be read ({})",
-    "{}: is there already and is left as it is",
+    "{} already exists; nothing was written",
     # What a look at an index found, for doctor, which adds what to do.
     "ledger: {}",
     "ledger: of version {}, this is {}",
-    "ledger: its pages contradict each other",
+    "ledger: its pages are inconsistent",
     # The daemon and its worker among themselves: an answer names them as the reason of a missing lane.
     "it cannot be started: {}",
     "the semantic worker did not answer in time",

@@ -46,7 +46,7 @@ def test_init_writes_a_file_that_is_sound_and_never_writes_over_one(run: Run, fi
     again = run("config", "init")
     assert (again.returncode, again.stderr) == (
         2,
-        f"vaultseek: {file}: is there already and is left as it is\n",
+        f"vaultseek: {file} already exists; nothing was written\n",
     )
     assert file.read_text() == "# mine\n"
 
@@ -103,7 +103,7 @@ def test_a_pipe_as_configuration_is_one_line(run: Run, file: Path) -> None:
         ended = run(*command)
         assert (ended.returncode, ended.stderr) == (
             2,
-            f"vaultseek: {file}: cannot be read (it is a named pipe, not a file)\n",
+            f"vaultseek: {file}: cannot be read (it is a named pipe, not a file); expected a readable file\n",
         )
 
 

@@ -74,7 +74,10 @@ async def until(condition: Callable[[], Any]) -> None:
     ("trouble", "said"),
     [
         (WorkerUnavailable("it is down"), "it is down"),
-        (OSError(errno.ENOSPC, "No space"), "the disk is full; free some space, it goes on by itself"),
+        (
+            OSError(errno.ENOSPC, "No space"),
+            "the disk is full; free some space, and indexing continues by itself",
+        ),
         (sqlite3.OperationalError("database or disk is full"), "the disk is full; free some space"),
         (ValueError("odd"), "storing vectors failed (ValueError); see the log"),
     ],

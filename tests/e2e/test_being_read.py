@@ -11,7 +11,7 @@ def test_an_answer_while_the_vault_is_being_read_says_so(daemon, vault, eventual
     many = {f"{n // 500}/Note {n}.md": f"# Note {n}\n\nThe float switch number {n}." for n in range(6_000)}
     root = vault(many)
     told = daemon.run("search", "float switch", "--vault", str(root))
-    assert "answered from what is known: the vault is being read" in told.stdout + told.stderr
+    assert "results may be out of date: the vault is being read" in told.stdout + told.stderr
     with Client(validate=True) as client:
         early = client.search("float switch", vault=str(root))
         assert [part for part in early["partial"] if part["lane"] == "vault"]
@@ -37,7 +37,7 @@ def test_an_answer_from_a_vault_that_is_not_there_says_so(daemon, vault, eventua
         assert answer["index"]["state"] == "vault_missing"
         assert _with_gap(client, "note/related", {"note": "1.md", "vault": str(root)})
     told = daemon.run("search", "float switch", "--vault", str(root))
-    assert "answered from what is known" in told.stdout + told.stderr
+    assert "results may be out of date" in told.stdout + told.stderr
 
 
 def _with_gap(client, method, asked):

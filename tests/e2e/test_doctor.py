@@ -89,7 +89,7 @@ def lose_a_passage(store: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "status", "said"),
     [
-        (damage, "broken", "the vector index has to be filled again: file is not a database"),
+        (damage, "broken", "the vector index has to be rebuilt: file is not a database"),
         (lose_a_passage, "broken", "the vector store holds 1 passages, 2 were put into it"),
         (shutil.rmtree, "warning", "no vector store at "),
     ],

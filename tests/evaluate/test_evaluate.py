@@ -229,8 +229,8 @@ def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ('{"id": "1", "query": " "}', "q.jsonl:1: the query is empty; say a word"),
-        ('{"id": "1", "query": "-"}', "q.jsonl:1: the query is empty; say a word"),
+        ('{"id": "1", "query": " "}', "q.jsonl:1: the query is empty; use a word"),
+        ('{"id": "1", "query": "-"}', "q.jsonl:1: the query is empty; use a word"),
         ('{"id": "1", "query": "boat", "category": "all"}', "q.jsonl:1: the category 'all'"),
         ('{"id": "1", "query": "boat", "filters": {"colour": "red"}}', "q.jsonl:1: "),
         (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10000 characters"),

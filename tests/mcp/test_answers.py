@@ -168,7 +168,7 @@ async def test_a_vault_known_from_its_folder_is_found_by_name_after_a_restart():
         if "vault" not in params:
             opened.add("notes")
         elif params["vault"] not in opened:
-            raise VaultMissing("no vault is named so")
+            raise VaultMissing("no vault named so")
         return search(result())
 
     async with Client(server(ask, Place(None, "/home/ana/notes"))) as client:

@@ -182,15 +182,15 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     hub.models[NAME] = model
     done = run("models", "fetch", NAME)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "remembered from now on" in done.stdout
+    assert "stored, to check later downloads" in done.stdout
     file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
     file.parent.mkdir(parents=True)
     file.write_text("# mine\n[search]\nlimit = 3 # few\n")
     used = run("models", "use", NAME)
     assert used.stdout.splitlines() == [
-        f'model.name = "{NAME}" is written to {file}',
-        "the daemon takes it at its next start: `vaultseek stop`, then `vaultseek start`",
-        "every vault is then embedded anew; until one is done, its old vectors answer",
+        f'set model.name = "{NAME}" in {file}',
+        "restart the daemon to use it: `vaultseek stop`, then `vaultseek start`",
+        "it then embeds every vault again, and uses the old vectors until that is done",
     ]
     assert file.read_text().startswith("# mine\n[search]\nlimit = 3 # few\n")
     assert load().model.name == str(bundled.fetched_directory(NAME))
@@ -205,14 +205,14 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     (bundled.fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
     assert "is not what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
-    assert "VAULTSEEK_MODEL__NAME goes before it" in overruled.stderr
+    assert "VAULTSEEK_MODEL__NAME overrides the file" in overruled.stderr
     assert load().model.name == "bundled"
 
 
 def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
     hub.models["cross-encoder/tiny"] = tiny_reranker
     assert run("models", "fetch", "cross-encoder/tiny").returncode == 0
-    assert "the first results are read again from now on" in run("models", "use", "cross-encoder/tiny").stdout
+    assert "the first results are reranked from now on" in run("models", "use", "cross-encoder/tiny").stdout
     search = load().search
     assert (search.rerank_enabled, search.rerank_model) == (True, "cross-encoder/tiny")
     assert load().model.name == "bundled"
@@ -227,7 +227,7 @@ def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_wri
     file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
     (tmp_path / "empty").mkdir()
     for given, said in (
-        ("owner/none", "is not on this machine; run `vaultseek models fetch owner/none`"),
+        ("owner/none", "is not on this machine; fetch it with `vaultseek models fetch owner/none`"),
         ("empty", "has no config.json"),
     ):
         ended = run("models", "use", given)

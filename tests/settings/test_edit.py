@@ -77,6 +77,6 @@ def test_what_cannot_be_changed_is_left_as_it_is(tmp_path: Path, text: str) -> N
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="already exists; nothing was written"):
         create(file, "text")
     assert not (tmp_path / "elsewhere").exists()

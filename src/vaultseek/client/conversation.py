@@ -173,5 +173,7 @@ def _message(body: bytes) -> JSON:
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
-        raise ProtocolError("the daemon sent something that is no message; is it another version?")
+        raise ProtocolError(
+            "the daemon sent an invalid message; if it is another version, stop it with `vaultseek stop`"
+        )
     return message

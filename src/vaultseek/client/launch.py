@@ -113,7 +113,7 @@ def _wait(child: subprocess.Popen[bytes], log: Path, begun: int, path: Path, unt
         if ended is not None:
             return _explain(ended, log, begun, path, until)
         time.sleep(LAUNCH_POLL_SECONDS)
-    raise Unavailable(f"the daemon has not answered yet; its log is {log}")
+    raise Unavailable(f"the daemon has not answered yet; see its log {log}")
 
 
 def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> None:

@@ -114,12 +114,10 @@ class VaultRegistry:
                 return follower.vault.options
         path = Path(name).expanduser()
         if not path.is_absolute():
-            raise VaultMissing(f"no vault is named {name!r} and there is no such folder; {self._choices()}")
+            raise VaultMissing(f"no vault named {name!r} and no such folder; {self._choices()}")
         if not path.is_dir() and not self._is_known(path):
             problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
-            raise VaultMissing(
-                f"there is no vault at {path}: {problem}; `vaultseek vault list` names the vaults"
-            )
+            raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
         return self._by_path(path)
 
     def _is_known(self, path: Path) -> bool:
@@ -148,7 +146,7 @@ class VaultRegistry:
         if root in self._followers:
             return self._followers[root].vault.options
         if Path.home().resolve().is_relative_to(root):
-            raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
+            raise UsageError(f"{root} contains your home directory; use the folder of your notes")
         return self._options(self.free_name(root.name, root), root)
 
     def _configured(self, entry: VaultSettings) -> VaultOptions:
@@ -173,8 +171,8 @@ class VaultRegistry:
         names = {entry.path: entry.name for entry in self.settings.vaults}
         names |= {follower.vault.options.root: follower.vault.name for follower in self.followers}
         if names:
-            return f"use --vault with one of {', '.join(names.values())}, or a folder"
-        return "use --vault FOLDER, run it inside a vault, or add one with `vaultseek vault add FOLDER`"
+            return f"use --vault NAME (known: {', '.join(names.values())}), or add one: vaultseek vault add DIR"
+        return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
 
     # -- opening ---------------------------------------------------------------------------------------
 

@@ -102,9 +102,9 @@ async def _found_again(started: SemanticWorker, store: Path) -> str:
     deadline = DOCTOR_WORKER_SECONDS
     vectors = await started.embed([_TEXT], deadline=deadline)
     if not np.isfinite(vectors).all():
-        raise VaultseekError("the model gave no numbers; fetch it again")
+        raise VaultseekError("the model returned no numbers; fetch it again")
     await started.apply(store, NOTES, ids=["1"], notes=[1], vectors=vectors, deadline=deadline)
     answer = await started.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
     if [hit.note for hit in answer.notes] != [1]:
-        raise VaultseekError("a vector that was stored was not found again; install chromadb again")
+        raise VaultseekError("a stored vector was not found; reinstall chromadb")
     return f"{vectors.shape[1]} numbers a vector"

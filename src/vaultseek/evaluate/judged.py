@@ -44,17 +44,17 @@ def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[Jud
         query = _query(f"{queries}:{number}", line, grades, plain)
         if query.id in found:
             raise UsageError(
-                f"{queries}:{number}: the query {query.id!r} is there twice; each needs an id of its own"
+                f"{queries}:{number}: the query {query.id!r} occurs twice; each query needs its own id"
             )
         found[query.id] = query
     if not found:
-        raise UsageError(f"{queries}: no queries in it; expected one a line")
+        raise UsageError(f"{queries}: no queries; expected one per line")
     if unknown := set(grades) - set(found):
         raise UsageError(
-            f"{qrels}: judges {sorted(unknown)[0]!r}, which is no query of {queries}; add it there"
+            f"{qrels}: {sorted(unknown)[0]!r} is not a query of {queries}; add it there"
         )
     if not any(grade > 0 for given in grades.values() for grade in given.values()):
-        raise UsageError(f"{qrels}: no note is judged to be right; grade at least one 1 or more")
+        raise UsageError(f"{qrels}: no relevant note; give at least one note a grade of 1 or more")
     return list(found.values())
 
 
@@ -116,7 +116,7 @@ def _query(where: str, line: str, grades: Mapping[str, Grades], plain: bool) -> 
         raise UsageError(f"{where}: {error}") from None
     category = str(values.get("category") or "")
     if category == ALL:
-        raise UsageError(f"{where}: the category {ALL!r} stands for all queries; choose another word")
+        raise UsageError(f"{where}: the category {ALL!r} is reserved for all queries; choose another name")
     return JudgedQuery(id, text, category, filters, grades.get(id, {}))
 
 

@@ -86,7 +86,7 @@ async def evaluate(
     Raises UsageError for a vault without notes.
     """
     if not vault.ledger.counts().notes:
-        raise UsageError(f"{vault.name} has no notes to search in; say another --vault")
+        raise UsageError(f"{vault.name} has no notes; use another --vault")
     answers = {}
     for variant in variants:
         answers[variant.name] = await _ask_all(vault, queries, variant, raw, limit, tell)

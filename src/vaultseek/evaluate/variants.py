@@ -87,7 +87,7 @@ def _parsed(text: str, settings: SearchSettings) -> Variant:
     name, equals, pairs = text.partition("=")
     values = [pair.partition(":") for pair in pairs.split(",") if pair.strip()]
     if not name.strip() or not equals or not values or any(not colon for _, colon, _ in values):
-        raise UsageError(f"--compare {text}: expected NAME=KEY:VALUE,KEY:VALUE, as in flat=rrf_k:100")
+        raise UsageError(f"--compare {text}: expected NAME=KEY:VALUE,KEY:VALUE, such as flat=rrf_k:100")
     wanted = {key.strip(): value.strip() for key, _, value in values}
     try:
         changed = with_overrides(settings, wanted)

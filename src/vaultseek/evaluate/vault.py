@@ -54,7 +54,7 @@ async def index_vault(vault: OpenVault, on_indexing: OnIndexing = lambda phase, 
     """
     root = vault.options.root
     if not root.is_dir():
-        raise VaultMissing(f"there is no vault at {root}: no such folder; use --vault FOLDER")
+        raise VaultMissing(f"no vault at {root}: no such folder; use --vault DIR")
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0
     while await _embed_batch(vault):

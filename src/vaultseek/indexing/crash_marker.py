@@ -20,7 +20,7 @@ CRASHES = 2
 """So often may reading a note end the daemon before it is left alone."""
 
 POISON = Problem(
-    "ends_daemon", "reading this note has ended the daemon; it is found by name until it changes"
+    "ends_daemon", "reading this note crashed the daemon; only its name is searched until it changes"
 )
 log = logging.getLogger(__name__)
 

@@ -135,7 +135,7 @@ class OldModels:
         """The text's vector by that model. Raises WorkerUnavailable."""
         if name not in self._workers:
             raise WorkerUnavailable(
-                "the vectors are being made again for another model; `vaultseek status` tells how far it is"
+                "the vectors are being rebuilt for another model; `vaultseek status` shows the progress"
             )
         return (await self._workers[name].embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]
 
@@ -373,7 +373,7 @@ class Embedding:
         await self._in_writer(self._ledger.vectors.mark_stored, chunks, notes, [])
 
     def _name_failures(self, notes: Sequence[int]) -> None:
-        problem = Problem("not_embedded", "a passage could not be embedded; it is found by its words only")
+        problem = Problem("not_embedded", "a passage could not be embedded; only its words are searched")
         for row in self._ledger.notes.by_id(notes).values():
             self._ledger.problems.add(row.path, problem)
 
@@ -405,7 +405,9 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
             continue
         except Exception as error:
             if paths.is_disk_full(error):
-                problem = Reason("disk_full", "the disk is full; free some space, it goes on by itself")
+                problem = Reason(
+                    "disk_full", "the disk is full; free some space, and indexing continues by itself"
+                )
             else:
                 words = f"storing vectors failed ({type(error).__name__}); see the log"
                 problem = Reason("failing", words)

@@ -22,7 +22,9 @@ VANISHED_NOTES = 20
 def everything(root: Path, ignore: Ignore, ledger: Ledger) -> Changes:
     """Compare the whole vault. Raises VaultMissing if its folder is not there."""
     if not root.is_dir():
-        raise VaultMissing(f"the vault's folder {root} is not there; its index is kept")
+        raise VaultMissing(
+            f"the vault's folder {root} is missing; its index is kept until the folder is back"
+        )
     return compare(scan(root, ignore), ledger.notes.file_states(), ledger.attachments.paths())
 
 

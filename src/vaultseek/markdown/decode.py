@@ -30,7 +30,9 @@ def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     """
     mark, encoding = _encoding(data)
     if encoding == "utf-8" and _is_binary(data):
-        return "", (Problem("binary", "not text; only its name is searched, so rename it if it is no note"),)
+        return "", (
+            Problem("binary", "not text; only its name is searched, so rename it if it is not a note"),
+        )
     body = data[len(mark) :]
     try:
         text = body.decode(encoding)
@@ -51,7 +53,7 @@ def _harmless(mark: bytes, text: str) -> tuple[Problem, ...]:
     problems: list[Problem] = []
     if mark:
         problems.append(
-            Problem("byte_order_mark", "a byte order mark was left out; save the note without one", 1)
+            Problem("byte_order_mark", "a byte order mark was ignored; save the note without one", 1)
         )
     zero = text.find("\0")
     if zero >= 0:

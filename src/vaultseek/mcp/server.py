@@ -266,7 +266,7 @@ class _Notes:
         with _told_as(ResourceError):
             answer = await self.ask("note/get", {"note": path}, vault)
             if answer["path"] != path:
-                raise NotFound(f"there is no note at {path!r}; the nearest is {answer['path']!r}")
+                raise NotFound(f"no note at {path!r}; the nearest is {answer['path']!r}")
             return mcp_answers.note_text(answer)
 
     async def complete(self, of: Any, argument: Any, context: Any) -> Completion | None:
@@ -282,7 +282,9 @@ class _Notes:
 
     def _which(self, vault: str | None) -> JSON:
         if vault is not None and ("/" in vault or vault.startswith("~")):
-            raise BadPath("a vault is named here, not given as a folder; leave it out, or ask vault_status")
+            raise BadPath(
+                "the vault must be a name, not a folder; leave it out, or list the names with vault_status"
+            )
         named = self._place.vault or vault
         return {"cwd": self._place.cwd, **({"vault": named} if named else {})}
 
@@ -290,7 +292,7 @@ class _Notes:
         if vault is None or self._place.vault is None:
             return
         if [str(name).casefold() for name in answered] != [vault.casefold()]:
-            raise UsageError(f"this server is for the vault {answered[0]!r} only; leave the vault out")
+            raise UsageError(f"this server is for the vault {answered[0]!r} only; leave out the vault")
 
 
 class _Server(MCPServer[Any]):

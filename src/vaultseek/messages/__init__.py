@@ -66,6 +66,6 @@ def check_answer(method: str, answer: object) -> None:
         where = ".".join(map(str, first["loc"]))[:SHOWN_CHARS] or "all of it"
         wrong = f"{where}: {first['msg'][:SHOWN_CHARS]}"
         raise ProtocolError(
-            f"the daemon's answer to {method!r} is not as documented ({wrong}); "
-            "it may be of another version, which `vaultseek stop` ends"
+            f"the daemon's answer to {method!r} does not match the protocol ({wrong}); "
+            "if it is another version, stop it with `vaultseek stop`"
         ) from None

@@ -60,7 +60,7 @@ def fetched_directory(name: str) -> Path:
     """
     directory = paths.fetched_model(name)
     if directory is None:
-        raise ConfigError(f"{name!r} is no name of a model; expected one like {NAME}")
+        raise ConfigError(f"{name!r} is not a model name; expected one like {NAME}")
     return directory
 
 
@@ -80,7 +80,7 @@ def locate(name: str) -> Path:
     if directory.is_absolute():
         if not (directory / "config.json").is_file():
             raise ConfigError(
-                f"{directory} is no folder of a model: it has no config.json; fetch the model again"
+                f"{directory} is not a model folder: it has no config.json; fetch the model again"
             )
         return directory
     directory = fetched_directory(name)
@@ -97,7 +97,7 @@ def verify(directory: Path) -> bytes:
     try:
         weights = (directory / WEIGHTS).read_bytes()
     except OSError as error:
-        raise ConfigError(f"the bundled model cannot be read ({error.strerror}); install it again") from None
+        raise ConfigError(f"cannot read the bundled model ({error.strerror}); install it again") from None
     if hashlib.sha256(weights).hexdigest() != WEIGHTS_SHA256:
         raise ConfigError(f"{directory / WEIGHTS} is not the model that vaultseek trusts; install it again")
     return weights
@@ -112,7 +112,7 @@ def refuse_code(directory: Path) -> None:
     safe = False
     for path in _files(directory):
         if path.suffix.lower() in _CODE:
-            raise ConfigError(f"model file {path} could run code; keep safetensors only")
+            raise ConfigError(f"model file {path} could run code; keep only safetensors files")
         if path.suffix.lower() == ".json":
             refuse_code_in(path)
         safe = safe or path.suffix == ".safetensors"
@@ -126,9 +126,9 @@ def refuse_code_in(path: Path) -> None:
     if path.name == "modules.json":
         for module in value if isinstance(value, list) else [{}]:
             if not str(module.get("type", "") if isinstance(module, dict) else "").startswith(_OWN_MODULES):
-                raise ConfigError(f"model file {path} names a module of its own; choose another model")
+                raise ConfigError(f"model file {path} needs its own module; choose another model")
     elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
-        raise ConfigError(f"model file {path} asks to run code of its own; such models are not loaded")
+        raise ConfigError(f"model file {path} asks to run its own code; choose another model")
 
 
 def fingerprint(directory: Path, weights: bytes | None = None) -> str:

@@ -52,8 +52,8 @@ class LocalModel:
             return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
         except (OSError, ValueError):
             raise ConfigError(
-                f"model folder {self.directory} has no tokenizer.json that can be read; "
-                "`vaultseek models use bundled` goes back"
+                f"model folder {self.directory} has no readable tokenizer.json; "
+                "go back with `vaultseek models use bundled`"
             ) from None
 
 

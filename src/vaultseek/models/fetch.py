@@ -71,7 +71,7 @@ def fetch(
     ConfigError for a model that is refused. What was there before is then still there.
     """
     if paths.fetched_model(name) is None or name.count("/") != 1:
-        raise UsageError(f"{name!r} is no name of a model on the hub; expected one like {bundled.NAME}")
+        raise UsageError(f"{name!r} is not a model name of the hub; expected one like {bundled.NAME}")
     folder = paths.private_directory(fetched_models())
     with paths.lock_directory(folder):
         commit, files = _listing(name)
@@ -125,16 +125,18 @@ def _wanted(path: PurePosixPath) -> bool:
 
 def _refuse_listing(name: str, files: list[_Listed], folder: Path) -> None:
     if not any(file.name.endswith(".safetensors") for file in files):
-        raise ConfigError(f"{name} has no safetensors weights, the only ones that are loaded; choose another")
+        raise ConfigError(f"{name} has no safetensors weights, which are required; choose another model")
     if not any(file.name == "tokenizer.json" for file in files):
-        raise ConfigError(f"{name} has no tokenizer.json, which is needed to count tokens; choose another")
+        raise ConfigError(
+            f"{name} has no tokenizer.json, which is needed to count tokens; choose another model"
+        )
     if len(files) > limits.MODEL_FILES:
-        raise ConfigError(f"{name} has {len(files)} files, too many to be a model; choose another")
+        raise ConfigError(f"{name} has {len(files)} files, too many to be a model; choose another model")
     wanted, free = sum(file.size for file in files), shutil.disk_usage(folder).free
     if wanted + limits.VECTOR_FREE_BYTES > free:
         need, there = wanted // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {need:,} MiB and {there:,} MiB are free at {folder}; make room first"
+            f"{name} needs {need:,} MiB and {there:,} MiB are free at {folder}; free some space"
         )
 
 
@@ -194,19 +196,19 @@ def _checked(
     shutil.rmtree(part / ".cache", ignore_errors=True)
     for file in files:
         if file.sha256 and bundled.sha256(part / file.name).hex() != file.sha256.lower():
-            raise ConfigError(f"{file.name} of {name} came damaged; fetch it again")
+            raise ConfigError(f"{file.name} of {name} is corrupt; fetch it again")
     _drop_what_is_not_listed(part, files)
     usable(part)
     if name in pinned and bundled.sha256(part / bundled.WEIGHTS).hex() != pinned[name]:
         raise ConfigError(
-            f"what the hub has as {name} is not the model that vaultseek knows by that name; nothing was kept"
+            f"the hub's {name} is not the model that vaultseek expects; nothing was kept, try another"
         )
     digest = bundled.digest(part)
     before = remembered().get(name)
     if before not in (None, digest) and not accept_change:
         raise ConfigError(
-            f"{name} is another model than the one that was fetched before (now {digest[:16]}, then "
-            f"{str(before)[:16]}); if that is wanted, add --accept-change"
+            f"{name} differs from the model that was fetched before (now {digest[:16]}, then "
+            f"{str(before)[:16]}); to accept it, use --accept-change"
         )
     known = name in pinned or before == digest
     return Fetched(name, bundled.fetched_directory(name), commit, digest, sum(f.size for f in files), known)

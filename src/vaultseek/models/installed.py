@@ -56,7 +56,7 @@ def described(name: str, directory: Path) -> InstalledModel:
         )
     except OSError as error:
         raise ConfigError(
-            f"model folder {directory} cannot be read ({error.strerror or error}); look at its permissions"
+            f"model folder {directory} cannot be read ({error.strerror or error}); check its permissions"
         ) from None
 
 
@@ -67,7 +67,7 @@ def usable(directory: Path) -> Kind:
     """
     if not (directory / "config.json").is_file():
         raise ConfigError(
-            f"{directory} is no folder of a sentence-transformers model: it has no config.json; fetch it"
+            f"{directory} is not a sentence-transformers model: it has no config.json; fetch the model"
         )
     bundled.refuse_code(directory)
     if not (directory / "tokenizer.json").is_file():

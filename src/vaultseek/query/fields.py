@@ -40,7 +40,7 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
     moment = now or datetime.now()
     values = [(field, value) for field, given in fields.items() for value in _texts(field, given)]
     if len(values) > limits.QUERY_TERMS:
-        raise BadQuery(f"{len(values)} filters are more than {limits.QUERY_TERMS}; ask for fewer")
+        raise BadQuery(f"{len(values)} filters are more than {limits.QUERY_TERMS}; use fewer")
     return all_of(_READERS[field](field, value, moment) for field, value in values)
 
 
@@ -64,7 +64,7 @@ def _texts(field: str, given: object) -> list[str]:
 
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise BadQuery(f"filter {field} is something else; expected a text or a list of texts")
+        raise BadQuery(f"filter {field} has the wrong type; expected a string or a list of strings")
     clean = blank_controls(value).strip()
     if not clean:
         raise BadQuery(f"filter {field} has an empty value; leave it out or give it one")
@@ -88,7 +88,7 @@ def _period(field: str, value: str, now: datetime) -> Period:
     period = read_period(value, now)
     if period is None:
         raise BadQuery(
-            f"filter {field}: {value[:40]!r} is no date; write 2026-01-31, 2026-01, 7d or 'last week'"
+            f"filter {field}: {value[:40]!r} is not a date; use 2026-01-31, 2026-01, 7d or 'last week'"
         )
     return period
 
@@ -122,7 +122,7 @@ def _property(field: str, text: str, now: datetime) -> Filter:
             bound = rest.removeprefix(comparison).strip()
             if not is_bound(bound):
                 raise BadQuery(
-                    f"filter {field}: {bound[:40]!r} has no order; write a number or a date, 2026-01-31"
+                    f"filter {field}: {bound[:40]!r} cannot be ordered; use a number or a date, 2026-01-31"
                 )
             return PropertyCompare(name, comparison, bound)
     value = rest[1:].strip()

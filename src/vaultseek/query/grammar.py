@@ -73,7 +73,7 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
     tree, notes = read_tree(_plain(text), now or datetime.now())
     condition = required(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
-        raise BadQuery(f"the query has {count} conditions; {limits.QUERY_TERMS} is the most")
+        raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
     return Query(
         text=text,
         rank_text=" ".join(rank_words(tree)),
@@ -91,7 +91,7 @@ def plain_query(text: str) -> Query:
 
 def _bounded(text: str) -> None:
     if len(text) > limits.QUERY_CHARS:
-        raise BadQuery(f"the query has {len(text)} characters; {limits.QUERY_CHARS} is the most")
+        raise BadQuery(f"the query has {len(text)} characters; use at most {limits.QUERY_CHARS}")
 
 
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')

@@ -90,5 +90,5 @@ def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = Fal
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))
     if query.is_empty:
-        raise BadQuery("the query is empty; say a word, a phrase or a filter")
+        raise BadQuery("the query is empty; use a word, a phrase or a filter")
     return query

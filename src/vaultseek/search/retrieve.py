@@ -67,7 +67,7 @@ async def retrieve(parsed: ParsedRequest, allowed: NoteIds | None, vault: Search
     partial = {**({"keyword": keyword.reason} if keyword.reason else {}), **semantic.reasons}
     if keyword.answer is None and semantic.answer is None:
         reasons = "; ".join(reason.text for reason in partial.values())
-        raise Unavailable(f"no search can answer now, try again: {reasons}")
+        raise Unavailable(f"no lane can answer now, try again: {reasons}")
     spent = {"keyword": keyword.milliseconds, "semantic": semantic.milliseconds}
     return Retrieval(
         keyword.answer,

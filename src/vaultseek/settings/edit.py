@@ -19,14 +19,14 @@ def create(file: Path, text: str) -> None:
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise ConfigError(f"{file}: cannot name a folder whose name is not valid UTF-8; rename it") from None
+        raise ConfigError(f"{file}: the folder's name is not valid UTF-8; rename it") from None
     try:
         file.parent.mkdir(mode=paths.DIRECTORY_MODE, parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, paths.FILE_MODE)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
     except FileExistsError:
-        raise ConfigError(f"{file}: is there already and is left as it is") from None
+        raise ConfigError(f"{file} already exists; nothing was written") from None
     except OSError as error:
         raise _cannot_write(file, error) from None
 

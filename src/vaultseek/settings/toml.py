@@ -46,14 +46,16 @@ def read_text(file: Path, *, required: bool) -> str | None:
             raise ConfigError(f"{file}: no such file; --config takes the path of a TOML file") from None
         return None
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror or error})") from None
+        raise ConfigError(
+            f"{file}: cannot be read ({error.strerror or error}); expected a readable file"
+        ) from None
     if len(raw) > limits.CONFIG_BYTES:
         raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes; expected a configuration")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{file}: line {line}: expected UTF-8 text, found other bytes") from None
+        raise ConfigError(f"{file}: line {line}: not valid UTF-8; save the file as UTF-8") from None
 
 
 def parse(text: str, file: Path) -> dict[str, Any]:

@@ -136,14 +136,16 @@ def connect(path: Path, until: float | None) -> socket.socket:
         with address(path) as place:
             _connect(connection, place, until)
         if not peer_is_us(connection):
-            raise Unavailable(f"the socket {path} belongs to another user; nothing was sent")
+            raise Unavailable(
+                f"the socket {path} belongs to another user; nothing was sent, set XDG_RUNTIME_DIR"
+            )
     except (FileNotFoundError, ConnectionError):
         connection.close()
         raise NotRunning from None
     except OSError as error:
         connection.close()
         raise Unavailable(
-            f"the socket {path} cannot be used: {error.strerror or error}; look at its permissions"
+            f"the socket {path} cannot be used: {error.strerror or error}; check its permissions"
         ) from None
     except BaseException:
         connection.close()
@@ -225,7 +227,7 @@ def _connect(connection: socket.socket, place: str, until: float | None) -> None
         except BlockingIOError:
             # So many wait to be let in that the kernel takes no more.
             if until is not None and time.monotonic() >= until:
-                raise Busy("the daemon lets nobody in at the moment; try again") from None
+                raise Busy("the daemon accepts no clients at the moment; try again") from None
             time.sleep(RECONNECT_FIRST_SECONDS)
 
 
@@ -279,7 +281,7 @@ def _open_lock(path: Path) -> int:
     if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
         return lock
     os.close(lock)
-    raise Unavailable(f"{path} is not a lock file of ours; remove it")
+    raise Unavailable(f"{path} is not a lock file of vaultseek; remove it")
 
 
 def _hold(descriptor: int, lock: int, *, seconds: float) -> None:
@@ -325,7 +327,7 @@ def _bind(path: Path) -> socket.socket:
     except OSError as error:
         listening.close()
         raise Unavailable(
-            f"the socket {path} cannot be made: {error.strerror or error}; look at its folder"
+            f"the socket {path} cannot be made: {error.strerror or error}; check its folder"
         ) from error
     except BaseException:
         listening.close()
@@ -353,9 +355,9 @@ def _clear(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(state.st_mode) or state.st_uid != os.geteuid():
-        raise Unavailable(f"{path} is in the way and no socket of ours; remove it")
+        raise Unavailable(f"{path} is not a socket of vaultseek; remove it")
     if _answers(path):
-        raise AlreadyRunning(f"something answers on {path} although nobody holds the lock; end it first")
+        raise AlreadyRunning(f"another program answers on {path} without holding the lock; stop it first")
     path.unlink(missing_ok=True)
 
 

@@ -59,8 +59,8 @@ class Secrets:
         shown = answer.get(PROOF) if isinstance(answer, dict) else None
         if not _same(shown, self.proof):
             raise Unavailable(
-                "what answers on the port is not the daemon that wrote the address file; "
-                "nothing was asked; start the daemon again with `vaultseek start`"
+                "another program answers on the daemon's port; nothing was sent; "
+                "start the daemon with `vaultseek start`"
             )
 
 
@@ -92,7 +92,9 @@ class LoopbackPort:
             _write(file, {"port": port.number, TOKEN: made.token, PROOF: made.proof})
         except OSError as error:
             listening.close()
-            raise Unavailable(f"no port can be listened on for {file}: {error.strerror or error}") from error
+            raise Unavailable(
+                f"cannot listen on a port for {file}: {error.strerror or error}; check the firewall"
+            ) from error
         return port
 
     def close(self) -> None:
@@ -136,7 +138,7 @@ def _read(file: Path) -> tuple[int, Secrets]:
     try:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
-            raise Forbidden(f"{file} is not an address file of ours; nothing was sent; remove it")
+            raise Forbidden(f"{file} is not an address file of vaultseek; nothing was sent; remove it")
         if state.st_mode & _OTHERS:
             raise Forbidden(f"others can read the token in {file}; remove it and start the daemon again")
         text = os.read(opened, ADDRESS_BYTES)
@@ -147,7 +149,7 @@ def _read(file: Path) -> tuple[int, Secrets]:
         port, token, proof = told["port"], told[TOKEN], told[PROOF]
         if type(port) is int and 0 < port < 1 << 16 and type(token) is type(proof) is str:
             return port, Secrets(token, proof)
-    raise Unavailable(f"{file} cannot be read as an address; remove it and start the daemon again")
+    raise Unavailable(f"{file} is not a valid address file; remove it and start the daemon again")
 
 
 def _same(shown: object, wanted: str) -> bool:

@@ -135,7 +135,7 @@ def open_directory(kind: str) -> OpenDirectory:
 
         return MemoryDirectory
     if kind != "chroma":
-        raise ConfigError(f"there is no vector store {kind!r}; it can be chroma")
+        raise ConfigError(f"there is no vector store {kind!r}; use chroma")
     from vaultseek.index.vectors import chroma as semantic_chroma
 
     semantic_chroma.warm_up()

@@ -220,6 +220,6 @@ def _reason(death: Death) -> Reason:
     return Reason("model_unusable" if death.permanent else "worker_unavailable", death.reason)
 
 
-_CRASHES = "the vector index crashes the semantic worker and has to be filled again"
+_CRASHES = "the vector index crashes the semantic worker and has to be rebuilt"
 _LOADING = Reason("loading", "the model is being loaded")
 _WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken": "broken"}

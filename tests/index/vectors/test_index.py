@@ -233,7 +233,7 @@ def test_a_store_that_lost_vectors_is_damaged() -> None:
 
     store = Forgetful()
     store.write(entries(unit(3)), ())
-    with pytest.raises(IndexDamaged, match="filled again"):
+    with pytest.raises(IndexDamaged, match="rebuilt"):
         SemanticIndex(store)
 
 
@@ -248,7 +248,7 @@ def test_another_models_vectors_are_damage(tmp_path: Path) -> None:
     directory = semantic_chroma.ChromaDirectory(tmp_path)
     index = SemanticIndex(collection(directory))
     index.apply(entries(unit(3, 8)))
-    with pytest.raises(IndexDamaged, match="filled again") as caught:
+    with pytest.raises(IndexDamaged, match="rebuilt") as caught:
         index.apply(entries(unit(3, 9), first=3))
     assert "\n" not in str(caught.value)
     directory.close()

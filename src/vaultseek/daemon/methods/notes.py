@@ -151,10 +151,10 @@ class Notes:
         row = None
         if asked.kind in ("heading", "block"):
             if asked.note is None:
-                raise UsageError(f'a {asked.kind} needs to be of some "note"; say which')
+                raise UsageError(f'kind "{asked.kind}" needs a note; add "note"')
             row = await found_note(asked.note, follower)
         if asked.kind == "value" and not asked.property:
-            raise UsageError('a value needs to be of some "property"; say which')
+            raise UsageError('kind "value" needs a property; add "property"')
         items = await asyncio.to_thread(self._completions, asked, follower, row)
         return of_vault(follower, {"kind": asked.kind, "items": items})
 

@@ -88,7 +88,7 @@ class Vaults:
             await self._follow()
             root = self._root(asked.vault)
             if root in self._configured():
-                raise UsageError(f"{quote(asked.vault)} stands in {self._file.path}; remove it there")
+                raise UsageError(f"{quote(asked.vault)} is set in {self._file.path}; remove it there")
             await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
             await self._registry.close_vault(root)
             if asked.delete_index:
@@ -125,7 +125,7 @@ class Vaults:
             await asyncio.to_thread(write)
         except OSError as error:
             raise Unavailable(
-                f"the list of vaults cannot be written: {error.strerror or error}; nothing was changed"
+                f"cannot write the list of vaults: {error.strerror or error}; nothing was changed"
             ) from None
         await self._follow()
 
@@ -148,23 +148,23 @@ class Vaults:
                 or str(root) == os.path.realpath(name)
             ):
                 return root
-        raise VaultMissing(f"no vault is named {quote(name)}; `vaultseek vault list` names them")
+        raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")
 
     def _new(self, asked: AddVaultParams) -> VaultSettings:
         given = Path(asked.path).expanduser() if asked.path.isprintable() else Path("/")
         if not given.is_absolute() or not given.is_dir():
             if given.is_file():
                 raise UsageError(f"{quote(asked.path)} is a file, expected a folder of notes")
-            raise VaultMissing(f"there is no folder {quote(asked.path)}; give the absolute path of one")
+            raise VaultMissing(f"no folder {quote(asked.path)}; use the absolute path of an existing folder")
         root = Path(os.path.realpath(given))
         if Path(os.path.realpath(Path.home())).is_relative_to(root):
-            raise UsageError(f"{root} is the home directory or above it; name the folder of notes")
+            raise UsageError(f"{root} contains your home directory; use the folder of your notes")
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
-            raise UsageError(f"{root} is a vault already, called {quote(known[root])}; use that")
+            raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that")
         name = asked.name or self._registry.free_name(root.name, root)
         if name.casefold() in {other.casefold() for other in known.values()}:
-            raise UsageError(f"another vault is called {quote(name)}; give it another name")
+            raise UsageError(f"another vault has the name {quote(name)}; choose another name")
         values = {"name": name, "path": root, "language": asked.language, "exclude": asked.exclude}
         try:
             return VaultSettings.model_validate(values)

@@ -22,10 +22,10 @@ def examine(file: Path) -> Counts:
         with contextlib.closing(_connect_read_only(file)) as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version != SCHEMA_VERSION:
-                raise IndexDamaged(f"ledger: of version {version}, this is {SCHEMA_VERSION}")
+                raise IndexDamaged(f"ledger: version {version}, expected {SCHEMA_VERSION}")
             check = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if check != "ok":
-                raise IndexDamaged("ledger: its pages contradict each other")
+                raise IndexDamaged("ledger: its pages are inconsistent")
             return count(connection)
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"ledger: {error}") from None

@@ -64,10 +64,10 @@ def examine(path: Path) -> dict[str, tuple[int, str | None]]:
             ).fetchall()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise Busy("the vector store is being written to; ask again") from None
-        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
+            raise Busy("the vector store is busy; try again") from None
+        raise IndexDamaged(f"the vector index has to be rebuilt: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise IndexDamaged(f"the vector index has to be filled again: {error}") from None
+        raise IndexDamaged(f"the vector index has to be rebuilt: {error}") from None
     return {name: (count, stamp) for name, count, stamp in rows}
 
 
@@ -227,9 +227,9 @@ def _damage(path: Path) -> Iterator[None]:
         line = " ".join(str(error).split())[:200] or type(error).__name__
         if _full(path, line):
             raise WorkerUnavailable(
-                "the disk is full; free some space, it goes on by itself", "disk_full"
+                "the disk is full; free some space, and indexing continues by itself", "disk_full"
             ) from None
-        raise IndexDamaged(f"the vector index cannot be used and has to be filled again: {line}") from None
+        raise IndexDamaged(f"the vector index cannot be used and has to be rebuilt: {line}") from None
 
 
 def _full(path: Path, line: str) -> bool:

@@ -195,7 +195,7 @@ class SemanticIndex:
         with self._lock:
             lost = [id for id in ids if id in self._note_of and id not in found]
         if lost and len(self._store.vectors(lost)) < len(lost):
-            raise IndexDamaged("the vector index has lost vectors; it has to be filled again")
+            raise IndexDamaged("the vector index has lost vectors; it has to be rebuilt")
 
     def _among(self, allowed: NoteIds | None) -> dict[int, int] | None:
         """Allowed notes that have vectors here, and how many."""
@@ -233,7 +233,7 @@ class SemanticIndex:
         ids = list(self._note_of)[::step]
         vectors = self._store.vectors(ids)
         if len(vectors) < len(ids) or not self._store.nearest(next(iter(vectors.values())), 1):
-            raise IndexDamaged("the vector index has lost vectors; it has to be filled again")
+            raise IndexDamaged("the vector index has lost vectors; it has to be rebuilt")
 
 
 class MemoryStore:
