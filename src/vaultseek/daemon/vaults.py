@@ -171,7 +171,9 @@ class VaultRegistry:
         names = {entry.path: entry.name for entry in self.settings.vaults}
         names |= {follower.vault.options.root: follower.vault.name for follower in self.followers}
         if names:
-            return f"use --vault NAME (known: {', '.join(names.values())}), or add one: vaultseek vault add DIR"
+            return (
+                f"use --vault NAME (known: {', '.join(names.values())}), or add one: vaultseek vault add DIR"
+            )
         return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
 
     # -- opening ---------------------------------------------------------------------------------------

@@ -50,9 +50,7 @@ def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[Jud
     if not found:
         raise UsageError(f"{queries}: no queries; expected one per line")
     if unknown := set(grades) - set(found):
-        raise UsageError(
-            f"{qrels}: {sorted(unknown)[0]!r} is not a query of {queries}; add it there"
-        )
+        raise UsageError(f"{qrels}: {sorted(unknown)[0]!r} is not a query of {queries}; add it there")
     if not any(grade > 0 for given in grades.values() for grade in given.values()):
         raise UsageError(f"{qrels}: no relevant note; give at least one note a grade of 1 or more")
     return list(found.values())
