@@ -85,7 +85,7 @@ def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
     parsed = replace(
         trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=limits.RESULTS
     )
-    ids = None if trace.allowed is None else trace.allowed.ids
+    ids = None if trace.filtered is None else trace.filtered.ids
     ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault.ledger, vault.graph)
     return replace(trace, ranking=ranking, results=ranking.candidates)
 
@@ -125,7 +125,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
     if answer is None:
         return _absent(trace, "keyword")
     if all(hit.note != row.id for hit in answer.hits) and len(answer.hits) < answer.total:
-        ids = None if trace.allowed is None else trace.allowed.ids
+        ids = None if trace.filtered is None else trace.filtered.ids
         text = trace.parsed.query.rank_text
         try:
             answer = await asyncio.to_thread(vault.keyword_index.search, text, WHY_DEPTH, ids)

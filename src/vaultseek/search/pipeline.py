@@ -94,22 +94,22 @@ class Searcher:
         results = reranking.results[: parsed.limit]
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
         passages = await clock.in_thread("passages", choose_passages, rows, retrieval, vault.ledger)
-        late = {} if reranking.reason is None else {"rerank": reranking.reason}
+        not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
         return Trace(
             parsed,
             filtered,
             ranking,
             results,
             index_state,
-            retrieval,
-            lanes,
-            vectors,
-            selection.nearest,
-            reranking.scores,
-            passages,
-            {**retrieval.partial, **ranking.partial, **late},
-            clock.milliseconds,
-            _matcher(parsed, retrieval, vault.keyword_index.span_finder),
+            retrieval=retrieval,
+            lanes=lanes,
+            vectors=vectors,
+            nearest=selection.nearest,
+            reranked=reranking.scores,
+            passages=passages,
+            partial={**retrieval.partial, **ranking.partial, **not_reranked},
+            milliseconds=clock.milliseconds,
+            matcher=_matcher(parsed, retrieval, vault.keyword_index.span_finder),
         )
 
     async def _best_vectors(

@@ -31,7 +31,7 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         confidence = round(trace.confidence(trace.nearest), 4)
         answer["nearest"] = {"path": trace.nearest.note, "confidence": confidence}
     if query.is_listing:
-        answer["total"] = 0 if trace.allowed is None else len(trace.allowed.ids)
+        answer["total"] = 0 if trace.filtered is None else len(trace.filtered.ids)
     if request.explain:
         answer["explain"] = explanation(trace)
     return answer
@@ -84,7 +84,7 @@ def explanation(trace: Trace) -> JSON:
         "candidates_per_lane": trace.parsed.candidates,
         "filters": [
             {"condition": text, "notes_left": left}
-            for text, left in (trace.allowed.steps if trace.allowed else ())
+            for text, left in (trace.filtered.steps if trace.filtered else ())
         ],
         "expansion": [
             {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}

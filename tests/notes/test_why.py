@@ -1,0 +1,107 @@
+"""Why a note is where it is: one search, read from its trace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import open_here
+from vaultseek.errors import IndexDamaged
+from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.notes.why import why
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import SearchRequest
+from vaultseek.settings.model import SearchSettings
+
+NOTES = {f"Pump {number}.md": "pump " * (30 - number) + "filler " * number for number in range(30)} | {
+    "Soup.md": "# Soup\n\nTomato soup with basil.",
+    "Drinks.md": "---\ntags: [drinks]\n---\nA pump for beer.",
+}
+
+
+@pytest.fixture
+def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """The notes, indexed by word and link."""
+    index = open_here(vault(NOTES), tmp_path / "index")
+    index.indexer.apply(index.indexer.reconcile())
+    yield index
+    index.close()
+
+
+def ask(index: OpenVault, query: str, note: str, **options: Any) -> dict[str, Any]:
+    settings = options.pop("settings", SearchSettings())
+    row = index.ledger.notes.by_path(note)
+    return asyncio.run(
+        why(row, SearchRequest(query, settings, mode="keyword", explain=True, **options), index)
+    )
+
+
+def test_a_result_is_found_at_its_rank(opened):
+    answer = ask(opened, "pump beer", "Drinks.md")
+    assert (answer["verdict"], answer["code"]) == ("found", "found")
+    assert answer["result"]["rank"] == 1
+    assert answer["explain"]["weights"]["keyword"] > 0
+
+
+def test_a_note_that_a_condition_excludes(opened):
+    answer = ask(opened, "pump tag:drinks", "Soup.md")
+    assert answer["verdict"] == "filtered"
+    assert [condition["satisfied"] for condition in answer["filters"]] == [False]
+
+
+def test_a_note_without_any_of_the_words(opened):
+    answer = ask(opened, "pump", "Soup.md")
+    assert answer["verdict"] == "no_lane"
+    assert answer["lanes"]["keyword"]["code"] == "no_match"
+
+
+def test_a_note_below_the_limit_has_the_rank_of_a_longer_answer(opened):
+    longer = asyncio.run(
+        Searcher(opened).search(SearchRequest("pump", SearchSettings(), limit=40, mode="keyword"))
+    )
+    last = longer["results"][-1]
+    answer = ask(opened, "pump", last["path"], limit=1)
+    assert answer["verdict"] == "below_limit"
+    assert answer["result"]["rank"] == last["rank"]
+    assert answer["lanes"]["keyword"]["rank"] == last["rank"]
+
+
+def test_a_note_of_too_little_confidence_is_cut(opened):
+    answer = ask(opened, "pump beer glass", "Pump 3.md", settings=SearchSettings(min_confidence=0.99))
+    assert (answer["verdict"], answer["code"]) == ("cut", "below_minimum")
+
+
+def test_the_lanes_are_searched_once(opened, monkeypatch):
+    searches: list[str] = []
+    search = type(opened.keyword_index).search
+
+    def counted(self: Any, text: str, *rest: Any) -> Any:
+        searches.append(text)
+        return search(self, text, *rest)
+
+    monkeypatch.setattr(type(opened.keyword_index), "search", counted)
+    for note in ("Drinks.md", "Pump 29.md", "Soup.md"):
+        searches.clear()
+        ask(opened, "pump", note, limit=2)
+        assert searches == ["pump"]
+
+
+def test_a_lane_that_breaks_while_it_is_asked_again_says_so(opened, monkeypatch):
+    search = type(opened.keyword_index).search
+    calls: list[int] = []
+
+    def breaking(self: Any, text: str, k: int, *rest: Any) -> Any:
+        calls.append(k)
+        if len(calls) > 1:
+            raise IndexDamaged("a segment is cut short")
+        return search(self, text, 1, *rest)
+
+    monkeypatch.setattr(type(opened.keyword_index), "search", breaking)
+    answer = ask(opened, "pump", "Pump 29.md")
+    assert answer["verdict"] == "no_lane"
+    assert answer["lanes"]["keyword"]["code"] == "index_damaged"
+    assert calls[1] > calls[0]
