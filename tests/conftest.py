@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from worlds import own_directories, write_files
+from worlds import World, own_directories, write_files
 
 # The time of an example depends on the machine; benchmarks measure time.
 hypothesis.settings.register_profile("vaultseek", deadline=None)
@@ -22,6 +22,24 @@ MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 def vault(tmp_path: Path) -> MakeVault:
     """``vault({"a.md": "# A"})`` writes these files into a folder and returns it."""
     return lambda files: write_files(tmp_path / "vault", files)
+
+
+@pytest.fixture
+def world(vault: MakeVault, tmp_path: Path) -> Iterator[Callable[[Mapping[str, str]], World]]:
+    """``world({"a.md": "[[b]]"})`` adds these notes to one vault and indexes it, without a daemon."""
+    worlds: list[World] = []
+
+    def make(files: Mapping[str, str]) -> World:
+        root = vault(files)
+        if worlds:
+            worlds[0].index()
+        else:
+            worlds.append(World(root, tmp_path))
+        return worlds[0]
+
+    yield make
+    for made in worlds:
+        made.close()
 
 
 @pytest.fixture(autouse=True)

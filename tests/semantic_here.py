@@ -13,7 +13,6 @@ import numpy as np
 
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault, open_measured
-from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.index import Entries, MemoryStore, SemanticIndex
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -94,13 +93,6 @@ def open_here(root: Path, directory: Path) -> OpenVault:
     vault = OpenVault.open(VaultOptions(root.name, root), directory, WorkerHere(), spec)
     vault.indexer.load()
     return vault
-
-
-def index_here(root: Path, directory: Path) -> Ledger:
-    """Index the vault at ``root`` by word and link, as the daemon does; return its ledger."""
-    with contextlib.closing(open_here(root, directory)) as vault:
-        vault.indexer.apply(vault.indexer.reconcile())
-    return Ledger(directory / "ledger.sqlite")
 
 
 @contextlib.contextmanager

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from semantic_here import open_here
+from vaultseek.index.graph import Graph
+from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.notes.lookup import resolve_note
+
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write ``files`` below ``root``, making folders as needed, and return ``root``."""
@@ -22,3 +27,46 @@ def own_directories(home: Path) -> dict[str, str]:
     runtime.mkdir(mode=0o700)
     homes = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return homes | {"XDG_RUNTIME_DIR": str(runtime)}
+
+
+class World:
+    """A vault whose notes are indexed by word and by link, without a daemon or a model."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        """Index the notes of ``root``; ``home`` keeps the index."""
+        self.root = root
+        self.directory = home / "index"
+        self.open()
+        self.index()
+
+    def open(self) -> None:
+        """Open the index as it is."""
+        self.vault = open_here(self.root, self.directory)
+
+    def index(self) -> None:
+        """Compare the index with the folder and index what differs."""
+        self.vault.indexer.apply(self.vault.indexer.reconcile())
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of the index."""
+        return self.vault.ledger
+
+    def write(self, files: Mapping[str, str | None]) -> None:
+        """Write these files, delete those that are None, and index the changes."""
+        write_files(self.root, {path: text for path, text in files.items() if text is not None})
+        for path in (path for path, text in files.items() if text is None):
+            (self.root / path).unlink()
+        self.index()
+
+    def note(self, name: str) -> NoteRow:
+        """Return the row of the note that a person calls ``name``."""
+        return resolve_note(name, self.ledger, self.root)
+
+    def graph(self) -> Graph:
+        """Return the graph of the links."""
+        return Graph(self.ledger.notes.ids(), self.ledger.links.edges(), self.ledger.revision)
+
+    def close(self) -> None:
+        """Close the index."""
+        self.vault.close()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from semantic_here import index_here
 from vaultseek.cli.commands.search import search
 from vaultseek.index.ledger import Ledger
 from vaultseek.query.fields import _READERS
 from vaultseek.query.grammar import parse_query
 from vaultseek.query.operators import OPERATORS
 from vaultseek.search.filter import filter_notes
+from worlds import World
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = (PROJECT / "docs" / "query.md").read_text(encoding="utf-8")
@@ -23,10 +25,11 @@ NOW = datetime(2026, 11, 20, 12, 0)
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory) -> Ledger:
+def sample(tmp_path_factory) -> Iterator[Ledger]:
     home = tmp_path_factory.mktemp("sample")
     root = PROJECT / "tests" / "data" / "vault"
-    return index_here(root, home)
+    with closing(World(root, home)) as world:
+        yield world.ledger
 
 
 @pytest.mark.parametrize(("query", "count", "note"), EXAMPLES)

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semantic_here import index_here
 from vaultseek.notes.complete import Completer, Entry, VaultCompleter
 from vaultseek.text import fold
-
-
-class World:
-    """A vault on disk with its ledger; ``put`` writes and takes in."""
-
-    def __init__(self, home: Path, notes: Mapping[str, str]) -> None:
-        self.root = home / "vault"
-        self.root.mkdir()
-        self._home = home
-        self.ledger = index_here(self.root, home)
-        self.put(notes)
-
-    def put(self, notes: Mapping[str, str | None]) -> None:
-        for path, text in notes.items():
-            file = self.root / path
-            file.parent.mkdir(exist_ok=True)
-            if text is None:
-                file.unlink()
-            else:
-                file.write_text(text)
-        index_here(self.root, self._home).close()
 
 
 def texts(found: list[dict[str, Any]]) -> list[str]:
@@ -80,9 +56,9 @@ def test_nothing_that_begins_with_what_was_typed_is_missing_while_there_is_room(
         assert all(fold(name).startswith(fold(typed)) for name in found)
 
 
-def test_titles_aliases_and_file_names_with_their_notes(tmp_path):
-    world = World(tmp_path, {"pump.md": "---\naliases: [Bilge]\n---\n# Float Switch\n", "sub/Pumice.md": ""})
-    completer = VaultCompleter(world.ledger)
+def test_titles_aliases_and_file_names_with_their_notes(world):
+    here = world({"pump.md": "---\naliases: [Bilge]\n---\n# Float Switch\n", "sub/Pumice.md": ""})
+    completer = VaultCompleter(here.ledger)
     assert completer.complete("note", "pum", 10) == [
         {"text": "pump", "match": "prefix", "path": "pump.md", "title": "Float Switch", "is": "name"},
         {"text": "Pumice", "match": "prefix", "path": "sub/Pumice.md", "title": "Pumice", "is": "name"},
@@ -93,38 +69,37 @@ def test_titles_aliases_and_file_names_with_their_notes(tmp_path):
 
 
 @pytest.mark.parametrize("recent", [0, 500])
-def test_completion_follows_the_vault(tmp_path, monkeypatch, recent):
+def test_completion_follows_the_vault(world, monkeypatch, recent):
     monkeypatch.setattr("vaultseek.notes.complete.COMPLETION_RECENT", recent)
-    world = World(tmp_path, {"alpha.md": "", "beta.md": "---\naliases: [Alp]\n---"})
-    completer = VaultCompleter(world.ledger)
+    here = world({"alpha.md": "", "beta.md": "---\naliases: [Alp]\n---"})
+    completer = VaultCompleter(here.ledger)
     assert texts(completer.complete("note", "al", 10)) == ["Alp", "alpha"]
-    world.put({"beta.md": "# Alpine", "alpha.md": None, "almond.md": ""})
+    here.write({"beta.md": "# Alpine", "alpha.md": None, "almond.md": ""})
     assert texts(completer.complete("note", "al", 10)) == ["almond", "Alpine"]
-    (world.root / "almond.md").rename(world.root / "walnut.md")
-    world.put({})
+    (here.root / "almond.md").rename(here.root / "walnut.md")
+    here.index()
     assert texts(completer.complete("note", "al", 10)) == ["Alpine", "walnut"]
 
 
-def test_completion_follows_the_vault_after_removals_were_pruned(tmp_path, monkeypatch):
+def test_completion_follows_the_vault_after_removals_were_pruned(world, monkeypatch):
     monkeypatch.setattr("vaultseek.index.ledger.notes.REMOVED_NOTES", 0)
-    world = World(tmp_path, {"alpha.md": "", "almond.md": ""})
-    completer = VaultCompleter(world.ledger)
+    here = world({"alpha.md": "", "almond.md": ""})
+    completer = VaultCompleter(here.ledger)
     assert texts(completer.complete("note", "al", 10)) == ["alpha", "almond"]
-    world.put({"alpha.md": None})
-    assert world.ledger.select("SELECT * FROM removed") == []
+    here.write({"alpha.md": None})
+    assert here.ledger.select("SELECT * FROM removed") == []
     assert texts(completer.complete("note", "al", 10)) == ["almond"]
 
 
-def test_tags_properties_values_and_headings(tmp_path):
-    world = World(
-        tmp_path,
+def test_tags_properties_values_and_headings(world):
+    here = world(
         {
             "a.md": "---\nstatus: open\nstage: [one, Two]\ntags: [work/pumps]\n---\n# One\n## Two\n",
             "b.md": "---\nstatus: done\n---\n#work #Water\n",
             "c.md": "---\nStatus: done\n---\n",
         },
     )
-    completer = VaultCompleter(world.ledger)
+    completer = VaultCompleter(here.ledger)
     assert completer.complete("tag", "#w", 10) == [
         {"text": "work", "match": "prefix", "count": 2},
         {"text": "Water", "match": "prefix", "count": 1},
@@ -136,10 +111,10 @@ def test_tags_properties_values_and_headings(tmp_path):
         {"text": "open", "match": "prefix", "count": 1},
     ]
     assert texts(completer.complete("value", "t", 10, name="stage")) == ["Two"]
-    note = world.ledger.notes.by_path("a.md")
+    note = here.ledger.notes.by_path("a.md")
     assert note is not None
     assert completer.complete("heading", "tw", 10, note=note.id) == [
         {"text": "Two", "match": "prefix", "level": 2, "line": 7}
     ]
-    world.put({"d.md": "#wind"})
+    here.write({"d.md": "#wind"})
     assert "wind" in texts(completer.complete("tag", "w", 10))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semantic_here import index_here
 from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
-from vaultseek.index.graph import Graph
-from vaultseek.index.ledger import NoteRow
 from vaultseek.notes.links import backlinks, neighbours, orphans, outgoing, unresolved
-from vaultseek.notes.lookup import resolve_note, vault_path
+from vaultseek.notes.lookup import vault_path
 from vaultseek.notes.mentions import names_of, unlinked
 from vaultseek.notes.read import note
 from vaultseek.notes.tags import properties, tags, values
-
-
-class World:
-    """A vault with its ledger, in one expression."""
-
-    def __init__(self, root: Path, home: Path) -> None:
-        self.root = root
-        self.ledger = index_here(root, home)
-
-    def note(self, name: str) -> NoteRow:
-        return resolve_note(name, self.ledger, self.root)
-
-    def graph(self) -> Graph:
-        return Graph(self.ledger.notes.ids(), self.ledger.links.edges(), self.ledger.revision)
-
-
-@pytest.fixture
-def world(vault, tmp_path):
-    return lambda files: World(vault(files), tmp_path)
+from worlds import World, write_files
 
 
 @pytest.mark.parametrize(
@@ -239,19 +219,21 @@ def test_tags_and_properties_with_their_counts(world):
     st.dictionaries(st.sampled_from(["a.md", "b/c.md"]), st.text(max_size=30), max_size=2),
     st.text(max_size=12),
 )
-def test_no_name_and_no_text_breaks_a_question(tmp_path_factory, files: Mapping[str, str], name: str):
-    root = tmp_path_factory.mktemp("vault")
-    for path, text in files.items():
-        (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_bytes(text.encode("utf-8", "replace"))
-    here = World(root, tmp_path_factory.mktemp("home"))
-    with contextlib.suppress(UsageError, NotFound):
-        here.note(name)
-    for row in here.ledger.notes.by_id(here.ledger.notes.ids()).values():
-        unlinked(row, here.ledger)
-        outgoing(row, here.ledger)
-    tags(here.ledger)
-    properties(here.ledger)
+def test_any_name_finds_one_note_or_is_refused_and_any_text_links_to_notes(
+    tmp_path_factory, files: Mapping[str, str], name: str
+):
+    root = write_files(tmp_path_factory.mktemp("vault"), files)
+    with closing(World(root, tmp_path_factory.mktemp("home"))) as here:
+        assert [here.note(path).path for path in files] == list(files)
+        with contextlib.suppress(UsageError, NotFound):
+            assert here.note(name).path in files
+        rows = here.ledger.notes.by_id(here.ledger.notes.ids()).values()
+        assert {row.path for row in rows} == files.keys()
+        for row in rows:
+            assert {mention["path"] for mention in unlinked(row, here.ledger)} <= files.keys() - {row.path}
+            assert {link["resolved"] for link in outgoing(row, here.ledger)} <= {*files, None}
+        assert all(item["total"] >= item["count"] for item in tags(here.ledger))
+        assert all(0 < item["count"] <= len(files) for item in properties(here.ledger))
 
 
 def test_a_file_name_goes_before_a_title_that_is_only_a_heading(world):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,24 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from semantic_here import index_here
 from vaultseek.index.ledger import Ledger
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
 from vaultseek.search.filter import _COLUMNS, LedgerFacts, filter_notes
 from vaultseek.search.prefilter import superset
 from vaultseek.text import fold
+from worlds import World, write_files
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
-
-
-def ledger_of(home: Path, notes: Mapping[str, str]) -> Ledger:
-    """A ledger that took in these notes the usual way."""
-    root = home / "vault"
-    for path, text in notes.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(text.encode("utf-8", "replace"))
-    return index_here(root, home)
 
 
 def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:
@@ -59,6 +51,13 @@ SPELLINGS = {
 }
 
 
+@pytest.fixture(scope="module")
+def spellings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    home = tmp_path_factory.mktemp("spellings")
+    with closing(World(write_files(home / "vault", SPELLINGS), home)) as here:
+        yield here.ledger
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -83,8 +82,8 @@ SPELLINGS = {
         ("-d*", set(SPELLINGS) - {"sharp.md", "plain.md", "decomposed.md", "dotted.md"}),
     ],
 )
-def test_a_text_is_found_however_it_is_spelled(tmp_path, query, expected):
-    assert paths(query, ledger_of(tmp_path, SPELLINGS)) == expected
+def test_a_text_is_found_however_it_is_spelled(spellings, query, expected):
+    assert paths(query, spellings) == expected
 
 
 _LETTERS = st.sampled_from(
@@ -177,20 +176,22 @@ QUERY = st.recursive(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(PATH, NOTE, min_size=1, max_size=5), st.lists(QUERY, min_size=5, max_size=12))
 def test_filters_admit_what_reading_every_note_admits(notes, queries):
-    with tempfile.TemporaryDirectory() as home:
-        ledger = ledger_of(Path(home), notes)
+    with (
+        tempfile.TemporaryDirectory() as home,
+        closing(World(write_files(Path(home) / "vault", notes), Path(home))) as here,
+    ):
+        ledger = here.ledger
         for query in queries:
             condition = parse_query(query, now=NOW).filter
-            found = filter_notes(condition, ledger)
+            admitted = filter_notes(condition, ledger)
             expected = by_reading(condition, ledger)
-            assert (ledger.notes.ids() if found is None else found.ids.tolist()) == expected, query
-        ledger.close()
+            assert (ledger.notes.ids() if admitted is None else admitted.ids.tolist()) == expected, query
 
 
-def test_backlinks_and_the_count_of_each_step(tmp_path):
+def test_backlinks_and_the_count_of_each_step(world):
     from vaultseek.query.fields import from_fields
 
-    ledger = ledger_of(tmp_path, {"a.md": "[[b]] #x", "b.md": "#x", "sub/b2.md": "[[a]]", "c.md": ""})
+    ledger = world({"a.md": "[[b]] #x", "b.md": "#x", "sub/b2.md": "[[a]]", "c.md": ""}).ledger
     condition = from_fields({"linked_from": "A", "tag": "x"}, now=NOW)
     found = filter_notes(condition, ledger)
     assert found is not None
