@@ -1,24 +1,24 @@
--- Commands and completion of vaultseek; the rest is loaded when one of them is used.
+-- The commands and the omnifunc of vaultseek; the rest is loaded on first use.
 if vim.g.loaded_vaultseek then
   return
 end
 vim.g.loaded_vaultseek = true
 
 if vim.fn.has("nvim-0.7") == 0 then
-  vim.api.nvim_err_writeln("vaultseek: Neovim 0.7 or newer is needed")
+  vim.api.nvim_err_writeln("vaultseek: requires Neovim 0.7 or newer")
   return
 end
 
 local function command(name, action, options)
-  vim.api.nvim_create_user_command(name, function(given)
-    require("vaultseek")[action](given.args, given.bang)
+  vim.api.nvim_create_user_command(name, function(arguments)
+    require("vaultseek")[action](arguments.args, arguments.bang)
   end, options)
 end
 
 command("VaultSearch", "search", { nargs = "*", bang = true, desc = "Search the notes of a vault" })
-command("VaultRelated", "related", { nargs = "*", bang = true, desc = "Notes like this one" })
-command("VaultBacklinks", "backlinks", { nargs = "*", bang = true, desc = "Links to this note" })
-command("VaultStatus", "status", { nargs = 0, desc = "How the daemon and its vaults are" })
+command("VaultRelated", "related", { nargs = "*", bang = true, desc = "Notes similar to this one" })
+command("VaultBacklinks", "backlinks", { nargs = "*", bang = true, desc = "Lines that link to this note" })
+command("VaultStatus", "status", { nargs = 0, desc = "The daemon and its vaults" })
 
 local group = vim.api.nvim_create_augroup("vaultseek", { clear = true })
 vim.api.nvim_create_autocmd("FileType", {

@@ -1,7 +1,7 @@
---- The connection to the daemon: one for this Neovim, made when it is needed, made again when it broke.
+--- The connection to the daemon: one per Neovim, opened on first use and reopened when it breaks.
 ---
---- Everything here but the start of the daemon runs in callbacks of the event loop, so that completion can wait
---- for an answer while nothing else of the editor runs.
+--- Everything except starting the daemon runs in callbacks of the event loop, so that completion can wait for a
+--- response while the editor does nothing else.
 local config = require("vaultseek.config")
 local daemon = require("vaultseek.daemon")
 local endpoint = require("vaultseek.endpoint")
@@ -13,15 +13,15 @@ local PROTOCOL = 1
 
 local last_id = 0
 local link -- { pipe, pending = { [id] = call } } while connected
-local waiting = {} -- calls that are sent once there is a link
+local waiting = {} -- calls to send once connected
 local connecting = false
 
 local connect
 
---- Ask the daemon. `on_done(problem, answer)` is called once: `problem` has `code` and `message`.
+--- Send a request. `on_done(problem, answer)` is called once; `problem` has `code` and `message`.
 ---
---- options.start: whether a daemon may be started (by default as configured); options.fast: `on_done` may be
---- called in a callback of the event loop. Returns the id, for `cancel` and for `supersedes`.
+--- options.start: start the daemon if none runs (default: the setting `autostart`). options.fast: `on_done` may run in
+--- a callback of the event loop. Returns the request's id, for `cancel` and `supersedes`.
 function M.call(method, params, on_done, options)
   options = options or {}
   last_id = last_id + 1
@@ -50,7 +50,8 @@ function M.call(method, params, on_done, options)
   return call.id
 end
 
---- Ask and wait at most `ms` milliseconds. Starts no daemon. Returns a problem, or nil and the answer.
+--- Send a request and wait at most `ms` milliseconds, without starting the daemon. Returns a problem, or nil and the
+--- answer.
 function M.wait(method, params, ms)
   local problem, answer, answered
   local id = M.call(method, params, function(...)
@@ -67,7 +68,7 @@ function M.wait(method, params, ms)
   return problem, answer
 end
 
---- Take a call back; its `on_done` is not called any more. What is done or unknown is ignored.
+--- Cancel a request; its `on_done` is not called. Ignores unknown and finished requests.
 function M.cancel(id)
   M.forget_waiting(id)
   if link and link.pending[id] then
@@ -76,7 +77,7 @@ function M.cancel(id)
   end
 end
 
---- Leave the daemon; the next call connects again.
+--- Disconnect; the next call connects again.
 function M.close()
   local old = link
   link = nil
@@ -106,14 +107,14 @@ local function refuse(calls, problem)
   end
 end
 
---- All calls that wait, or only those for which no daemon may be started.
-local function take_waiting(only_without_start)
-  local taken, left = {}, {}
+--- Remove and return the waiting calls: all, or only those that must not start the daemon.
+local function pop_waiting(only_without_start)
+  local popped, left = {}, {}
   for _, call in ipairs(waiting) do
-    table.insert((only_without_start and call.start) and left or taken, call)
+    table.insert((only_without_start and call.start) and left or popped, call)
   end
   waiting = left
-  return taken
+  return popped
 end
 
 local function lost(from, message)
@@ -124,7 +125,7 @@ local function lost(from, message)
   M.close()
   local again, given_up = {}, {}
   for _, call in pairs(pending) do
-    -- A line that broke may only be the old daemon's; once is enough to find out.
+    -- The connection may have belonged to a daemon that was restarted, so each call is repeated once.
     table.insert((message or call.again) and given_up or again, call)
     call.again = true
   end
@@ -137,7 +138,7 @@ local function lost(from, message)
   end
 end
 
-local function take(from, message)
+local function receive(from, message)
   local call = message.id and from.pending[message.id]
   if message.error then
     local wrong = type(message.error) == "table" and message.error or {}
@@ -155,22 +156,22 @@ local function take(from, message)
   end
 end
 
---- On the port nothing may be asked before each end has shown what it knows.
-local function introduced(new, secrets, problem, answer)
+--- On the port, wait until the daemon has proved who it is before sending any other request.
+local function on_initialize(new, secrets, problem, answer)
   if problem or (answer or {}).proof ~= secrets.proof then
-    local wrong = problem and problem.message or "what answers on the port is not the daemon; nothing was asked"
+    local wrong = problem and problem.message or "the program on the port is not the daemon; no request was sent"
     if link == new then
       lost(new, wrong)
     end
-    return refuse(take_waiting(), { code = "unavailable", message = wrong })
+    return refuse(pop_waiting(), { code = "unavailable", message = wrong })
   end
   new.ready = true
-  for _, call in ipairs(take_waiting()) do
+  for _, call in ipairs(pop_waiting()) do
     M.send(call)
   end
 end
 
-local function established(pipe, secrets)
+local function on_connect(pipe, secrets)
   local new = { pipe = pipe, pending = {}, ready = not secrets }
   link = new
   local read = frame.reader()
@@ -183,7 +184,7 @@ local function established(pipe, secrets)
       return lost(new, tostring(messages))
     end
     for _, message in ipairs(messages) do
-      take(new, message)
+      receive(new, message)
     end
   end)
   last_id = last_id + 1
@@ -194,24 +195,24 @@ local function established(pipe, secrets)
     again = true,
     done = function(problem, answer)
       if secrets then
-        introduced(new, secrets, problem, answer)
+        on_initialize(new, secrets, problem, answer)
       end
     end,
   })
   if new.ready then
-    for _, call in ipairs(take_waiting()) do
+    for _, call in ipairs(pop_waiting()) do
       M.send(call)
     end
   end
 end
 
---- Start the daemon once and connect again; a second failure is told.
+--- Start the daemon and connect again. A second failure is reported.
 local function start_and_connect()
   vim.schedule(function()
     daemon.start(function(reason)
       if reason then
         connecting = false
-        return refuse(take_waiting(), { code = "unavailable", message = reason })
+        return refuse(pop_waiting(), { code = "unavailable", message = reason })
       end
       connect(true)
     end)
@@ -223,14 +224,14 @@ function connect(started)
   endpoint.connect(function(problem, pipe, secrets)
     if pipe then
       connecting = false
-      return established(pipe, secrets)
+      return on_connect(pipe, secrets)
     end
     local message = problem.message
     if problem.missing then
       message = message .. "; start one with `vaultseek start`"
     end
     local startable = problem.missing and not started
-    refuse(take_waiting(startable), { code = "unavailable", missing = problem.missing, message = message })
+    refuse(pop_waiting(startable), { code = "unavailable", missing = problem.missing, message = message })
     if #waiting > 0 then
       return start_and_connect()
     end

@@ -1,4 +1,4 @@
---- Completion as an omnifunc: links (`[[`, `[[Note#`, `[[Note#^`), tags (`#`), and properties in the frontmatter.
+--- The omnifunc. It completes links (`[[`, `[[Note#`, `[[Note#^`), tags (`#`), and properties in the frontmatter.
 local client = require("vaultseek.client")
 local config = require("vaultseek.config")
 local frontmatter = require("vaultseek.frontmatter")
@@ -9,9 +9,9 @@ local M = {}
 
 M.NAME = "v:lua.require'vaultseek.complete'.omnifunc"
 
-local asked -- what the last call with findstart found out
+local context -- of the last call with findstart: kind, start and more
 
---- Make ours the omnifunc of a buffer; what was there before completes where we have nothing to say.
+--- Set the omnifunc of a buffer. The previous one still completes where this one has nothing to offer.
 function M.attach(buffer)
   local before = vim.bo[buffer].omnifunc
   if not config.current.omnifunc or before == M.NAME then
@@ -21,28 +21,28 @@ function M.attach(buffer)
   vim.bo[buffer].omnifunc = M.NAME
 end
 
---- See :help complete-functions.
+--- Complete, as described in :help complete-functions.
 function M.omnifunc(findstart, base)
   if findstart == 1 or findstart == "1" then
     local column = vim.api.nvim_win_get_cursor(0)[2]
     local line = vim.api.nvim_get_current_line()
     local before, after = line:sub(1, column), line:sub(column + 1)
-    asked = M.link(before, after) or frontmatter.context(before, after) or M.tag(before)
-    if asked then
-      return asked.start
+    context = M.link(before, after) or frontmatter.context(before, after) or M.tag(before)
+    if context then
+      return context.start
     end
     return M.other(findstart, base) or -3
   end
-  if not asked then
+  if not context then
     return M.other(findstart, base) or {}
   end
-  return { words = M.items(asked, base), refresh = "always" }
+  return { words = M.items(context, base), refresh = "always" }
 end
 
---- The link that is being typed after the text `before` of a line: kind, start (bytes before it), note; else nil.
+--- Return the link at the cursor, between `before` and `after`: kind, start (a byte offset), note; nil without one.
 function M.link(before, after)
-  local at, inner = before:match("()%[%[([^%[%]|]*)$")
-  if not at then
+  local start, inner = before:match("()%[%[([^%[%]|]*)$")
+  if not start then
     return nil
   end
   local closing = after:sub(1, 2) == "]]" and "" or "]]"
@@ -55,7 +55,7 @@ function M.link(before, after)
   return { kind = kind, note = note:match("^[^#]*"), start = #before - #typed, closing = closing }
 end
 
---- The tag that is being typed, or nil.
+--- Return the tag at the cursor, or nil.
 function M.tag(before)
   local tag = (" " .. before):match("[%s(]#([%w_/\128-\255-]*)$")
   return tag and { kind = "tag", start = #before - #tag } or nil
@@ -74,7 +74,7 @@ function M.items(context, typed)
   end
   local problem, answer = client.wait("complete", params, config.current.complete_ms)
   if problem then
-    M.tell(problem)
+    M.report(problem)
     return {}
   end
   return M.words(context, answer.items or {})
@@ -84,7 +84,7 @@ function M.words(context, items)
   local names, words = M.names(items), {}
   for _, item in ipairs(items) do
     local text = item.text
-    -- A name with control characters cannot be typed, and must not be.
+    -- A name with control characters cannot be typed, and inserting one would not be safe.
     if type(text) == "string" and not text:find("%c") then
       local word = { word = text, abbr = text, equal = 1, dup = 1, icase = 1 }
       if context.kind == "note" then
@@ -104,7 +104,7 @@ function M.words(context, items)
   return words
 end
 
---- How many different notes of the list have each file name.
+--- Count the different notes of the list by file name.
 function M.names(items)
   local names, seen = {}, {}
   for _, item in ipairs(items) do
@@ -118,7 +118,7 @@ function M.names(items)
   return names
 end
 
---- A link to a note by its name, or by its path where there are several of that name; another title after a bar.
+--- Make `word` a link: by file name, or by path if several notes have that name; another title follows a bar.
 function M.as_link(word, item, names)
   local path = say.clean(item.path)
   local name = M.name(path)
@@ -131,14 +131,14 @@ function M.name(path)
   return (path:match("[^/]*$"):gsub("%.md$", ""))
 end
 
---- Completion starts no daemon while it is waited for, but has one started for the next time.
-function M.tell(problem)
+--- Report a problem. Completion does not wait for the daemon to start, but starts it for the next time.
+function M.report(problem)
   if problem.missing and config.current.autostart then
     client.call("initialize", { protocol_version = 1, client = "neovim" }, function(wrong)
       if wrong then
         say.warn(wrong.message)
       else
-        say.info("the daemon is up; complete again")
+        say.info("the daemon is running; complete again")
       end
     end)
   elseif problem.code ~= "cancelled" then
@@ -146,7 +146,7 @@ function M.tell(problem)
   end
 end
 
---- What the omnifunc that was set before ours answers, or nil.
+--- Return what the previous omnifunc returns, or nil.
 function M.other(findstart, base)
   local before = vim.b.vaultseek_omnifunc_before
   if not before or before == "" or before:find("^v:lua") then

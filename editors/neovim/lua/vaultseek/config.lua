@@ -1,4 +1,4 @@
---- The settings of the plugin. `M.current` holds them; every key is explained in :help vaultseek-settings.
+--- The settings of the plugin, in `M.current`. :help vaultseek-settings explains them.
 local M = {}
 
 local defaults = {
@@ -29,19 +29,19 @@ local kinds = {
 
 M.current = vim.deepcopy(defaults)
 
---- Take `given` over the defaults. Raises an error that names the first wrong setting.
-function M.set(given)
-  given = given or {}
-  for key, value in pairs(given) do
+--- Set `settings` over the defaults. Raises an error that names the first invalid one.
+function M.set(settings)
+  settings = settings or {}
+  for key, value in pairs(settings) do
     if not kinds[key] then
       error(("vaultseek: there is no setting %q; see :help vaultseek-settings"):format(tostring(key)), 0)
     end
     if not vim.tbl_contains(kinds[key], type(value)) then
-      local wanted = table.concat(kinds[key], " or ")
-      error(("vaultseek: %s has to be a %s, not a %s"):format(key, wanted, type(value)), 0)
+      local expected = table.concat(kinds[key], " or ")
+      error(("vaultseek: %s must be a %s, not a %s"):format(key, expected, type(value)), 0)
     end
   end
-  M.current = vim.tbl_extend("force", vim.deepcopy(defaults), given)
+  M.current = vim.tbl_extend("force", vim.deepcopy(defaults), settings)
   if type(M.current.command) == "string" then
     M.current.command = { M.current.command }
   end

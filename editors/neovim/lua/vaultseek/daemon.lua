@@ -3,29 +3,29 @@ local config = require("vaultseek.config")
 
 local M = {}
 
---- Why the configured command cannot be run, or nil if it can.
-function M.lacking()
+--- Return why the configured command cannot be run, or nil if it can.
+function M.problem()
   local program = config.current.command[1] or ""
   if vim.fn.executable(program) == 0 then
-    return ("the command %q cannot be run; install vaultseek, or name it with `command` in setup()"):format(program)
+    return ("the command %q cannot be run; install vaultseek, or set `command` in setup()"):format(program)
   end
 end
 
---- Run `vaultseek start`, which returns when a daemon answers. `on_done(message)`: nil, or why there is none.
+--- Run `vaultseek start`, which returns when the daemon answers. Calls `on_done` with nil or an error message.
 function M.start(on_done)
-  local lacking = M.lacking()
-  if lacking then
-    return on_done("no daemon is running, and " .. lacking)
+  local problem = M.problem()
+  if problem then
+    return on_done("no daemon is running, and " .. problem)
   end
   local command = vim.list_extend(vim.deepcopy(config.current.command), { "start" })
-  local said = {}
+  local stderr = {}
   local ok, job = pcall(vim.fn.jobstart, command, {
     stderr_buffered = true,
     on_stderr = function(_, lines)
-      said = lines
+      stderr = lines
     end,
     on_exit = function(_, code)
-      on_done(code ~= 0 and M.reason(said, code) or nil)
+      on_done(code ~= 0 and M.reason(stderr, code) or nil)
     end,
   })
   if not ok or job <= 0 then
@@ -35,7 +35,7 @@ function M.start(on_done)
   end
 end
 
---- Why the start failed: the last line that it said.
+--- Return why the start failed: the last line of its standard error.
 function M.reason(lines, code)
   for number = #lines, 1, -1 do
     if lines[number]:find("%S") then

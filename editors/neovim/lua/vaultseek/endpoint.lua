@@ -1,15 +1,15 @@
---- Where the daemon listens, and connecting to it. Usable from callbacks of the event loop.
+--- The address of the daemon, and connecting to it. Safe in callbacks of the event loop.
 local config = require("vaultseek.config")
 local uv = vim.uv or vim.loop
 
 local M = {}
 
--- Longer paths do not fit into a socket address everywhere, and libuv would cut them without a word.
+-- Longer paths do not fit into a socket address on every system, and libuv would truncate them silently.
 local PATH_BYTES = 103
 local ADDRESS_BYTES = 4096
 local MISSING = { ENOENT = true, ECONNREFUSED = true, ENOTDIR = true }
 
---- The path of the socket: as configured, else in the runtime directory, else in the state directory.
+--- Return the path of the socket: the configured one, else in the runtime directory, else in the state directory.
 function M.path()
   if config.current.socket then
     return config.current.socket
@@ -22,7 +22,7 @@ function M.path()
   return M.state_directory() .. "/run/daemon.sock"
 end
 
---- Where the daemon keeps its log.
+--- Return the directory of the log.
 function M.state_directory()
   local state = os.getenv("XDG_STATE_HOME")
   if state and state:sub(1, 1) == "/" then
@@ -35,8 +35,8 @@ function M.state_directory()
   return home .. "/.local/state/vaultseek"
 end
 
---- Connect. `on_done(problem, pipe, secrets)` follows; `problem.missing` says that no daemon runs, and `secrets`
---- is what the two ends have to show each other: nothing on the socket, `token` and `proof` on the port.
+--- Connect and call `on_done(problem, pipe, secrets)`. `problem.missing` is true if no daemon is running. `secrets` is
+--- nil on the socket; on the port it holds the `token` that the client sends and the `proof` that the daemon returns.
 function M.connect(on_done)
   local path = M.path()
   local owner = uv.fs_stat(path)
@@ -48,7 +48,7 @@ function M.connect(on_done)
   end
   local address, folder = M.address(path)
   if not address then
-    return on_done({ message = "the path of the socket is too long for this system: " .. path })
+    return on_done({ message = "the socket path is too long for this system: " .. path })
   end
   local pipe = uv.new_pipe(false)
   local function connected(problem)
@@ -71,7 +71,7 @@ function M.connect(on_done)
   end
 end
 
---- The same over the port of this machine that the address file names.
+--- Connect to the loopback port in the address file `file`.
 function M.connect_port(file, on_done)
   local problem, port, secrets = M.read_address(file)
   if problem then
@@ -88,29 +88,29 @@ function M.connect_port(file, on_done)
   end)
 end
 
---- Nil, port and secrets; or why the address file cannot be used.
+--- Read the address file. Returns nil, the port and the secrets; or a problem.
 function M.read_address(file)
-  local found = uv.fs_lstat(file)
-  if not found then
+  local stat = uv.fs_lstat(file)
+  if not stat then
     return { missing = true, message = "no daemon is running" }
   end
-  local others = found.mode % 64
-  if found.type ~= "file" or (uv.getuid and found.uid ~= uv.getuid()) or others ~= 0 then
+  local others = stat.mode % 64
+  if stat.type ~= "file" or (uv.getuid and stat.uid ~= uv.getuid()) or others ~= 0 then
     return { message = ("others could know the token in %s; remove it and start the daemon again"):format(file) }
   end
-  local opened = uv.fs_open(file, "r", 0)
-  local text = opened and uv.fs_read(opened, ADDRESS_BYTES, 0)
-  if opened then
-    uv.fs_close(opened)
+  local descriptor = uv.fs_open(file, "r", 0)
+  local text = descriptor and uv.fs_read(descriptor, ADDRESS_BYTES, 0)
+  if descriptor then
+    uv.fs_close(descriptor)
   end
-  local ok, told = pcall(vim.json.decode, text or "")
-  if ok and type(told) == "table" and type(told.port) == "number" and told.token and told.proof then
-    return nil, told.port, { token = told.token, proof = told.proof }
+  local ok, address = pcall(vim.json.decode, text or "")
+  if ok and type(address) == "table" and type(address.port) == "number" and address.token and address.proof then
+    return nil, address.port, { token = address.token, proof = address.proof }
   end
   return { message = ("%s cannot be read as an address; remove it and start the daemon again"):format(file) }
 end
 
---- What to connect to in order to reach `path`, and a descriptor to close afterwards; nil where there is no way.
+--- Return an address for the socket `path`, and a descriptor to close afterwards; nil if the path is too long.
 function M.address(path)
   if #path <= PATH_BYTES then
     return path

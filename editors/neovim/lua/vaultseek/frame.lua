@@ -1,19 +1,19 @@
---- Frames and the JSON in them. No I/O, and nothing that a callback of the event loop may not use.
+--- Frames and the JSON in them. No I/O. Safe in callbacks of the event loop.
 local M = {}
 
 local HEADER_BYTES = 1024
 local ANSWER_BYTES = 16 * 1024 * 1024
 
---- The frame of a message. Bytes that are no UTF-8 are replaced.
+--- Return the frame of a message. Invalid UTF-8 is replaced.
 function M.encode(message)
   local body = vim.json.encode(M.valid(message))
   return ("Content-Length: %d\r\n\r\n%s"):format(#body, body)
 end
 
---- A function that takes the next bytes of a stream and returns the messages that they complete.
---- It raises an error (a text) when they are not of this protocol; the stream is of no use after that.
+--- Return a function that takes the next bytes of a stream and returns the messages that they complete. It raises a
+--- string if the bytes do not follow the protocol; the stream cannot be used after that.
 function M.reader()
-  local parts, size, wanted = {}, 0, nil
+  local parts, size, length = {}, 0, nil
 
   local function joined()
     if #parts > 1 then
@@ -31,13 +31,13 @@ function M.reader()
     local last = select(2, text:find("\r\n\r\n", 1, true))
     if not last then
       if size > HEADER_BYTES then
-        error("what answers on the socket does not speak this protocol", 0)
+        error("the program on the socket does not speak this protocol", 0)
       end
       return false
     end
-    wanted = tonumber(text:sub(1, last):lower():match("content%-length:%s*(%d+)\r\n"))
-    if not wanted or wanted > ANSWER_BYTES then
-      error("what answers on the socket does not speak this protocol", 0)
+    length = tonumber(text:sub(1, last):lower():match("content%-length:%s*(%d+)\r\n"))
+    if not length or length > ANSWER_BYTES then
+      error("the program on the socket does not speak this protocol", 0)
     end
     keep(text:sub(last + 1))
     return true
@@ -47,29 +47,29 @@ function M.reader()
     local messages = {}
     parts[#parts + 1] = data
     size = size + #data
-    while wanted or read_head() do
-      if size < wanted then
+    while length or read_head() do
+      if size < length then
         break
       end
       local text = joined()
-      messages[#messages + 1] = M.decode(text:sub(1, wanted))
-      keep(text:sub(wanted + 1))
-      wanted = nil
+      messages[#messages + 1] = M.decode(text:sub(1, length))
+      keep(text:sub(length + 1))
+      length = nil
     end
     return messages
   end
 end
 
---- The message in a body; null in objects is nil. Raises an error (a text) if there is none.
+--- Decode a body; null in objects becomes nil. Raises a string if the body is not a message.
 function M.decode(body)
   local ok, message = pcall(vim.json.decode, body, { luanil = { object = true } })
   if not ok or type(message) ~= "table" then
-    error("the daemon sent something that is no message; is it another version?", 0)
+    error("the daemon sent an invalid message; is it another version?", 0)
   end
   return message
 end
 
---- `value` with every text in it made valid UTF-8.
+--- Return `value` with every string in it made valid UTF-8.
 function M.valid(value)
   if type(value) == "string" then
     return M.text(value)
@@ -85,7 +85,7 @@ function M.valid(value)
   return copy
 end
 
---- `text` with "?" for each byte that is not part of a character.
+--- Return `text` with "?" for each byte that is not part of a character.
 function M.text(text)
   if not text:find("[\128-\255]") then
     return text

@@ -1,12 +1,12 @@
---- What is being typed in the frontmatter of a note: the name of a property, or a value of one.
+--- Completion in the frontmatter: the name or a value of a property at the cursor.
 local M = {}
 
 local FENCE = "^%-%-%-%s*$"
 local LINES_MOST = 1000
---- Properties that hold tags; their values are completed as tags are.
+--- Properties whose values are tags, and are completed as tags.
 local TAGS = { tags = true, tag = true }
 
---- kind, start and the rest as `link` in vaultseek.complete gives them; nil outside of the frontmatter.
+--- Return the context at the cursor, with the fields of `link` in vaultseek.complete; nil outside the frontmatter.
 function M.context(before, after)
   local above = M.above()
   if not above then
@@ -25,7 +25,7 @@ function M.context(before, after)
   return key and M.value(key, before, value, false) or nil
 end
 
---- The lines between the fence and the cursor's, or nil where it does not stand in the frontmatter.
+--- Return the lines from the opening fence to the line above the cursor, or nil outside the frontmatter.
 function M.above()
   local row = vim.api.nvim_win_get_cursor(0)[1]
   if row < 2 or row > LINES_MOST then
@@ -43,7 +43,7 @@ function M.above()
   return lines
 end
 
---- The property that an item of a list under the lines `above` belongs to, or nil.
+--- Return the property of a list item below the lines `above`, or nil.
 function M.owner(above)
   for number = #above, 2, -1 do
     local key = above[number]:match("^([^%s:#-][^:]*):%s*$")
@@ -55,7 +55,7 @@ function M.owner(above)
   end
 end
 
---- A value, or an item of a list in brackets, that begins somewhere in `value`.
+--- Return the context of a value, or of an item of a list in brackets, at the end of `value`.
 function M.value(key, before, value, brackets)
   key = vim.trim(key):gsub("^([\"'])(.*)%1$", "%2")
   local inside = brackets and value:match("^%[.*$")
@@ -72,7 +72,7 @@ function M.value(key, before, value, brackets)
   return context
 end
 
---- `text` as YAML: quoted where it would mean something else otherwise. `quote`: one that is typed already.
+--- Return `text` as YAML, quoted if it would mean something else otherwise. `quote` is a quote typed already.
 function M.written(text, quote)
   if quote == "'" then
     return (text:gsub("'", "''")) .. "'"

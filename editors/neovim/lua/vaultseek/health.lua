@@ -3,7 +3,7 @@ local M = {}
 
 local TIMEOUT_MS = 2000
 
---- Neovim 0.10 has other names than 0.7.
+--- Return the reporting functions, whose names changed in Neovim 0.10.
 local function reporter()
   local health = vim.health or require("health")
   return {
@@ -15,7 +15,7 @@ local function reporter()
   }
 end
 
---- Report on Neovim, the command, the daemon and its vaults. Starts nothing.
+--- Report on Neovim, the command, the daemon and its vaults. Does not start the daemon.
 function M.check()
   local report = reporter()
   report.start("vaultseek")
@@ -31,19 +31,19 @@ function M.check_neovim(report)
     report.error("Neovim 0.7 or newer is needed")
   end
   if require("vaultseek").telescope() then
-    report.info("picks with telescope")
+    report.info("lists are shown in telescope")
   else
-    report.info("picks in its own floating windows")
+    report.info("lists are shown in floating windows")
   end
 end
 
 function M.check_command(report)
   local command = require("vaultseek.config").current.command
-  local lacking = require("vaultseek.daemon").lacking()
-  if lacking then
-    report.warn(lacking, { "the daemon can be used, but not started from here" })
+  local problem = require("vaultseek.daemon").problem()
+  if problem then
+    report.warn(problem, { "the plugin can use a running daemon, but cannot start one" })
   else
-    report.ok("the command can be run: " .. table.concat(command, " "))
+    report.ok("the command works: " .. table.concat(command, " "))
   end
 end
 

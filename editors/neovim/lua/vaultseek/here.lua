@@ -1,10 +1,10 @@
---- What the current buffer says about vault and note.
+--- The vault and the note of the current buffer.
 local config = require("vaultseek.config")
 local uv = vim.uv or vim.loop
 
 local M = {}
 
---- Which vault a request from buffer `buffer` is about, as parameters of the protocol.
+--- Return the vault of `buffer`, as parameters of the protocol.
 function M.vault(buffer)
   if config.current.vault then
     return { vault = config.current.vault }
@@ -14,15 +14,15 @@ function M.vault(buffer)
   return { cwd = uv.fs_realpath(folder) or folder }
 end
 
---- The note that is meant: `named`, else the one in the buffer; nil where that is no file.
-function M.note(named, buffer)
-  if named and named:find("%S") then
-    return named
+--- Return the note called `name`, else the note in `buffer`; nil if the buffer has no file.
+function M.note(name, buffer)
+  if name and name:find("%S") then
+    return name
   end
   return M.file(buffer or 0)
 end
 
---- The real path of the file in a buffer, or nil.
+--- Return the real path of the file in a buffer, or nil.
 function M.file(buffer)
   local name = vim.api.nvim_buf_get_name(buffer)
   if name == "" or vim.bo[buffer].buftype ~= "" or name:find("^%a[%w+.-]+://") then

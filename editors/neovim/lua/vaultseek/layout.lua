@@ -1,10 +1,10 @@
---- Floating windows: where they stand, opening, writing and closing them.
+--- Floating windows: their layout, opening, writing and closing them.
 local M = {}
 
 local WIDTH_MOST, HEIGHT_MOST = 150, 36
 local BESIDE_FROM = 100
 
---- Open the three windows of a picker, the prompt as current one. Each has `window` and `buffer`.
+--- Open the three windows of a picker and enter the prompt. Each has `window` and `buffer`.
 function M.open(title)
   local frames = M.frames(vim.o.columns, vim.o.lines - vim.o.cmdheight)
   local windows = {}
@@ -21,8 +21,8 @@ function M.open(title)
   return windows
 end
 
---- Row, column, width and height of the windows on a screen, borders left out: the preview beside the list, or
---- below it where the screen is narrow.
+--- Return row, column, width and height of the windows without borders. The preview is beside the list, or below it
+--- on a narrow screen.
 function M.frames(columns, lines)
   local width = math.max(20, math.min(columns - 4, WIDTH_MOST))
   local height = math.max(8, math.min(lines - 4, HEIGHT_MOST))
@@ -47,7 +47,7 @@ function M.frames(columns, lines)
   }
 end
 
---- A floating window with an empty buffer that goes with it.
+--- Open a floating window with an empty buffer that is deleted with it.
 function M.float(frame, title, enter)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "wipe"
@@ -59,14 +59,14 @@ function M.float(frame, title, enter)
   return { window = window, buffer = buffer }
 end
 
---- Replace the text of a buffer that the user cannot change.
+--- Replace the text of a read-only buffer.
 function M.write(buffer, lines)
   vim.bo[buffer].modifiable = true
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable = false
 end
 
---- Close windows that may be gone already.
+--- Close windows; some may be closed already.
 function M.close(windows)
   for _, each in pairs(windows) do
     if vim.api.nvim_win_is_valid(each.window) then

@@ -1,6 +1,6 @@
---- A picker in floating windows: a prompt, the results under it, and the passage beside or below.
+--- A picker in floating windows: a prompt, the results below it, and a preview of the passage.
 ---
---- One can be open at a time. What is typed goes to `source`, and what `source` shows can be gone to.
+--- Only one can be open at a time. It sends what the user types to `source` and shows the places that `source` returns.
 local client = require("vaultseek.client")
 local config = require("vaultseek.config")
 local layout = require("vaultseek.layout")
@@ -12,7 +12,7 @@ local M = {}
 local space = vim.api.nvim_create_namespace("vaultseek")
 local LINES_BEFORE = 3
 
---- The picker that is open, or nil: places, selected, query, pending.
+--- The open picker, or nil. Its fields include places, selected, query and pending.
 M.current = nil
 
 local KEYS = {
@@ -32,8 +32,8 @@ local KEYS = {
   { { "n" }, "k", "move(-1)" },
 }
 
---- Open a picker. options: `title`; `query` to begin with; `source(query, show)`, which calls `show(places, notes)`
---- once or never, later or at once.
+--- Open a picker. options: `title`; `query`, the initial text; `source(query, show)`, which calls `show(places, notes)`
+--- at most once, now or later.
 function M.open(options)
   M.close()
   local picker = {
@@ -41,7 +41,7 @@ function M.open(options)
     source = options.source,
     places = {},
     selected = 1,
-    asked = 0,
+    sent = 0,
     origin = vim.api.nvim_get_current_win(),
   }
   M.current = picker
@@ -54,7 +54,7 @@ function M.open(options)
   M.ask()
 end
 
---- Close the picker, if one is open, and go back to where it was opened.
+--- Close the picker, if one is open, and return to the window it was opened from.
 function M.close()
   local picker = M.current
   if not picker then
@@ -70,8 +70,8 @@ function M.close()
   end
 end
 
---- Do `how` with what is selected: edit, split, vsplit, tabedit; or quickfix with all. While an answer to what was
---- typed is awaited, it is done when that is there.
+--- Open the selected place by `how`: edit, split, vsplit or tabedit; or send all places to quickfix. While results are
+--- pending, do so when they arrive.
 function M.act(how)
   local picker = M.current
   if not picker then
@@ -93,7 +93,7 @@ function M.act(how)
   end
 end
 
---- Select the next (1) or previous (-1) place, round the ends.
+--- Select the next (1) or previous (-1) place, wrapping around.
 function M.move(by)
   local picker = M.current
   if picker and #picker.places > 0 then
@@ -105,7 +105,7 @@ end
 function M.map(buffer)
   for _, key in ipairs(KEYS) do
     for _, mode in ipairs(key[1]) do
-      -- Leaving insert mode in the prompt, the cursor of the window below stays where it is.
+      -- Leave insert mode in the prompt first, so that the cursor of the window below does not move.
       local leave = mode == "i" and not key[3]:find("^move") and "<Esc>" or ""
       local action = ("%s<Cmd>lua require('vaultseek.picker').%s<CR>"):format(leave, key[3])
       vim.keymap.set(mode, key[2], action, { buffer = buffer, nowait = true, silent = true })
@@ -148,22 +148,22 @@ function M.ask()
     return
   end
   picker.query = M.typed(picker)
-  picker.asked = picker.asked + 1
+  picker.sent = picker.sent + 1
   picker.pending = true
-  local asked = picker.asked
-  picker.source(picker.query, function(found, notes)
-    if M.current == picker and picker.asked == asked then
-      M.show(picker, found, notes)
+  local number = picker.sent
+  picker.source(picker.query, function(list, notes)
+    if M.current == picker and picker.sent == number then
+      M.show(picker, list, notes)
     end
   end)
 end
 
-function M.show(picker, found, notes)
-  -- A newer text may be typed but not asked for yet.
+function M.show(picker, list, notes)
+  -- The user may have typed more since this query was sent.
   picker.pending = M.typed(picker) ~= picker.query
-  picker.places, picker.selected = found, 1
+  picker.places, picker.selected = list, 1
   local lines, marks = {}, {}
-  for number, place in ipairs(found) do
+  for number, place in ipairs(list) do
     local where = ("%s:%d"):format(say.clean(place.path), place.line)
     lines[number] = ("%s  %s"):format(place.title, where)
     marks[number] = #place.title

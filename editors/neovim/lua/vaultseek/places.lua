@@ -1,9 +1,9 @@
---- Places in notes: what a result points at, going there, and the quickfix list.
+--- Places in notes: the locations of results, opening them, and the quickfix list.
 local say = require("vaultseek.say")
 
 local M = {}
 
---- The place of a result or link of `answer`, or nil if its path does not lie in the vault.
+--- Return the place of a result or link of `answer`, or nil if its path leads out of the vault.
 function M.place(answer, result)
   local root, path = answer.vault_path, result.path
   if type(root) ~= "string" or type(path) ~= "string" or ("/" .. path .. "/"):find("/../", 1, true) then
@@ -27,7 +27,7 @@ function M.place(answer, result)
   }
 end
 
---- The places of all results or links of an answer.
+--- Return the places of all results or links of an answer.
 function M.places(answer)
   local places = {}
   for _, result in ipairs(answer.results or answer.links or {}) do
@@ -49,7 +49,7 @@ function M.go(place, how)
   vim.cmd("normal! zvzz")
 end
 
---- Put places into a new quickfix list and open it.
+--- Send places to a new quickfix list and open it.
 function M.quickfix(places, title)
   local items = {}
   for number, place in ipairs(places) do

@@ -1,4 +1,4 @@
---- Words for the user: notices, and what an answer says about its own gaps.
+--- Messages for the user: notifications, and the notes below the results of a search.
 local M = {}
 
 function M.info(message)
@@ -9,7 +9,7 @@ function M.warn(message)
   vim.notify("vaultseek: " .. M.clean(message), vim.log.levels.WARN)
 end
 
---- Text of a note or of the daemon on one line and without control characters.
+--- Return `text` on one line and without control characters.
 function M.clean(text)
   return (tostring(text or ""):gsub("%c+", " "))
 end
@@ -19,25 +19,25 @@ function M.count(number, word)
   return ("%d %s%s"):format(number, word, number == 1 and "" or "s")
 end
 
---- In words, what an entry of `partial` means.
+--- Return the message for an entry of `partial`.
 function M.missing(lane)
   if lane.lane == "vault" then
-    return "Answered from what is known: " .. M.clean(lane.reason)
+    return "Results may be incomplete: " .. M.clean(lane.reason)
   end
   return ("Without the %s lane: %s"):format(M.clean(lane.lane), M.clean(lane.reason))
 end
 
---- What the user has to know about an answer: nothing found, lanes that took no part, an index that is not done.
+--- Return the notes on an answer: no match, lanes that did not take part, an index that is not complete.
 function M.notes(answer)
   local notes = {}
   local index = type(answer.index) == "table" and answer.index or {}
   if #(answer.results or {}) == 0 then
     local empty = index.notes == 0
     local nearest = type(answer.nearest) == "table"
-      and ("Nothing found; %s comes nearest, but not near"):format(M.clean(answer.nearest.path))
-    notes[#notes + 1] = empty and "Nothing found: the vault has no notes yet; :VaultStatus says what it is doing"
+      and ("No note matches; the nearest is %s, but it is not close"):format(M.clean(answer.nearest.path))
+    notes[#notes + 1] = empty and "No note matches: the vault has no notes yet; see :VaultStatus"
       or nearest
-      or "Nothing found; other or fewer words may help"
+      or "No note matches; try other or fewer words"
   end
   for _, lane in ipairs(answer.partial or {}) do
     notes[#notes + 1] = M.missing(lane)

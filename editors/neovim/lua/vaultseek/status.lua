@@ -7,15 +7,15 @@ local M = {}
 
 local PROBLEMS_SHOWN = 10
 local STATES = {
-  opening = "being opened",
-  indexing = "being read",
-  polling = "ready, but changes are noticed late",
-  failing = "not taken in",
-  disk_full = "not taken in",
-  vault_missing = "missing, its index is kept",
+  opening = "opening",
+  indexing = "indexing",
+  polling = "ready, but changes are found late",
+  failing = "cannot be indexed",
+  disk_full = "cannot be indexed",
+  vault_missing = "missing; its index is kept",
 }
 
---- Ask and show. `on_shown(lines)` is for those who want to know when.
+--- Request the status and show it. Calls `on_shown(lines)`, if given, when it is shown.
 function M.open(on_shown)
   client.call("index/status", {}, function(problem, answer)
     if problem then
@@ -29,7 +29,7 @@ function M.open(on_shown)
   end, { start = false })
 end
 
---- The answer to index/status as a person reads it.
+--- Return the answer to index/status as lines of text.
 function M.lines(answer)
   local daemon = answer.daemon or {}
   local worker = daemon.worker or {}
@@ -43,7 +43,7 @@ function M.lines(answer)
   end
   if #(answer.vaults or {}) == 0 then
     lines[#lines + 1] = ""
-    lines[#lines + 1] = "no vault is open; name one in config.toml, or search from a note inside a folder with .obsidian"
+    lines[#lines + 1] = "no vault is open; add one with `vaultseek vault add`, or search from a note in a folder with .obsidian"
   end
   return lines
 end
@@ -70,7 +70,7 @@ function M.vault(vault)
     lines[#lines + 1] = ("    %s: %s"):format(say.clean(problem.path), say.clean(problem.message or problem.code))
   end
   if number > PROBLEMS_SHOWN then
-    lines[#lines + 1] = ("    and %d more; `vaultseek status --json` names them"):format(number - PROBLEMS_SHOWN)
+    lines[#lines + 1] = ("    and %d more; `vaultseek status --json` lists them"):format(number - PROBLEMS_SHOWN)
   end
   return lines
 end
@@ -78,7 +78,7 @@ end
 function M.progress(vault)
   local parts = { say.count(vault.notes, "note"), say.count(vault.chunks, "passage") }
   if (vault.pending or 0) > 0 then
-    parts[#parts + 1] = ("%d embedded, %s to go"):format(vault.embedded or 0, say.count(vault.pending, "text"))
+    parts[#parts + 1] = ("%d embedded, %s left"):format(vault.embedded or 0, say.count(vault.pending, "text"))
   end
   return table.concat(parts, " · ")
 end

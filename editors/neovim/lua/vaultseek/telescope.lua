@@ -1,15 +1,15 @@
---- The same lists in telescope, where that is installed.
+--- The lists in telescope, if it is installed.
 local M = {}
 
---- Search as one types.
+--- Search while the user types.
 function M.search(options, where)
-  local source = require("vaultseek.asking").searching(where or require("vaultseek.here").vault())
+  local source = require("vaultseek.requests").search_source(where or require("vaultseek.here").vault())
   M.open(options, "VaultSearch", source)
 end
 
---- Pick one of places that are there already.
-function M.pick(options, title, found)
-  M.open(options, title, require("vaultseek.asking").sifting(found))
+--- Pick one of the places in `list`.
+function M.pick(options, title, list)
+  M.open(options, title, require("vaultseek.requests").filter_source(list))
 end
 
 function M.open(options, title, source)
@@ -20,18 +20,18 @@ function M.open(options, title, source)
       prompt_title = title,
       finder = M.finder(source),
       previewer = values.grep_previewer(options),
-      -- The daemon has ranked them.
+      -- The daemon has ranked the results already.
       sorter = require("telescope.sorters").empty(),
     })
     :find()
 end
 
---- A finder is called with the prompt and with what takes entries, now or later.
+--- Return a finder: telescope calls it with the prompt and with callbacks for entries.
 function M.finder(source)
   return setmetatable({ close = function() end }, {
     __call = function(_, prompt, process_result, process_complete)
-      source(vim.trim(prompt or ""), function(found, notes)
-        for number, place in ipairs(found) do
+      source(vim.trim(prompt or ""), function(list, notes)
+        for number, place in ipairs(list) do
           local entry = M.entry(place)
           entry.index = number
           if process_result(entry) then
@@ -39,7 +39,7 @@ function M.finder(source)
           end
         end
         process_complete()
-        if #found == 0 and prompt and prompt ~= "" then
+        if #list == 0 and prompt and prompt ~= "" then
           for _, note in ipairs(notes or {}) do
             require("vaultseek.say").info(note)
           end
@@ -50,11 +50,11 @@ function M.finder(source)
 end
 
 function M.entry(place)
-  local shown = ("%s  %s:%d"):format(place.title, require("vaultseek.say").clean(place.path), place.line)
+  local display_text = ("%s  %s:%d"):format(place.title, require("vaultseek.say").clean(place.path), place.line)
   return {
     value = place,
-    ordinal = shown,
-    display = shown,
+    ordinal = display_text,
+    display = display_text,
     filename = place.file,
     lnum = place.line,
     col = 1,

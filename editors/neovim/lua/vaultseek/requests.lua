@@ -1,4 +1,4 @@
---- The questions that end in a list of places.
+--- Requests whose answer is a list of places, and sources for pickers.
 local client = require("vaultseek.client")
 local config = require("vaultseek.config")
 local places = require("vaultseek.places")
@@ -6,16 +6,16 @@ local say = require("vaultseek.say")
 
 local M = {}
 
---- A source for pickers that searches as one types, in the vault that `where` tells; a newer search takes the place
---- of the one before.
-function M.searching(where)
+--- Return a source for pickers that searches while the user types. `where` is the vault, as parameters of the protocol.
+--- A new search supersedes the previous one.
+function M.search_source(where)
   local last
   return function(query, show)
     if query == "" then
       if last then
         client.cancel(last)
       end
-      return show({}, { "Type to search; filters as in tag:work/pumps, path:Projects/, [status:open]" })
+      return show({}, { "Type to search; filter with tag:work/pumps, path:Projects/, [status:open]" })
     end
     last = M.search(where, query, last, function(problem, answer)
       if not problem then
@@ -27,21 +27,21 @@ function M.searching(where)
   end
 end
 
---- Search. `last` is the id of the search that this one supersedes, or nil.
+--- Search. `last` is the id of the search that this one supersedes, or nil. Returns the id.
 function M.search(where, query, last, on_done)
   local current = config.current
   local params = { query = query, limit = current.limit, mode = current.mode, supersedes = last }
   return client.call("search", vim.tbl_extend("force", where, params), on_done)
 end
 
---- Ask about a note: `method` is note/related or links/backlinks.
+--- Request the notes or links around a note: `method` is note/related or links/backlinks.
 function M.about(method, where, note, on_done)
   local limit = method == "note/related" and config.current.limit or nil
   client.call(method, vim.tbl_extend("force", where, { note = note, limit = limit }), on_done)
 end
 
---- A source for pickers that keeps those of `found` that hold every typed word.
-function M.sifting(found)
+--- Return a source for pickers that shows those of the places `all` that contain every typed word.
+function M.filter_source(all)
   return function(query, show)
     local words = vim.split(query:lower(), "%s+", { trimempty = true })
     show(vim.tbl_filter(function(place)
@@ -52,7 +52,7 @@ function M.sifting(found)
         end
       end
       return true
-    end, found))
+    end, all))
   end
 end
 
