@@ -13,7 +13,7 @@ from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import link_key, name_keys
-from vaultseek.models.bundled import model_directory
+from vaultseek.models.directories import bundled_directory
 from vaultseek.models.tokens import TokenCounter
 
 
@@ -78,7 +78,7 @@ def main() -> None:
     arguments.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     arguments.add_argument("--window", type=int, default=254)
     given = arguments.parse_args()
-    count = TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+    count = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
     gc.freeze()
     total = Measured()
     for folder in given.folders:

@@ -39,7 +39,7 @@ ORDER = [
 ENGINES = {
     "whoosh": {"index/keyword/commits.py", "index/keyword/analysis.py"},
     "chromadb": {"index/vectors/chroma.py"},
-    "llama_index": {"index/vectors/chroma.py", "llama.py", "models/embed.py"},
+    "llama_index": {"index/vectors/chroma.py", "llama.py"},
     "huggingface_hub": {"models/fetch.py"},
     "mcp": {"mcp/server.py"},
     "networkx": {"index/graph.py"},

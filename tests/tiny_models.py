@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from vaultseek.models import bundled
+from vaultseek.models.directories import bundled_directory
 
 
 def save_cross_encoder(directory: Path) -> Path:
@@ -22,6 +22,6 @@ def save_cross_encoder(directory: Path) -> Path:
             hidden_size=32, intermediate_size=64, num_attention_heads=2, num_hidden_layers=1, num_labels=1
         )
         BertForSequenceClassification(config).save_pretrained(base)
-        BertTokenizerFast(str(bundled.model_directory() / "vocab.txt")).save_pretrained(base)
+        BertTokenizerFast(str(bundled_directory() / "vocab.txt")).save_pretrained(base)
         CrossEncoder(str(base), device="cpu").save_pretrained(str(directory))
     return directory

@@ -127,10 +127,10 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
 
 
 def _bundled_count() -> Count:
-    from vaultseek.models.bundled import model_directory
+    from vaultseek.models.directories import bundled_directory
     from vaultseek.models.tokens import TokenCounter
 
-    return TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+    return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 
 
 def _path_of(node: BaseNode) -> str:

@@ -62,11 +62,16 @@ def vault_data_directory(root: Path) -> Path:
     return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
 
 
-def fetched_model(name: str) -> Path | None:
+def models_directory() -> Path:
+    """Return the directory of fetched models; it need not exist."""
+    return data_directory() / "models"
+
+
+def model_directory(name: str) -> Path | None:
     """Return the folder for the fetched model ``name`` (``owner/model``); None if the name is not valid."""
     if len(name) > 200 or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
         return None
-    return data_directory() / "models" / name.replace("/", "--")
+    return models_directory() / name.replace("/", "--")
 
 
 def private_directory(path: Path) -> Path:

@@ -46,7 +46,7 @@ def test_a_folder_that_is_no_model_is_said_and_costs_search_by_meaning_alone(dae
     model = tmp_path / "model"
     model.mkdir()
     daemon.environment["VAULTSEEK_MODEL__NAME"] = str(model)
-    for said in (f"{model} is not a model folder: it has no config.json", "has no tokenizer.json that can"):
+    for said in (f"{model} is not a model folder: it has no config.json", "has no readable tokenizer.json"):
         daemon.run("index", "--vault", str(root))
         answer = daemon.json("search", "granite", "--vault", str(root))
         assert answer["results"]

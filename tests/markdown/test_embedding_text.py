@@ -17,10 +17,10 @@ from vaultseek.markdown.embedding_text import (
     passage_text,
 )
 from vaultseek.markdown.plain import plain_passage
-from vaultseek.models.bundled import model_directory
+from vaultseek.models.directories import bundled_directory
 from vaultseek.models.tokens import TokenCounter
 
-COUNT = TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+COUNT = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 
 
 def passage(**given: Any) -> EmbeddingText:

@@ -21,7 +21,7 @@ import pytest
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.parse import parse
 from vaultseek.model import Note
-from vaultseek.models.bundled import model_directory
+from vaultseek.models.directories import bundled_directory
 from vaultseek.models.tokens import TokenCounter
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 Make = Callable[[int], str]
 """A hostile text whose length is proportional to the size."""
 
-COUNT = TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+COUNT = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 HANG_SECONDS = 100
 MEMORY_BYTES = 500 * 1024 * 1024
 SCALE = 4

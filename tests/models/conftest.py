@@ -6,16 +6,25 @@ import hashlib
 import json
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from vaultseek.models import bundled
+from vaultseek.models.directories import bundled_directory
 
 COMMIT = "1" * 40
+MODULES = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
+HARMLESS = {
+    "config.json": json.dumps({"model_type": "bert", "max_position_embeddings": 512}),
+    "modules.json": json.dumps(MODULES),
+    "sentence_bert_config.json": json.dumps({"max_seq_length": 256}),
+    "model.safetensors": "weights",
+    "tokenizer.json": "{}",
+}
+MakeModel = Callable[..., Path]
 
 
 class Hub:
@@ -124,7 +133,7 @@ def tiny_embedding(tmp_path_factory: pytest.TempPathFactory) -> Path:
         base = directory.with_name("tiny-base")
         shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_hidden_layers": 1}
         BertModel(BertConfig(**shape)).save_pretrained(base)
-        BertTokenizerFast(str(bundled.model_directory() / "vocab.txt")).save_pretrained(base)
+        BertTokenizerFast(str(bundled_directory() / "vocab.txt")).save_pretrained(base)
         SentenceTransformer(str(base), device="cpu").save_pretrained(str(directory))
     return directory
 
@@ -141,6 +150,21 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
         base = directory.with_name("tiny-reranker-base")
         shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_hidden_layers": 1}
         BertForSequenceClassification(BertConfig(**shape, num_labels=1)).save_pretrained(base)
-        BertTokenizerFast(str(bundled.model_directory() / "vocab.txt")).save_pretrained(base)
+        BertTokenizerFast(str(bundled_directory() / "vocab.txt")).save_pretrained(base)
         CrossEncoder(str(base), device="cpu").save_pretrained(str(directory))
     return directory
+
+
+@pytest.fixture
+def model_folder(tmp_path: Path) -> MakeModel:
+    """``model_folder({"config.json": "..."})`` makes a harmless model folder with these files changed."""
+
+    def make(files: Mapping[str, str | None] = {}, name: str = "model-folder") -> Path:
+        root = tmp_path / name
+        for path, content in {**HARMLESS, **files}.items():
+            if content is not None:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(content)
+        return root
+
+    return make

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from vaultseek.errors import ConfigError
-from vaultseek.models import bundled, embed
+from vaultseek.models import embed
+from vaultseek.models.directories import bundled_directory
 from vaultseek.models.hashing import HashingEncoder
+from vaultseek.models.metadata import WEIGHTS
 
 pytestmark = pytest.mark.slow
 
@@ -89,10 +91,10 @@ def test_stand_ins_are_loaded_by_name() -> None:
 
 @pytest.mark.model
 def test_a_half_copied_model_is_a_settings_error(tmp_path: Path) -> None:
-    whole = bundled.model_directory()
-    shutil.copytree(whole, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(bundled.WEIGHTS))
-    with (whole / bundled.WEIGHTS).open("rb") as weights:
-        (tmp_path / bundled.WEIGHTS).write_bytes(weights.read(1_000_000))
+    whole = bundled_directory()
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(WEIGHTS))
+    with (whole / WEIGHTS).open("rb") as weights:
+        (tmp_path / WEIGHTS).write_bytes(weights.read(1_000_000))
     with pytest.raises(ConfigError, match="cannot be loaded"):
         embed.load(str(tmp_path))
 
@@ -101,7 +103,7 @@ def test_a_half_copied_model_is_a_settings_error(tmp_path: Path) -> None:
 def general() -> embed.SentenceEncoder:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries' own
-        return embed.SentenceEncoder(bundled.model_directory(), fingerprint="general")
+        return embed.SentenceEncoder(bundled_directory(), fingerprint="general")
 
 
 @pytest.mark.model
@@ -131,16 +133,6 @@ def test_meaning_is_closeness() -> None:
 
 
 @pytest.mark.model
-def test_llama_index_sees_the_same_vectors() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = embed.llama_embedding(HashingEncoder())
-    assert model.model_name == "hashing"
-    assert np.allclose(model.get_text_embedding_batch(["a b", "c"]), HashingEncoder().encode(["a b", "c"]))
-    assert np.allclose(model.get_query_embedding("a b"), HashingEncoder().encode(["a b"])[0])
-
-
-@pytest.mark.model
 def test_other_models_of_sentence_transformers_go_the_general_way(tmp_path: Path) -> None:
     directory = tiny_model(tmp_path / "tiny-distil")
     model = embed.load(str(directory), directory)
@@ -161,7 +153,7 @@ def tiny_model(directory: Path) -> Path:
         base = directory.with_name("base")
         config = DistilBertConfig(dim=32, hidden_dim=64, n_heads=2, n_layers=1, max_position_embeddings=64)
         DistilBertModel(config).save_pretrained(base)
-        vocabulary = str(bundled.model_directory() / "vocab.txt")
+        vocabulary = str(bundled_directory() / "vocab.txt")
         DistilBertTokenizerFast(vocabulary).save_pretrained(base)
         transformer = models.Transformer(str(base), max_seq_length=32)
         pooling = models.Pooling(transformer.get_word_embedding_dimension())

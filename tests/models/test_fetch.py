@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from vaultseek.errors import AlreadyRunning, ConfigError, Unavailable, UsageError
-from vaultseek.models import bundled, embed, rerank
-from vaultseek.models.fetch import Fetched, fetch, remembered
-from vaultseek.models.installed import dimension_of, kind_of
+from vaultseek.models import embed, rerank
+from vaultseek.models.directories import BUNDLED_NAME, fetched_directory, model_directory
+from vaultseek.models.fetch import FetchedModel, fetch, recorded_digests
+from vaultseek.models.metadata import MODEL_SUFFIXES, digest, dimension_of, kind_of
 from vaultseek.paths import lock_directory
 from vaultseek.settings.load import load
 
@@ -25,7 +26,9 @@ pytestmark = pytest.mark.model
 NAME = "owner/tiny"
 
 
-def bring(name: str = NAME, *, pinned: dict[str, str] | None = None, accept_change: bool = False) -> Fetched:
+def bring(
+    name: str = NAME, *, pinned: dict[str, str] | None = None, accept_change: bool = False
+) -> FetchedModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries' own
         return fetch(name, pinned=pinned or {}, accept_change=accept_change)
@@ -33,7 +36,7 @@ def bring(name: str = NAME, *, pinned: dict[str, str] | None = None, accept_chan
 
 def left() -> list[str]:
     """The folders beside the fetched models."""
-    return sorted(path.name for path in (bundled.fetched_directory(NAME).parent).iterdir() if path.is_dir())
+    return sorted(path.name for path in (fetched_directory(NAME).parent).iterdir() if path.is_dir())
 
 
 @pytest.fixture
@@ -52,9 +55,9 @@ def test_a_model_that_was_fetched_is_found_by_its_name_and_embeds(hub, model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fetched = fetch(NAME, lambda here, total: seen.append((here, total)), pinned={})
-        loaded = embed.load(NAME, bundled.locate(NAME))
-    assert (fetched.directory, fetched.known) == (bundled.fetched_directory(NAME), False)
-    assert {path.suffix for path in fetched.directory.rglob("*") if path.is_file()} <= bundled.KEPT
+        loaded = embed.load(NAME, model_directory(NAME))
+    assert (fetched.directory, fetched.known) == (fetched_directory(NAME), False)
+    assert {path.suffix for path in fetched.directory.rglob("*") if path.is_file()} <= MODEL_SUFFIXES
     assert not (fetched.directory / "onnx").exists()
     assert (loaded.dimension, dimension_of(fetched.directory), kind_of(fetched.directory)) == (
         32,
@@ -65,7 +68,7 @@ def test_a_model_that_was_fetched_is_found_by_its_name_and_embeds(hub, model):
     assert seen[-1] == (fetched.size, fetched.size)
     assert [here for here, _ in seen] == sorted(here for here, _ in seen)
     assert left() == ["owner--tiny"]
-    assert remembered() == {NAME: fetched.digest}
+    assert recorded_digests() == {NAME: fetched.digest}
 
 
 def test_nothing_goes_out_but_requests_for_the_model(hub, model):
@@ -91,11 +94,11 @@ def test_another_model_under_a_known_name_is_refused(hub, model):
     first = bring()
     assert bring().known
     (model / "vocab.txt").write_text("other words\n")
-    with pytest.raises(ConfigError, match=rf"another model .* then {first.digest[:16]}.*--accept-change"):
+    with pytest.raises(ConfigError, match=rf"differs from .* then {first.digest[:16]}.*--accept-change"):
         bring()
-    assert bundled.digest(bundled.fetched_directory(NAME)) == first.digest
-    assert bring(accept_change=True).digest == remembered()[NAME] != first.digest
-    with pytest.raises(ConfigError, match="not the model that vaultseek knows by that name"):
+    assert digest(fetched_directory(NAME)) == first.digest
+    assert bring(accept_change=True).digest == recorded_digests()[NAME] != first.digest
+    with pytest.raises(ConfigError, match="not the model that vaultseek expects"):
         bring(pinned={NAME: "0" * 64})
     assert left() == ["owner--tiny"]
 
@@ -109,7 +112,7 @@ def test_what_came_of_an_interrupted_download_is_not_asked_for_again(hub, model,
     assert left() == [".owner--tiny"]
     hub.break_off_after = None
     hub.sent.clear()
-    assert bring().digest == bundled.digest(bundled.fetched_directory(NAME))
+    assert bring().digest == digest(fetched_directory(NAME))
     assert left() == ["owner--tiny"]
     assert hub.sent == ["tiny", "model.safetensors"]
 
@@ -120,7 +123,7 @@ def damage_config(model: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "code of its own": (damage_config, "asks to run code of its own"),
+    "code of its own": (damage_config, "asks to run its own code"),
     "pickles only": (lambda model: (model / "model.safetensors").unlink(), "has no safetensors weights"),
     "no tokenizer": (lambda model: (model / "tokenizer.json").unlink(), r"has no tokenizer\.json"),
     "no configuration": (lambda model: (model / "config.json").unlink(), r"has no config\.json"),
@@ -134,7 +137,7 @@ def test_what_cannot_be_used_is_refused_and_leaves_nothing(hub, model, change, s
     with pytest.raises(ConfigError, match=said):
         bring()
     assert left() == []
-    assert remembered() == {}
+    assert recorded_digests() == {}
     if "code" in said:
         assert not any(path.endswith(".safetensors") for path in hub.asked)
 
@@ -150,10 +153,10 @@ def test_what_the_hub_refuses_is_said(hub, status, said):
 
 def test_names_that_are_none_and_two_at_once(hub, tmp_path):
     for name in ("tiny", "../../etc/passwd", "a/b/c", "owner/", "-x/y z", "a/" + "b" * 300):
-        with pytest.raises(UsageError, match="no name of a model"):
+        with pytest.raises(UsageError, match="not a model name"):
             bring(name)
     assert hub.asked == []
-    folder = bundled.fetched_directory(NAME).parent
+    folder = fetched_directory(NAME).parent
     folder.mkdir(parents=True)
     with lock_directory(folder), pytest.raises(AlreadyRunning):
         bring()
@@ -193,7 +196,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
         "it then embeds every vault again, and uses the old vectors until that is done",
     ]
     assert file.read_text().startswith("# mine\n[search]\nlimit = 3 # few\n")
-    assert load().model.name == str(bundled.fetched_directory(NAME))
+    assert load().model.name == str(fetched_directory(NAME))
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert (listed[NAME]["in_use"], listed["bundled"]["in_use"]) == (True, False)
     assert (listed[NAME]["dimension"], listed["bundled"]["dimension"]) == (32, 384)
@@ -202,7 +205,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     found = {finding["check"]: finding["message"] for finding in looked["findings"]}
     assert looked["ok"]
     assert "32 numbers a vector" in found["worker"]
-    (bundled.fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
+    (fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
     assert "is not what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
     assert "VAULTSEEK_MODEL__NAME overrides the file" in overruled.stderr
@@ -251,6 +254,6 @@ def test_without_a_network_it_says_so_and_what_to_do(run):
 
 
 def test_the_bundled_model_need_not_be_fetched(run, hub):
-    ended = run("models", "fetch", bundled.NAME)
+    ended = run("models", "fetch", BUNDLED_NAME)
     assert (ended.returncode, hub.asked) == (0, [])
     assert "came with the installation" in ended.stdout

@@ -29,11 +29,11 @@ def test_shared_words_are_closeness() -> None:
 
 
 def test_it_goes_by_its_name() -> None:
-    usual = HashingEncoder.named("hashing")
-    small = HashingEncoder.named("hashing-16")
+    usual = HashingEncoder.from_name("hashing")
+    small = HashingEncoder.from_name("hashing-16")
     assert usual is not None
     assert small is not None
     assert (usual.fingerprint, small.fingerprint, small.dimension) == ("hashing", "hashing-16", 16)
-    assert HashingEncoder.named("hashing-of-mine") is None
+    assert HashingEncoder.from_name("hashing-of-mine") is None
     with pytest.raises(ConfigError):
-        HashingEncoder.named("hashing-0")
+        HashingEncoder.from_name("hashing-0")

@@ -168,7 +168,7 @@ def test_a_tokenizer_of_another_make_is_not_taken_to_add_up() -> None:
 def test_a_file_that_is_no_tokenizer_is_a_value_error(tmp_path: Path) -> None:
     broken = tmp_path / "tokenizer.json"
     broken.write_text('{"model": {}}', encoding="utf-8")
-    with pytest.raises(ValueError, match="no tokenizer"):
+    with pytest.raises(ValueError, match="not a readable tokenizer"):
         TokenCounter.from_tokenizer_file(broken)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vaultseek.errors import NotFound
-from vaultseek.models.bundled import model_directory
+from vaultseek.models.directories import bundled_directory
 from vaultseek.models.tokens import TokenCounter
 from vaultseek.notes.inspect import Inspector
 
@@ -201,7 +201,7 @@ def test_a_name_that_is_not_utf8_is_shown_legibly(tmp_path: Path) -> None:
 
 def test_chunks_fit_the_bundled_model_unless_told_otherwise(tmp_path: Path) -> None:
     root = vault(tmp_path, {"A.md": "# T\n\n" + "A sentence with eight words in it. " * 200})
-    count = TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+    count = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
     chunks = Inspector(root).inspect_file(root / "A.md")["chunks"]
     assert len(chunks) > 5
     assert all(count(f"T T {part['text']}") <= 254 for part in chunks)

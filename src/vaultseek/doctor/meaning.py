@@ -12,10 +12,11 @@ import numpy as np
 
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import ConfigError, VaultseekError
-from vaultseek.models import bundled
 from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find_model
-from vaultseek.models.fetch import remembered
-from vaultseek.models.installed import usable
+from vaultseek.models.directories import fetched_directory
+from vaultseek.models.fetch import recorded_digests
+from vaultseek.models.metadata import digest, window_of
+from vaultseek.models.safety import check_model, verify_bundled
 from vaultseek.settings.model import Settings
 from vaultseek.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
 
@@ -56,18 +57,18 @@ def _model(check: str, name: str) -> Finding:
         if directory is None:
             return Finding(check, WARNING, f"{name}: the stand-in for tests, without meaning", _GET_ANOTHER)
         if name == BUNDLED:
-            bundled.verify(directory)
-        usable(directory)
-        digest = bundled.digest(directory)
+            verify_bundled(directory)
+        check_model(directory)
+        actual = digest(directory)
     except (ConfigError, OSError) as error:
         return Finding(check, BROKEN, str(error), _GET_ANOTHER, "it cannot be used")
-    fetched = {bundled.fetched_directory(known): digest for known, digest in remembered().items()}
-    if fetched.get(directory, digest) != digest:
-        words = f"{directory.name} is not what was fetched (digest {digest[:16]})"
+    recorded = {fetched_directory(known): value for known, value in recorded_digests().items()}
+    if recorded.get(directory, actual) != actual:
+        words = f"{directory.name} is not what was fetched (digest {actual[:16]})"
         return Finding(check, BROKEN, words, "run `vaultseek models fetch` for it again")
     shown = BUNDLED if name == BUNDLED else directory.name
-    rest = f"digest {digest[:16]}, window {bundled.window_of(directory)} tokens"
-    own = name != BUNDLED and directory not in fetched
+    rest = f"digest {actual[:16]}, window {window_of(directory)} tokens"
+    own = name != BUNDLED and directory not in recorded
     return Finding(check, OK, f"{shown}, {rest}", public=f"the user's own, {rest}" if own else None)
 
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.limits import CONCEPT_CHARS, CONCEPT_FILE_BYTES, CONCEPT_TERMS
+from vaultseek.models.encoder import Vectors
 from vaultseek.paths import write_atomically
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 1
 _UNIT_TOLERANCE = 0.01
-Vectors = NDArray[np.float32]
 
 
 class Concept(NamedTuple):

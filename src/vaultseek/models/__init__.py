@@ -1,1 +1,1 @@
-"""Embedding and rerank models, all local."""
+"""Embedding models and rerankers, all local: where they are, whether they are safe, and running them."""

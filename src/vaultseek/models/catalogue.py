@@ -1,4 +1,4 @@
-"""Which embedding model the settings mean, and what the daemon has to know of it without loading it."""
+"""The model that the settings name, with what the daemon needs to know without loading it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from pathlib import Path
 
 from vaultseek import limits
 from vaultseek.errors import ConfigError
-from vaultseek.models import bundled
-from vaultseek.models.bundled import fingerprint, model_directory, window_of
+from vaultseek.models.directories import BUNDLED_NAME, model_directory
+from vaultseek.models.metadata import fingerprint, window_of
+from vaultseek.models.safety import BUNDLED_SHA256
 from vaultseek.models.tokens import TokenCounter
 
 BUNDLED = "bundled"
 HASHING = "hashing"
-PINNED = {bundled.NAME: bundled.WEIGHTS_SHA256}
-"""The SHA-256 of the weights of models that are known; of others the first fetch remembers a digest."""
+PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
+"""SHA-256 of the weights of known models; for other models the first fetch records a digest."""
 SUGGESTED = {
     "sentence-transformers/all-MiniLM-L12-v2": "English, a deeper sister of the bundled model",
     "sentence-transformers/all-mpnet-base-v2": "English, larger and slower",
     "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "some fifty languages",
     "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
 }
-"""Models of the hub that are worth a try, and what for."""
+"""Models of the hub worth trying, with a description."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this machine. ``directory`` is None for the stand-in that tests use.
+    """A model on this machine. ``directory`` is None for the stand-in used in tests.
 
-    ``window`` is how many tokens of a text it reads, its own marks not counted. ``fault`` says why it cannot
-    be used; None for one that can.
+    ``window`` is the number of tokens of a text that it reads, special tokens not counted. ``fault`` is the
+    reason why it cannot be used, else None.
     """
 
     name: str
@@ -42,9 +43,9 @@ class LocalModel:
     fault: str | None = None
 
     def counter(self) -> Callable[[str], int]:
-        """Counts the tokens that the model makes of a text.
+        """Return a function that counts the model's tokens of a text.
 
-        Raises `ConfigError` if its tokenizer cannot be read.
+        Raises `ConfigError` if the tokenizer cannot be read.
         """
         if self.directory is None:
             return count_words
@@ -58,7 +59,7 @@ class LocalModel:
 
 
 def find_model(name: str) -> LocalModel:
-    """The model called ``name`` in the settings: ``bundled``, a folder, ``hashing`` or ``hashing-32``."""
+    """Find the model named in the settings: ``bundled``, a folder, a fetched one, or ``hashing[-32]``."""
     directory = find_directory(name)
     if directory is None:
         return LocalModel(name, None, name, limits.MODEL_WINDOW)
@@ -66,28 +67,26 @@ def find_model(name: str) -> LocalModel:
 
 
 def find_directory(name: str) -> Path | None:
-    """The folder of the model called ``name`` in the settings; None for the stand-in.
+    """Return the folder of the model named in the settings; None for the stand-in.
 
     Raises `ConfigError` if there is none.
     """
-    if name.partition("-")[0] == HASHING:
-        return None
-    return model_directory() if name == BUNDLED else bundled.locate(name)
+    return None if name.partition("-")[0] == HASHING else model_directory(name)
 
 
 def absent_model(name: str, fault: str) -> LocalModel:
-    """In place of a model that cannot be used, so that everything that needs none goes on.
+    """Return a placeholder for a model that cannot be used, so that everything else keeps working.
 
-    It counts as the bundled model does, where that is there.
+    It counts tokens as the bundled model does, if that is installed.
     """
     with suppress(ConfigError):
-        like = find_model(BUNDLED)
-        return LocalModel(name, like.directory, f"absent:{name}", like.window, fault)
+        bundled = find_model(BUNDLED)
+        return LocalModel(name, bundled.directory, f"absent:{name}", bundled.window, fault)
     return LocalModel(name, None, f"absent:{name}", limits.MODEL_WINDOW, fault)
 
 
 def count_words(text: str) -> int:
-    """Words and punctuation marks: the tokens of the stand-in."""
+    """Count words and punctuation marks, the tokens of the stand-in."""
     return len(_WORD.findall(text))
 
 

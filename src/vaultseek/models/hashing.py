@@ -1,4 +1,4 @@
-"""A deterministic stand-in for an embedding model: words hashed into a few dimensions. No torch."""
+"""A deterministic stand-in for an embedding model, by feature hashing, without torch."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ _NAME = re.compile(r"hashing(?:-(\d{1,4}))?")
 
 
 class HashingEncoder:
-    """Feature hashing of lower-case words: texts that share words lie close, all others near a right angle.
+    """Feature hashing of lower-case words: texts that share words are similar, others nearly orthogonal.
 
-    ``hashing-<n>`` gives ``n`` dimensions instead of the usual number, so that a change of model can be
-    tested.
+    ``hashing-<n>`` has ``n`` dimensions instead of the default, for testing a change of model.
     """
 
     window = limits.MODEL_WINDOW
 
     def __init__(self, dimension: int = HASHING_DIMENSION) -> None:
         self.dimension = dimension
-        usual = dimension == HASHING_DIMENSION
-        self.fingerprint = "hashing" if usual else f"hashing-{dimension}"
+        is_default = dimension == HASHING_DIMENSION
+        self.fingerprint = "hashing" if is_default else f"hashing-{dimension}"
 
     @classmethod
-    def named(cls, name: str) -> HashingEncoder | None:
-        """The encoder that ``name`` stands for, or None if it is not one of these."""
+    def from_name(cls, name: str) -> HashingEncoder | None:
+        """Return the encoder called ``name``, or None if it is the name of a real model."""
         match = _NAME.fullmatch(name)
         if match is None:
             return None
@@ -50,7 +49,7 @@ class HashingEncoder:
         query: bool = False,
         pause: Callable[[], None] | None = None,
     ) -> NDArray[np.float32]:
-        """Unit vectors, one a text: ``(len(texts), dimension)``. The options change nothing."""
+        """Return unit vectors, one per text: ``(len(texts), dimension)``. The options have no effect."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
             for word in _WORD.findall(text.lower()):

@@ -1,6 +1,6 @@
-"""Cross-encoders: read query and passage together and say how well they fit. Slow, so for the first few only.
+"""Cross-encoders: scoring query and passage together. Slow, so only for the first results.
 
-Light to import; sentence-transformers is imported when a model is loaded, in the semantic worker.
+Light to import: sentence-transformers is imported when a model is loaded, in the semantic worker.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.errors import ConfigError
-from vaultseek.models import bundled
-from vaultseek.text import replace_surrogates
+from vaultseek.models.directories import model_directory
+from vaultseek.models.safety import refuse_code
+from vaultseek.text import one_line, replace_surrogates
+
+_ERROR_CHARS = 200
 
 
 class CrossEncoderReranker:
-    """A sentence-transformers ``CrossEncoder`` with one score a pair, from a folder on this machine."""
+    """A sentence-transformers ``CrossEncoder`` with one score per pair."""
 
     def __init__(self, directory: Path) -> None:
         import sentence_transformers
@@ -30,10 +33,10 @@ class CrossEncoderReranker:
             model_kwargs={"use_safetensors": True},
         )
         if self._model.num_labels != 1:
-            raise ValueError(f"it gives {self._model.num_labels} scores a pair, not one")
+            raise ValueError(f"it gives {self._model.num_labels} scores per pair, not one")
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """How well each text answers the query, in (0, 1): ``(len(texts),)``."""
+        """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``."""
         if not texts:
             return np.zeros(0, dtype=np.float32)
         scores = self._model.predict(
@@ -42,21 +45,21 @@ class CrossEncoderReranker:
             show_progress_bar=False,
             convert_to_numpy=True,
         )
-        checked = np.asarray(scores, dtype=np.float32)
-        if checked.shape != (len(texts),) or not np.isfinite(checked).all():
-            raise ValueError(f"the reranker gave scores of shape {checked.shape} or not finite")
-        return checked
+        array = np.asarray(scores, dtype=np.float32)
+        if array.shape != (len(texts),) or not np.isfinite(array).all():
+            raise ValueError(f"the reranker gave scores of shape {array.shape} or not finite")
+        return array
 
 
 def load(name: str) -> CrossEncoderReranker:
-    """The reranker called ``name``: a folder, or a model that was fetched.
+    """Load the reranker ``name``: a folder, or a fetched model.
 
-    Raises `ConfigError`, one line, for one that is missing, damaged or not to be trusted.
+    Raises `ConfigError`, one line, if it is missing, damaged or not trusted.
     """
-    directory = bundled.locate(name)
-    bundled.refuse_code(directory)
+    directory = model_directory(name)
+    refuse_code(directory)
     try:
         return CrossEncoderReranker(directory)
-    except Exception as error:  # each library has errors of its own
-        line = " ".join(str(error).split())[:200]
+    except Exception as error:  # each library raises its own errors
+        line = one_line(str(error), _ERROR_CHARS)
         raise ConfigError(f"reranker {name!r} cannot be loaded: {line}; fetch it again") from None

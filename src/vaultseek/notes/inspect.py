@@ -144,11 +144,11 @@ def _aliases(root: Path, path: str) -> Sequence[str]:
 
 
 def _bundled_count() -> Count:
-    from vaultseek.models.bundled import model_directory
+    from vaultseek.models.directories import bundled_directory
     from vaultseek.models.tokens import TokenCounter
 
     try:
-        return TokenCounter.from_tokenizer_file(model_directory() / "tokenizer.json")
+        return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
     except (ConfigError, OSError, ValueError):
         return _about
 

@@ -76,7 +76,7 @@ def _model_name(name: str, origin: Origin) -> str:
     """Return ``bundled`` and stand-ins unchanged, a fetched model or a folder as an absolute path."""
     if name == BUNDLED or name.partition("-")[0] == HASHING:
         return name
-    fetched = paths.fetched_model(name)
+    fetched = paths.model_directory(name)
     if fetched is not None and fetched.is_dir():
         return str(fetched)
     expected = f'"{BUNDLED}", a fetched model or the folder of a model'
@@ -85,7 +85,7 @@ def _model_name(name: str, origin: Origin) -> str:
 
 def _missing_model(name: str, origin: Origin) -> str | None:
     """Return the name or folder to look for later; only semantic search needs the model to be there."""
-    if paths.fetched_model(name) is not None:
+    if paths.model_directory(name) is not None:
         return name
     try:
         return os.path.realpath(origin.file.parent / Path(name).expanduser())

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from vaultseek.models.encoder import Vectors
 from vaultseek.worker.pipe import Frame
-
-Vectors = NDArray[np.float32]
 
 
 class ChunkHit(NamedTuple):

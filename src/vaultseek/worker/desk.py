@@ -19,10 +19,10 @@ from vaultseek.index.vectors.index import (
     OpenDirectory,
     SemanticIndex,
     StoreDirectory,
-    Vectors,
 )
 from vaultseek.models import rerank
-from vaultseek.models.embed import Encoder, embed
+from vaultseek.models.embed import embed
+from vaultseek.models.encoder import Encoder, Vectors
 from vaultseek.models.rerank import CrossEncoderReranker
 from vaultseek.worker.lanes import ANSWER, Reply
 from vaultseek.worker.pipe import Array, Frame

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from vaultseek import limits
 from vaultseek.model import JSON
-from vaultseek.worker.answer import SemanticAnswer, Vectors, answer_of
+from vaultseek.models.encoder import Vectors
+from vaultseek.worker.answer import SemanticAnswer, answer_of
 from vaultseek.worker.child import Child, Request
 from vaultseek.worker.lanes import ANSWER, EMBED, RERANK, STORE
 from vaultseek.worker.pipe import Array, Frame

@@ -20,7 +20,8 @@ from vaultseek.errors import ConfigError
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
-    from vaultseek.models.installed import InstalledModel, Kind
+    from vaultseek.models.installed import InstalledModel
+    from vaultseek.models.metadata import Kind
     from vaultseek.settings.model import Settings
 
 _KEYS: dict[Kind, tuple[str, str]] = {"embedding": ("model", "name"), "reranker": ("search", "rerank_model")}
@@ -54,11 +55,11 @@ def list_(invocation: Invocation, json_: bool) -> int:
     vaultseek models list
     """
     from vaultseek.models.catalogue import SUGGESTED
-    from vaultseek.models.installed import installed
+    from vaultseek.models.installed import installed_models
 
     used = _used(_settings(invocation))
     entries: list[JSON] = []
-    for model in installed():
+    for model in installed_models():
         if isinstance(model, ConfigError):
             print_error(str(model))
         else:
@@ -97,11 +98,11 @@ def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -
     vaultseek models fetch sentence-transformers/all-mpnet-base-v2
     vaultseek models fetch cross-encoder/ms-marco-MiniLM-L-6-v2
     """
-    from vaultseek.models import bundled
     from vaultseek.models.catalogue import PINNED
+    from vaultseek.models.directories import has_bundled_package, is_bundled
     from vaultseek.models.fetch import fetch as download
 
-    if bundled.is_bundled(name) and bundled.comes_as_package():
+    if is_bundled(name) and has_bundled_package():
         if json_:
             print_json({"name": "bundled", "fetched": False})
         else:
@@ -188,11 +189,11 @@ def _row(model: JSON) -> list[str]:
 
 def _other_folders(directories: set[str], used: set[str]) -> Iterator[JSON]:
     """Yield the models in use that are in the user's own folders."""
-    from vaultseek.models.installed import described
+    from vaultseek.models.installed import describe_model
 
     for directory in sorted(directories):
         try:
-            yield _as_json(described(directory, Path(directory)), used)
+            yield _as_json(describe_model(directory, Path(directory)), used)
         except ConfigError as error:
             print_error(str(error))
 
@@ -231,19 +232,19 @@ def _used(settings: Settings) -> set[str]:
 def _resolve(model: str) -> tuple[str, Kind]:
     """Return the value of the setting for a name or folder, and the kind of the model."""
     from vaultseek import paths
-    from vaultseek.models import bundled
     from vaultseek.models.catalogue import BUNDLED, find_directory
-    from vaultseek.models.installed import usable
+    from vaultseek.models.directories import bundled_directory, is_bundled
+    from vaultseek.models.safety import check_model, verify_bundled
 
-    if bundled.is_bundled(model):
-        bundled.verify(bundled.model_directory())
+    if is_bundled(model):
+        verify_bundled(bundled_directory())
         return BUNDLED, "embedding"
-    fetched = paths.fetched_model(model)
+    fetched = paths.model_directory(model)
     folder = Path(os.path.abspath(os.path.expanduser(model)))  # noqa: PTH100, PTH111
     if fetched is not None and fetched.is_dir():
-        return model, usable(fetched)
+        return model, check_model(fetched)
     if folder.is_dir():
-        return str(folder), usable(folder)
+        return str(folder), check_model(folder)
     if find_directory(model) is None:
         return model, "embedding"
     raise ConfigError(
@@ -254,7 +255,7 @@ def _resolve(model: str) -> tuple[str, Kind]:
 def _same(before: str | None, value: str) -> bool:
     from vaultseek import paths
 
-    return before in (value, str(paths.fetched_model(value)))
+    return before in (value, str(paths.model_directory(value)))
 
 
 @contextmanager

@@ -26,7 +26,8 @@ import numpy as np
 
 from vaultseek import limits, paths
 from vaultseek.errors import Busy, IndexDamaged, WorkerUnavailable
-from vaultseek.index.vectors.index import Entries, Vectors
+from vaultseek.index.vectors.index import Entries
+from vaultseek.models.encoder import Vectors
 
 VECTOR_IDS = 500
 VECTOR_PAGE = 10_000

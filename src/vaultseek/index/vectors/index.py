@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.errors import IndexDamaged
+from vaultseek.models.encoder import Vectors
 
 VECTOR_WRITE = 64
 """Vectors a write to Chroma, which holds the interpreter lock meanwhile and keeps queries waiting."""
@@ -28,7 +29,6 @@ VECTOR_PASSAGES = 5
 """Passages a note that one search returns."""
 VECTOR_PROBES = 16
 
-Vectors = NDArray[np.float32]
 NoteIds = NDArray[np.int64]
 
 

@@ -1,0 +1,30 @@
+"""The interface of embedding models, and the type of their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""Vectors as rows: ``(count, dimension)``."""
+
+
+class Encoder(Protocol):
+    """A model that embeds texts."""
+
+    fingerprint: str
+    """Identifies the model; vectors with different fingerprints must never be compared."""
+    dimension: int
+    window: int
+    """Tokens of a text that the model reads, special tokens not counted."""
+
+    def encode(
+        self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
+    ) -> Vectors:
+        """Return unit vectors, one per text: ``(len(texts), dimension)``.
+
+        ``query`` selects the model's prompt for queries. ``pause`` is called between batches.
+        """
