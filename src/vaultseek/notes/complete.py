@@ -1,8 +1,8 @@
-"""What could be meant as one types: titles, aliases, headings, tags, property names and values.
+"""Completion of titles, aliases, headings, tags, property names and values.
 
-Names are kept in memory, folded, and brought up to the ledger's revision by difference before an answer. Four
-ways of matching, each tried only while the better ones leave room: the name begins with what was typed, a
-word of it does, it holds it somewhere, and it holds its letters in order, a mistyped one left out if need be.
+Names are held in memory, folded, and updated from the ledger's changes before each answer. There are four
+grades of match, and each is tried only if the better ones gave too few: the name begins with the typed text,
+a word of it does, it contains the text, or it contains its letters in order, with one typo at most.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from vaultseek.notes.tags import properties, tags, values
 from vaultseek.text import fold
 
 COMPLETION_FUZZY = 2_000
-"""So many names that hold the letters are looked through for their order."""
+"""Names with the typed letters whose order is checked."""
 COMPLETION_RECENT = 500
-"""So many changed notes are kept beside the names in order before these are put in order again."""
+"""Changed notes that are completed beside the sorted names before all are sorted again."""
 
 Kind = Literal["note", "heading", "tag", "property", "value"]
-"""What is completed from the ledger; blocks are completed by ``complete_blocks``."""
+"""Kinds that are completed from the ledger; for blocks see ``complete_blocks``."""
 Masks = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 
 
 class Entry(NamedTuple):
-    """Something to complete to: ``text`` is matched and shown, ``more`` goes with it into the answer."""
+    """A possible completion: ``text`` is matched and shown, ``more`` are further fields of the answer."""
 
     text: str
     weight: float = 0.0
@@ -46,14 +46,14 @@ class Entry(NamedTuple):
 
 
 class Match(NamedTuple):
-    """An entry and how well it fits: 0 begins with it, 1 a word does, 2 holds it, 3 its letters in order."""
+    """An entry and its grade: 0 prefix, 1 prefix of a word, 2 substring, 3 letters in order."""
 
     grade: int
     entry: Entry
 
 
 class Completer:
-    """Completes within a fixed set of entries; of equal grade the heavier first, then the shorter."""
+    """Completes from a fixed set of entries: by grade, then by weight, then shorter first."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         pairs = sorted(((fold(entry.text), entry) for entry in entries), key=itemgetter(0))
@@ -64,72 +64,73 @@ class Completer:
         self._starts = 1 + np.cumsum(lengths + 1) - lengths - 1
         weights = np.fromiter((entry.weight for entry in self._entries), np.float64, len(pairs))
         order = np.lexsort((lengths, -weights))
-        self._place = np.empty(len(pairs), np.int64)
-        self._place[order] = np.arange(len(pairs))
+        self._ranks = np.empty(len(pairs), np.int64)
+        self._ranks[order] = np.arange(len(pairs))
 
     def complete(self, typed: str, limit: int, without: Container[int] = ()) -> list[Match]:
-        """The best ``limit`` entries for what was typed so far; for nothing typed, the heaviest.
+        """Return the best ``limit`` entries for the typed text; for none, the heaviest.
 
-        ``without``: notes whose entries are left out.
+        Entries of the notes in ``without`` are left out.
         """
-        found: dict[int, Match] = {}
-        for grade, at in self._grades(fold(typed)):
-            for number in at[np.argsort(self._place[at], kind="stable")].tolist():
-                if len(found) == limit:
-                    return list(found.values())
+        matches: dict[int, Match] = {}
+        for grade, numbers in self._grades(fold(typed)):
+            for number in numbers[np.argsort(self._ranks[numbers], kind="stable")].tolist():
+                if len(matches) == limit:
+                    return list(matches.values())
                 entry = self._entries[number]
-                if number not in found and entry.more.get("note") not in without:
-                    found[number] = Match(grade, entry)
-        return list(found.values())
+                if number not in matches and entry.more.get("note") not in without:
+                    matches[number] = Match(grade, entry)
+        return list(matches.values())
 
-    def _grades(self, wanted: str) -> Iterator[tuple[int, Ints]]:
-        low = bisect_left(self._folded, wanted)
-        yield 0, np.arange(low, bisect_left(self._folded, wanted + "\U0010ffff", low))
-        if not wanted:
+    def _grades(self, folded: str) -> Iterator[tuple[int, Ints]]:
+        """Yield each grade with the numbers of the entries that have it or a better one."""
+        low = bisect_left(self._folded, folded)
+        yield 0, np.arange(low, bisect_left(self._folded, folded + "\U0010ffff", low))
+        if not folded:
             return
-        places = np.fromiter((m.start() for m in re.finditer(re.escape(wanted), self._text)), np.int64)
-        of = np.searchsorted(self._starts, places, side="right") - 1
-        yield 1, np.unique(of[self._borders[places]])
-        yield 2, np.unique(of)
-        yield 3, np.array(self._fuzzy(wanted.replace(" ", "")), np.int64)
+        offsets = np.fromiter((m.start() for m in re.finditer(re.escape(folded), self._text)), np.int64)
+        numbers = np.searchsorted(self._starts, offsets, side="right") - 1
+        yield 1, np.unique(numbers[self._word_starts[offsets]])
+        yield 2, np.unique(numbers)
+        yield 3, np.array(self._fuzzy(folded.replace(" ", "")), np.int64)
 
     def _fuzzy(self, letters: str) -> list[int]:
-        found = self._in_order(letters)
-        if not found and len(letters) > 3:
-            shorter = dict.fromkeys(letters[:at] + letters[at + 1 :] for at in range(1, len(letters)))
-            found = [at for part in shorter for at in self._in_order(part)]
-        return found
+        numbers = self._in_order(letters)
+        if not numbers and len(letters) > 3:
+            shorter = dict.fromkeys(letters[:typo] + letters[typo + 1 :] for typo in range(1, len(letters)))
+            numbers = [number for part in shorter for number in self._in_order(part)]
+        return numbers
 
     def _in_order(self, letters: str) -> list[int]:
-        """Entries that hold the letters in order, within a stretch not much longer than the letters."""
+        """Return the entries with the letters in order, in a range not much longer than the letters."""
         if not letters:
             return []
         mask = np.bitwise_or.reduce(_bits(letters))
-        could = np.flatnonzero((self._masks & mask) == mask)[:COMPLETION_FUZZY]
-        most = 2 * len(letters) + 2
-        return [at for at in could.tolist() if _spread(letters, self._folded[at]) <= most]
+        candidates = np.flatnonzero((self._masks & mask) == mask)[:COMPLETION_FUZZY]
+        longest = 2 * len(letters) + 2
+        return [number for number in candidates.tolist() if _extent(letters, self._folded[number]) <= longest]
 
     @cached_property
     def _masks(self) -> Masks:
-        """A bit for each letter of a name, so that most names without the letters are passed over at once."""
+        """A bit for each letter of a name, to skip most names that lack a letter at once."""
         if not len(self._starts):
             return np.zeros(0, np.uint64)
         masks: Masks = np.bitwise_or.reduceat(_bits(self._text), self._starts)
         return masks
 
     @cached_property
-    def _borders(self) -> npt.NDArray[np.bool_]:
-        """For each place of the text, whether a word may begin there."""
+    def _word_starts(self) -> npt.NDArray[np.bool_]:
+        """True for each offset of the text at which a word may begin."""
         codes = _codes(self._text)
-        distinct, which = np.unique(codes, return_inverse=True)
+        distinct, inverse = np.unique(codes, return_inverse=True)
         wordlike = np.array([chr(code).isalnum() for code in distinct.tolist()], np.bool_)
-        return np.concatenate([[True], ~wordlike[which][:-1]])
+        return np.concatenate([[True], ~wordlike[inverse][:-1]])
 
 
 class VaultCompleter:
-    """Completion in one vault, true to the ledger as it is when asked.
+    """Completes in one vault, always from the ledger's current revision.
 
-    Notes that changed since the names were last put in order are completed beside them, until they are many.
+    Notes that changed since the names were last sorted are completed beside them, until they are many.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -140,22 +141,23 @@ class VaultCompleter:
         self._changed: dict[int, list[Entry]] = {}
         self._recent = Completer(())
         self._others: dict[Kind, Completer] = {}
-        self._others_at = -1
+        self._others_revision = -1
 
     def complete(
         self, kind: Kind, typed: str, limit: int, *, note: int | None = None, name: str | None = None
     ) -> list[JSON]:
-        """Completions of a kind: headings are those of ``note``, values those of the property ``name``."""
+        """Return completions of a kind: headings of ``note``, values of the property ``name``."""
         with self._lock:
             if kind == "note":
-                found = self._notes(typed, limit)
+                matches = self._notes(typed, limit)
             elif kind == "heading":
-                found = Completer(self._headings(note)).complete(typed, limit)
+                matches = Completer(self._headings(note)).complete(typed, limit)
             elif kind == "value":
-                found = Completer(_weighed(values(self._ledger, name or ""), "value")).complete(typed, limit)
+                entries = _weighed(values(self._ledger, name or ""), "value")
+                matches = Completer(entries).complete(typed, limit)
             else:
-                found = self._listed(kind).complete(typed.removeprefix("#"), limit)
-        return [_told(match) for match in found]
+                matches = self._listed(kind).complete(typed.removeprefix("#"), limit)
+        return [_as_json(match) for match in matches]
 
     def _notes(self, typed: str, limit: int) -> list[Match]:
         self._refresh()
@@ -170,14 +172,18 @@ class VaultCompleter:
             return
         before = max(self._revision, 0)
         removed = self._ledger.notes.removed_since(before)
-        for number in removed or ():
-            self._changed[number] = []
-        for number, path, title, aliases in self._ledger.select(_NAMES, before):
-            self._changed[number] = list(_names(number, path, title, json.loads(aliases)))
+        for id in removed or ():
+            self._changed[id] = []
+        for id, path, title, aliases in self._ledger.select(_NAMES, before):
+            self._changed[id] = list(_names(id, path, title, json.loads(aliases)))
         self._revision = revision
         if removed is None or len(self._changed) > COMPLETION_RECENT:
             rows = self._ledger.select(_NAMES, 0)
-            self._ordered = Completer(e for n, p, t, a in rows for e in _names(n, p, t, json.loads(a)))
+            self._ordered = Completer(
+                entry
+                for id, path, title, aliases in rows
+                for entry in _names(id, path, title, json.loads(aliases))
+            )
             self._changed = {}
         self._recent = Completer(entry for entries in self._changed.values() for entry in entries)
 
@@ -188,9 +194,9 @@ class VaultCompleter:
 
     def _listed(self, kind: Kind) -> Completer:
         revision = self._ledger.revision
-        if revision != self._others_at:
+        if revision != self._others_revision:
             self._others.clear()
-            self._others_at = revision
+            self._others_revision = revision
         if kind not in self._others:
             self._others[kind] = Completer(
                 _weighed(tags(self._ledger), "tag", "total")
@@ -201,16 +207,16 @@ class VaultCompleter:
 
 
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
-    """Completions among the blocks of a note, each with ``id``, ``line`` and what it is the id ``of``."""
+    """Return completions of the ids of blocks, each with ``id``, ``line`` and the text ``of`` the block."""
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})
         for block in blocks
     ]
-    found = Completer(entries).complete(typed.removeprefix("^"), limit)
-    return [_told(match) for match in found]
+    matches = Completer(entries).complete(typed.removeprefix("^"), limit)
+    return [_as_json(match) for match in matches]
 
 
-def _told(match: Match) -> JSON:
+def _as_json(match: Match) -> JSON:
     return {"text": match.entry.text, "match": _GRADES[match.grade], **match.entry.more}
 
 
@@ -220,20 +226,20 @@ _NAMES = "SELECT id, path, title, aliases FROM notes WHERE revision > ?"
 
 def _names(note: int, path: str, title: str, aliases: Sequence[str]) -> Iterator[Entry]:
     file_name = path.rpartition("/")[2].removesuffix(".md")
-    about = {"path": path, "title": title, "note": note}
-    yield Entry(file_name, 0.0, {**about, "is": "name"})
+    fields = {"path": path, "title": title, "note": note}
+    yield Entry(file_name, 0.0, {**fields, "is": "name"})
     if fold(title) != fold(file_name):
-        yield Entry(title, 0.0, {**about, "is": "title"})
+        yield Entry(title, 0.0, {**fields, "is": "title"})
     for alias in aliases:
-        yield Entry(alias, 0.0, {**about, "is": "alias"})
+        yield Entry(alias, 0.0, {**fields, "is": "alias"})
 
 
 def _without_id(entry: Entry) -> Entry:
     return entry._replace(more={key: value for key, value in entry.more.items() if key != "note"})
 
 
-def _weighed(found: Iterable[JSON], name: str, count: str = "count") -> list[Entry]:
-    return [Entry(item[name], item[count], {"count": item[count]}) for item in found]
+def _weighed(items: Iterable[JSON], name: str, count: str = "count") -> list[Entry]:
+    return [Entry(item[name], item[count], {"count": item[count]}) for item in items]
 
 
 def _codes(text: str) -> npt.NDArray[np.uint32]:
@@ -243,16 +249,16 @@ def _codes(text: str) -> npt.NDArray[np.uint32]:
 def _bits(text: str) -> Masks:
     codes = _codes(text)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
-    # Between names and words stands nothing that could be asked for.
+    # Separators of names and words are never typed as letters.
     bits[(codes == 10) | (codes == 32)] = 0
     return bits
 
 
-def _spread(letters: str, folded: str) -> float:
-    """How long the stretch is that holds the letters in order, taken greedily; infinite if there is none."""
-    first = at = folded.find(letters[0])
+def _extent(letters: str, folded: str) -> float:
+    """Return the length of the range with the letters in order, taken greedily; infinite if there is none."""
+    first = last = folded.find(letters[0])
     for letter in letters[1:]:
-        if at < 0:
+        if last < 0:
             break
-        at = folded.find(letter, at + 1)
-    return at - first + 1 if at >= 0 else float("inf")
+        last = folded.find(letter, last + 1)
+    return last - first + 1 if last >= 0 else float("inf")

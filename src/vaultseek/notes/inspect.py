@@ -1,4 +1,4 @@
-"""What is understood of a note, as the JSON of ``inspect --json``. Needs no daemon and no model."""
+"""Inspect a note: everything that is parsed from it, as ``inspect --json`` prints it. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Count = Callable[[str], int]
 
 
 class Inspector:
-    """Inspects notes of one vault; its file names are listed once, when the first link is looked up.
+    """Inspects notes of one vault; the vault is scanned once, at the first link.
 
-    Without a root there is no vault: a note then knows only itself. ``count`` and ``window`` decide where
-    passages end; by default they are those of the bundled model.
+    Without a root, links resolve to the note itself only. ``count`` and ``window`` decide where passages end;
+    by default they are those of the bundled model.
     """
 
     def __init__(self, root: Path | None, count: Count | None = None, window: int = MODEL_WINDOW) -> None:
@@ -36,32 +36,32 @@ class Inspector:
         self._aliases_known = False
 
     def inspect_file(self, path: Path) -> JSON:
-        """Inspect the file at ``path``. What cannot be read gives an object with ``problems``.
+        """Inspect the file at ``path``. A file that cannot be read gives an object with ``problems``.
 
         Raises:
             NotFound: there is no such file.
         """
         root, relative = self._place(path)
-        found = read_note(root, relative)
-        if found is None:
+        file = read_note(root, relative)
+        if file is None:
             raise NotFound(f"{escape_undecodable(str(path))}: no such file; it may just have been deleted")
         name = relative if self._root is None or root == self._root else path.name
-        return self._inspect(found.data, escape_undecodable(name), found.problem)
+        return self._inspect(file.data, escape_undecodable(name), file.problem)
 
     def find(self, name: str) -> list[Path]:
-        """The notes that ``name`` could mean: a path in the vault, ``.md`` or not, a name or an alias."""
+        """Return the notes that ``name`` matches: a path with or without ``.md``, a name or an alias."""
         if self._root is None:
             return []
         names = self._all_names()
-        found = names.resolve(name, "")
-        if found.path is None:
+        resolution = names.resolve(name, "")
+        if resolution.path is None:
             self._learn_aliases(names)
-            found = names.resolve(name, "")
-        paths = [found.path, *found.candidates] if found.path else []
+            resolution = names.resolve(name, "")
+        paths = [resolution.path, *resolution.candidates] if resolution.path else []
         return [self._root / path for path in paths if is_note(path)]
 
     def inspect_text(self, data: bytes, path: str) -> JSON:
-        """Inspect ``data`` as if it were the content of the note at ``path``, relative to the vault."""
+        """Inspect ``data`` as the content of the note at ``path``, relative to the vault."""
         problem = None
         if len(data) > NOTE_READ_BYTES:
             problem = too_large()
@@ -72,10 +72,10 @@ class Inspector:
         note = parse(text, path, problems)
         if self._count is None:
             self._count = _bundled_count()
-        return _shown(note, self._resolved(note), chunk(note, self._count, self._window))
+        return _note_json(note, self._resolved(note), chunk(note, self._count, self._window))
 
     def _place(self, path: Path) -> tuple[Path, str]:
-        """The folder to read from and the path in it: the vault's if the file is in the vault."""
+        """Return the folder to read from, the vault if the file is in it, and the path relative to it."""
         if self._root is not None:
             for root, file in ((self._root, path), (self._root.resolve(), path.parent.resolve() / path.name)):
                 if file.is_relative_to(root) and ".." not in file.parts:
@@ -89,16 +89,16 @@ class Inspector:
         known = note.path in names
         if not known:
             names.add(note.path, note.aliases)
-        found = [names.resolve_link(link, note.path) for link in note.links]
-        unknown = [at for at, link in enumerate(note.links) if _may_be_alias(link, found[at])]
+        resolutions = [names.resolve_link(link, note.path) for link in note.links]
+        unknown = [i for i, link in enumerate(note.links) if _may_be_alias(link, resolutions[i])]
         if unknown:
             self._learn_aliases(names)
             names.add(note.path, note.aliases)
-            for at in unknown:
-                found[at] = names.resolve_link(note.links[at], note.path)
+            for i in unknown:
+                resolutions[i] = names.resolve_link(note.links[i], note.path)
         if not known:
             names.remove(note.path)
-        return found
+        return resolutions
 
     def _all_names(self) -> Names:
         if self._names is None:
@@ -116,8 +116,9 @@ class Inspector:
                     names.add(path, aliases)
 
 
-def _may_be_alias(link: Link, found: Resolution) -> bool:
-    return bool(link.target) and (found.path is None or found.by_alias) and "/" not in link.target
+def _may_be_alias(link: Link, resolution: Resolution) -> bool:
+    unsure = resolution.path is None or resolution.by_alias
+    return unsure and bool(link.target) and "/" not in link.target
 
 
 def _file_names(root: Path | None) -> Names:
@@ -130,9 +131,9 @@ def _file_names(root: Path | None) -> Names:
 
 
 def _aliases(root: Path, path: str) -> Sequence[str]:
-    """The aliases of a note, from its frontmatter alone."""
-    found = read_note(root, path)
-    head = found.data[: FRONTMATTER_BYTES + 16] if found else b""
+    """Return the aliases of a note; only its frontmatter is read and parsed."""
+    file = read_note(root, path)
+    head = file.data[: FRONTMATTER_BYTES + 16] if file else b""
     if b"alias" not in head.replace(b"\0", b"").lower():
         return ()
     text, _ = decode(head)
@@ -150,22 +151,22 @@ def _bundled_count() -> Count:
     try:
         return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
     except (ConfigError, OSError, ValueError):
-        return _about
+        return _estimate
 
 
-def _about(text: str) -> int:
-    """Tokens where there is no tokenizer: rather too many than too few."""
+def _estimate(text: str) -> int:
+    """Return a high estimate of the tokens, for installations without the tokenizer."""
     return (len(text.encode("utf-8", "replace")) + 1) // 2
 
 
-def _shown(note: Note, resolved: Sequence[Resolution], chunks: Sequence[Chunk]) -> JSON:
+def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[Chunk]) -> JSON:
     return {
         "path": note.path,
         "title": note.title,
         "frontmatter": note.frontmatter,
         "tags": list(note.tags),
         "aliases": list(note.aliases),
-        "links": [_link(link, found) for link, found in zip(note.links, resolved, strict=True)],
+        "links": [_link(*pair) for pair in zip(note.links, resolutions, strict=True)],
         "headings": [{"level": h.level, "text": h.text, "line": h.line} for h in note.headings],
         "code_blocks": [{"lang": c.lang, "line": c.line, "end_line": c.end_line} for c in note.code_blocks],
         "blocks": [{"id": block.id, "line": block.line} for block in note.blocks],
@@ -179,7 +180,7 @@ def _shown(note: Note, resolved: Sequence[Resolution], chunks: Sequence[Chunk]) 
         ],
         "footnotes": list(_footnotes(note)),
         "callouts": [{"kind": c.kind, "title": c.title, "line": c.line} for c in note.callouts],
-        "chunks": [_chunk(found) for found in chunks],
+        "chunks": [_chunk(chunk) for chunk in chunks],
         "problems": [problem.as_json() for problem in note.problems],
     }
 
@@ -191,7 +192,7 @@ def _footnotes(note: Note) -> Iterator[JSON]:
             yield {"id": marker[0].partition("[^")[2].partition("]")[0], "line": number}
 
 
-def _link(link: Link, found: Resolution) -> JSON:
+def _link(link: Link, resolution: Resolution) -> JSON:
     return {
         "kind": link.kind,
         "target": link.target,
@@ -200,9 +201,9 @@ def _link(link: Link, found: Resolution) -> JSON:
         "alias": link.alias,
         "line": link.line,
         "property": link.property,
-        "resolved": found.path,
-        "ambiguous": list(found.candidates),
-        "by_alias": found.by_alias,
+        "resolved": resolution.path,
+        "ambiguous": list(resolution.candidates),
+        "by_alias": resolution.by_alias,
     }
 
 

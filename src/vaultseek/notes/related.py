@@ -1,4 +1,4 @@
-"""Notes like a note: near in meaning, joined by links, or with its rarer words."""
+"""Related notes: near in meaning, linked, or with the same words in prominent places."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from vaultseek.search.snippet import preview
 from vaultseek.worker import SemanticAnswer
 
 RELATED_POOL = 100
-"""Notes that each lane may give for the question what is like a note."""
+"""Notes that each lane contributes."""
 RELATED_HUB = 200
-"""A note with more links than this says nothing about what it is linked with."""
+"""A note with more links than this is no evidence that the notes linked with it are related."""
 RELATED_WORDS = 60
+"""Words of title, aliases, headings and tags that the keyword lane searches for."""
 
 SEMANTIC_WEIGHT = 1.0
 LINK_WEIGHT = 0.6
 KEYWORD_WEIGHT = 0.4
-"""Weights of the lanes: what a note is about counts most, a link says so too, words stand in for meaning."""
+"""Weights of the lanes: meaning counts most, then links; words matter where the others have nothing."""
 DIRECT = 1.0
-"""Evidence of a link between the two notes; each note that both are linked with adds 1 / ln(its degree)."""
+"""Score of a direct link; each note that both are linked with adds 1 / ln(its degree)."""
 
 
 class RelatedVault(Protocol):
-    """What the question needs of an open vault."""
+    """An open vault, as far as finding related notes needs it."""
 
     @property
     def ledger(self) -> Ledger: ...
@@ -47,28 +48,28 @@ class RelatedVault(Protocol):
     def graph(self) -> Graph | None: ...
 
     def semantic_reason(self) -> Reason | None:
-        """Why the semantic lane cannot take part, None if it can."""
+        """Return why the semantic lane cannot take part, None if it can."""
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """The nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+        """Return the nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
 
     def text_of_note(self, row: NoteRow) -> str:
-        """The text that stands for the whole note in the vector store."""
+        """Return the text that is embedded for the whole note."""
 
 
 async def related(row: NoteRow, vault: RelatedVault, limit: int) -> JSON:
-    """The ``limit`` notes most like the note at ``row``, best first, without itself; why, for each."""
+    """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
     partial: list[JSON] = []
     semantic, links, words = await asyncio.gather(
-        _semantic(row, vault, partial),
-        asyncio.to_thread(_linked, row, vault.graph, partial),
-        asyncio.to_thread(_worded, row, vault),
+        _semantic_scores(row, vault, partial),
+        asyncio.to_thread(_link_scores, row, vault.graph, partial),
+        asyncio.to_thread(_keyword_scores, row, vault),
     )
     return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
 
 
-async def _semantic(row: NoteRow, vault: RelatedVault, partial: list[JSON]) -> dict[int, float]:
-    """Cosine by note: of its own vector or its best passage."""
+async def _semantic_scores(row: NoteRow, vault: RelatedVault, partial: list[JSON]) -> dict[int, float]:
+    """Return the cosine of each note, by id: of its own vector or its best passage."""
     reason = vault.semantic_reason()
     if reason is None:
         try:
@@ -83,30 +84,30 @@ async def _semantic(row: NoteRow, vault: RelatedVault, partial: list[JSON]) -> d
 
 
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:
-    found = {note: score for note, score in answer.notes}
-    for _, note, score in answer.chunks:
+    cosines = {note: cosine for note, cosine in answer.notes}
+    for _, note, cosine in answer.chunks:
         # A passage may be near by chance; the whole note says more.
-        found[note] = max(found.get(note, 0.0), 0.9 * score)
-    return found
+        cosines[note] = max(cosines.get(note, 0.0), 0.9 * cosine)
+    return cosines
 
 
-def _linked(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
-    """Evidence by note: a link to it or from it, and notes linked with both (Adamic and Adar 2003)."""
+def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
+    """Score notes by links to or from the note, and by notes linked with both (Adamic and Adar 2003)."""
     if graph is None:
         reason = Reason("being_built", "the link graph is being built")
         partial.append({"lane": "links", **reason.as_json()})
         return {}
-    direct = _around(row.id, graph)
-    found = dict.fromkeys(direct, DIRECT)
-    for between in direct:
-        around = _around(between, graph)
-        if len(around) <= RELATED_HUB:
-            for other in around - {row.id}:
-                found[other] = found.get(other, 0.0) + 1 / math.log(1 + max(len(around), 2))
-    return found
+    direct = _neighbours(row.id, graph)
+    scores = dict.fromkeys(direct, DIRECT)
+    for middle in direct:
+        neighbours = _neighbours(middle, graph)
+        if len(neighbours) <= RELATED_HUB:
+            for other in neighbours - {row.id}:
+                scores[other] = scores.get(other, 0.0) + 1 / math.log(1 + max(len(neighbours), 2))
+    return scores
 
 
-def _worded(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
+def _keyword_scores(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
     parts = [row.title, *row.aliases, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
@@ -116,7 +117,7 @@ def _worded(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
     return {hit.note: hit.score for hit in answer.hits}
 
 
-def _around(note: int, graph: Graph) -> set[int]:
+def _neighbours(note: int, graph: Graph) -> set[int]:
     out, into = graph.neighbours(note)
     return {*out, *into}
 
@@ -125,19 +126,20 @@ _Lanes = tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]
 _NAMES = (("semantic", SEMANTIC_WEIGHT), ("links", LINK_WEIGHT), ("keyword", KEYWORD_WEIGHT))
 
 
-def _answer(row: NoteRow, vault: RelatedVault, found: _Lanes, limit: int, partial: list[JSON]) -> JSON:
-    ids = sorted({number for scores in found for number in scores} - {row.id})
+def _answer(row: NoteRow, vault: RelatedVault, lane_scores: _Lanes, limit: int, partial: list[JSON]) -> JSON:
+    ids = sorted({id for scores in lane_scores for id in scores} - {row.id})
     notes = vault.ledger.notes.by_id(ids)
     by_path = {note.path: note for note in notes.values()}
     lanes = [
-        Lane(name, weight, [LaneHit(notes[n].path, score) for n, score in scores.items() if n in notes])
-        for (name, weight), scores in zip(_NAMES, found, strict=True)
+        Lane(name, weight, [LaneHit(notes[id].path, score) for id, score in scores.items() if id in notes])
+        for (name, weight), scores in zip(_NAMES, lane_scores, strict=True)
     ]
     ranked = fuse(lanes, fusion=Fusion(tiers=()))[:limit]
-    joined = _joined(row, vault.graph)
+    direction = _link_directions(row, vault.graph)
     chunks = vault.ledger.chunks.by_note([by_path[item.note].id for item in ranked])
     results = [
-        _result(rank, item, by_path[item.note], joined, chunks) for rank, item in enumerate(ranked, start=1)
+        _result(rank, item, by_path[item.note], direction, chunks)
+        for rank, item in enumerate(ranked, start=1)
     ]
     return {"results": results, "partial": partial}
 
@@ -146,7 +148,7 @@ def _result(
     rank: int,
     item: Candidate,
     row: NoteRow,
-    joined: Callable[[int], str | None],
+    direction: Callable[[int], str | None],
     chunks: dict[int, list[Chunk]],
 ) -> JSON:
     opening = chunks[row.id][0].text if chunks[row.id] else ""
@@ -157,15 +159,15 @@ def _result(
         **about(row),
         "rank": rank,
         "score": round(item.score, 6),
-        "link": joined(row.id),
+        "link": direction(row.id),
         "lanes": lanes,
         "preview": preview(opening, PREVIEW_CHARS).text,
     }
 
 
-def _joined(row: NoteRow, graph: Graph | None) -> Callable[[int], str | None]:
+def _link_directions(row: NoteRow, graph: Graph | None) -> Callable[[int], str | None]:
     out: Collection[int]
     into: Collection[int]
     out, into = ((), ()) if graph is None else graph.neighbours(row.id)
-    words = {(True, True): "both", (True, False): "out", (False, True): "in"}
-    return lambda note: words.get((note in out, note in into))
+    directions = {(True, True): "both", (True, False): "out", (False, True): "in"}
+    return lambda note: directions.get((note in out, note in into))
