@@ -259,7 +259,7 @@ class VaultFollower:
         changes = await self._reconcile(batch)
         if not self._looks_unmounted(changes):
             await self._apply(changes)
-            gap = self._watcher.gap
+            gap = self._watcher.poll_reason
             self._set_state("polling" if gap else "ready", Reason("polling", gap) if gap else None)
         await self._finish_scan(batch)
 
@@ -329,7 +329,7 @@ class VaultFollower:
         """Return the rescan interval: short while changes cannot be watched."""
         if self.state == "vault_missing":
             return MISSING_RESCAN_SECONDS
-        if self._watcher.gap is not None:
+        if self._watcher.poll_reason is not None:
             return max(POLL_SECONDS, POLL_SHARE * self._scan_seconds)
         return self.vault.options.rescan_seconds
 

@@ -1,86 +1,82 @@
-"""Collecting hints until a burst of them is over."""
+"""Collect hints about changed paths until a burst of them is over."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from dataclasses import dataclass
 
 from vaultseek.limits import HINTS
 
 SETTLE_SECONDS = 0.05
+"""A burst is over when no hint has come for this long."""
 SETTLE_MAX_SECONDS = 2.0
+"""A longer burst is handed over in parts of this length."""
 
 
 @dataclass(frozen=True, slots=True)
 class HintBatch:
-    """The hints of one burst. ``rescan_reason`` is the reason to compare the whole vault, or None."""
+    """The hints of one burst. ``rescan_reason`` says why the whole vault must be compared; None if not."""
 
     paths: frozenset[str]
     rescan_reason: str | None
 
 
 class Hints:
-    """Thread-safe: ``add`` and ``request_rescan`` from any thread, ``next_batch`` awaited by one consumer."""
+    """A thread-safe queue of hints: any thread adds, one task on ``loop`` awaits ``next_batch``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+        self._loop = loop
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan_reason: str | None = None
-        self._last = 0.0
+        self._last_hint = 0.0
         self._arrived = asyncio.Event()
 
     def add(self, path: str) -> None:
-        """A path that may have changed."""
+        """Add a path that may have changed."""
         with self._lock:
             if len(self._paths) < HINTS:
                 self._paths.add(path)
             else:
                 self._rescan_reason = self._rescan_reason or "too many changes at once"
-            first = self._touch()
-        if first:
+            is_first = self._touch()
+        if is_first:
             self._wake()
 
     def request_rescan(self, reason: str) -> None:
-        """Changes may have been lost: everything has to be compared."""
+        """Ask for a comparison of the whole vault, because changes may have been lost."""
         with self._lock:
             self._rescan_reason = reason
             self._touch()
         self._wake()
 
-    def pending(self) -> bool:
-        """Whether a hint has come that nobody has taken yet."""
-        with self._lock:
-            return bool(self._paths) or self._rescan_reason is not None
-
     async def next_batch(self) -> HintBatch:
-        """Wait for a hint, then until hints stop coming or the burst has lasted too long; take them all."""
+        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``; return all hints."""
         await self._arrived.wait()
-        began = time.monotonic()
+        began = self._loop.time()
         while True:
             await asyncio.sleep(SETTLE_SECONDS)
-            now = time.monotonic()
-            if now - self._last >= SETTLE_SECONDS or now - began >= SETTLE_MAX_SECONDS:
-                return self.drain()
+            now = self._loop.time()
+            if now - self._last_hint >= SETTLE_SECONDS or now - began >= SETTLE_MAX_SECONDS:
+                return self._drain()
 
-    def drain(self) -> HintBatch:
-        """Take what is there now, without waiting."""
+    def _drain(self) -> HintBatch:
         with self._lock:
-            taken = HintBatch(frozenset(self._paths), self._rescan_reason)
+            batch = HintBatch(frozenset(self._paths), self._rescan_reason)
             self._paths.clear()
             self._rescan_reason = None
             self._arrived.clear()
-        return taken
+        return batch
 
     def _touch(self) -> bool:
-        first = self._last == 0.0 or not self._arrived.is_set()
-        self._last = time.monotonic()
-        return first
+        """Note the time of a hint; true if the consumer has to be woken."""
+        is_first = self._last_hint == 0.0 or not self._arrived.is_set()
+        self._last_hint = self._loop.time()
+        return is_first
 
     def _wake(self) -> None:
         try:
-            self.loop.call_soon_threadsafe(self._arrived.set)
+            self._loop.call_soon_threadsafe(self._arrived.set)
         except RuntimeError:
-            return  # the loop is closing; nobody works hints off any more
+            return  # the loop is closing and nobody waits for hints

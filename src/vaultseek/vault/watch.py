@@ -10,33 +10,33 @@ from pathlib import Path
 from typing import Any
 
 OnHint = Callable[[str], None]
-OnDoubt = Callable[[str], None]
+OnRescan = Callable[[str], None]
 
 
 class Watcher:
-    """Calls ``on_hint`` with vault-relative paths of files and folders, from a thread of its own.
+    """A recursive watch on a vault's folder, with a thread of its own.
 
-    ``on_doubt`` is called with a reason whenever changes may have been lost: the whole vault has to be
-    compared again.
+    ``on_hint`` is called with the vault-relative paths of files and folders that may have changed, and
+    ``on_rescan`` with a reason when changes may have been lost, so that the whole vault must be compared.
     """
 
-    def __init__(self, root: Path, on_hint: OnHint, on_doubt: OnDoubt) -> None:
+    def __init__(self, root: Path, on_hint: OnHint, on_rescan: OnRescan) -> None:
         self._root = root
         self._on_hint = on_hint
-        self._on_doubt = on_doubt
+        self._on_rescan = on_rescan
         self._observer: Any = None
-        self._overflow = _Overflow(on_doubt)
+        self._overflow = _OverflowHandler(on_rescan)
         self._identity: tuple[int, int] | None = None
-        self.gap: str | None = None
-        """Why changes may go unnoticed and the vault has to be compared often; None if all is watched."""
+        self.poll_reason: str | None = None
+        """Why changes may go unnoticed and the vault must be polled; None if all of it is watched."""
 
     def start(self) -> None:
-        """Begin to watch; a watch that cannot be had is a doubt, not an error."""
+        """Begin to watch. A folder that cannot be watched gives a ``poll_reason``, not an error."""
         from watchdog import events
         from watchdog.observers import Observer
 
-        # Opening and reading are left out: our own indexing would feed the queue.
-        wanted = [
+        # Without opening and closing after reading: indexing itself would fill the queue.
+        watched_events = [
             events.DirCreatedEvent,
             events.DirDeletedEvent,
             events.DirMovedEvent,
@@ -50,13 +50,13 @@ class Watcher:
         observer = Observer()
         self._identity = _identity(self._root)
         try:
-            handler: Any = _Handler(self)
-            observer.schedule(handler, str(self._root), recursive=True, event_filter=wanted)
+            handler: Any = EventHandler(self.hint)
+            observer.schedule(handler, str(self._root), recursive=True, event_filter=watched_events)
             observer.start()
         except OSError as error:
-            self.gap = f"cannot watch for changes: {error.strerror or error}; comparing often instead"
+            self.poll_reason = f"cannot watch for changes: {error.strerror or error}; comparing often instead"
             return
-        self.gap = _remote(self._root) or _out_of_watches(self._root)
+        self.poll_reason = _remote_reason(self._root, _mounts()) or _watch_limit_reason(self._root)
         logging.getLogger("watchdog").addHandler(self._overflow)
         self._observer = observer
 
@@ -69,28 +69,55 @@ class Watcher:
             self._observer = None
 
     def alive(self) -> bool:
-        """Whether hints can still come; false as well after the vault's folder was replaced."""
+        """True while hints can arrive; false after the vault's folder was replaced by another."""
         observer = self._observer
         if _identity(self._root) != self._identity:
             return False
         if observer is None:
-            return self.gap is not None
+            return self.poll_reason is not None
         if not observer.is_alive():
             return False
         return all(emitter.is_alive() for emitter in observer.emitters)
 
     def hint(self, path: str | bytes) -> None:
-        """Pass on one path of an event."""
+        """Pass on one path of an event; a path outside the vault is ignored."""
         text = os.fsdecode(path)
         relative = os.path.relpath(text, self._root) if text else ""
         if relative and relative != "." and not relative.startswith("../"):
             self._on_hint(relative.replace(os.sep, "/"))
         elif relative == ".":
-            self._on_doubt("the vault's folder itself changed")
+            self._on_rescan("the vault's folder itself changed")
+
+
+class EventHandler:
+    """The handler of watchdog's events. Both ends of a move are hints; event types are not trusted."""
+
+    def __init__(self, on_path: Callable[[str | bytes], None]) -> None:
+        self._on_path = on_path
+
+    def dispatch(self, event: Any) -> None:
+        """Pass on the paths of one event."""
+        if event.is_directory and event.event_type == "modified":
+            return
+        if event.src_path:
+            self._on_path(event.src_path)
+        if getattr(event, "dest_path", ""):
+            self._on_path(event.dest_path)
+
+
+class _OverflowHandler(logging.Handler):
+    """A log handler, because watchdog reports a lost queue only in its log."""
+
+    def __init__(self, on_rescan: OnRescan) -> None:
+        super().__init__(logging.WARNING)
+        self._on_rescan = on_rescan
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._on_rescan(record.getMessage())
 
 
 def _identity(root: Path) -> tuple[int, int] | None:
-    """What tells a folder from another one in its place."""
+    """Return what tells a folder from another one at the same path."""
     try:
         status = root.stat()
     except OSError:
@@ -98,8 +125,8 @@ def _identity(root: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _out_of_watches(root: Path) -> str | None:
-    """Whether there is no room for one more watch: then watchdog may have left folders out without a word."""
+def _watch_limit_reason(root: Path) -> str | None:
+    """Return a reason if not one more watch can be had: watchdog leaves folders out without an error."""
     if sys.platform != "linux":
         return None
     from watchdog.observers.inotify_c import inotify_add_watch, inotify_init
@@ -113,55 +140,32 @@ def _out_of_watches(root: Path) -> str | None:
     finally:
         os.close(probe)
     return (
-        "the limit of watched folders is reached, some changes are seen late; "
+        "the limit of watched folders is reached, so some changes are seen late; "
         "raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`"
     )
 
 
-def _remote(root: Path) -> str | None:
-    """Whether the folder lies on a file system whose changes by others make no events."""
+def _mounts() -> list[str]:
     try:
-        mounts = Path("/proc/self/mounts").read_text(errors="replace").splitlines()
+        return Path("/proc/self/mounts").read_text(errors="replace").splitlines()
     except OSError:
-        return None
-    found = kind = ""
+        return []
+
+
+def _remote_reason(root: Path, mounts: list[str]) -> str | None:
+    """Return a reason if ``root`` is on a file system that reports no changes made by other machines."""
+    mount_point = file_system = ""
     for line in mounts:
-        _, place, name, *_ = line.split(" ")
-        place = place.replace("\\040", " ")
-        if len(place) >= len(found) and root.is_relative_to(place):
-            found, kind = place, name
-    if kind not in _REMOTE and not kind.startswith("fuse."):
+        _, folder, kind, *_ = line.split(" ")
+        folder = folder.replace("\\040", " ")
+        if len(folder) >= len(mount_point) and root.is_relative_to(folder):
+            mount_point, file_system = folder, kind
+    if file_system not in _REMOTE and not file_system.startswith("fuse."):
         return None
-    return f"{found} is a {kind} file system, which tells of no changes; comparing often instead"
+    return f"{mount_point} is a {file_system} file system, which reports no changes; comparing often instead"
 
 
 _IN_DELETE_SELF = 0x400
 _REMOTE = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse", "virtiofs", "vboxsf", "drvfs", "ceph"}
 )
-
-
-class _Handler:
-    """What watchdog calls. Both ends of a move are hints, and the type of an event is never trusted."""
-
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-
-    def dispatch(self, event: Any) -> None:
-        if event.is_directory and event.event_type == "modified":
-            return
-        if event.src_path:
-            self._watcher.hint(event.src_path)
-        if getattr(event, "dest_path", ""):
-            self._watcher.hint(event.dest_path)
-
-
-class _Overflow(logging.Handler):
-    """Watchdog reports a lost queue only in its log."""
-
-    def __init__(self, on_doubt: OnDoubt) -> None:
-        super().__init__(logging.WARNING)
-        self._on_doubt = on_doubt
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._on_doubt(record.getMessage())
