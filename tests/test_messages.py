@@ -19,7 +19,7 @@ from vaultseek.client import Client
 from vaultseek.errors import VaultseekError
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger
-from vaultseek.indexing.reconcile import everything
+from vaultseek.indexing.reconcile import compare_vault
 from vaultseek.notes.inspect import Inspector
 from vaultseek.notes.lookup import resolve_note
 from vaultseek.query.grammar import parse_query
@@ -163,7 +163,7 @@ PROVOKED: dict[str, Provoke] = {
     "not_found": lambda root: Inspector(root).inspect_file(root / "none.md"),
     "unavailable": folder_that_is_a_file,
     "not_running": lambda root: Client(),
-    "vault_missing": lambda root: everything(root / "gone", Ignore(root), ledger=None),
+    "vault_missing": lambda root: compare_vault(root / "gone", Ignore(root), ledger=None),
     "already_running": lambda root: two_daemons(),
     "worker_unavailable": worker_without_program,
     "forbidden": address_that_others_can_read,

@@ -8,9 +8,9 @@ import pytest
 
 from vaultseek.index.ledger import IndexedNote, Ledger, UnchangedNote, note_vector_id
 from vaultseek.model import Chunk, Link, Note, Problem
-from vaultseek.vault.scan import Stamp
+from vaultseek.vault.scan import FileStat
 
-STAMP = Stamp(1, 2, 3, 4)
+STAMP = FileStat(1, 2, 3, 4)
 
 
 @pytest.fixture
@@ -176,10 +176,10 @@ def test_a_folder_is_its_own_subtree_only(ledger):
 
 def test_a_touched_note_keeps_its_content(ledger):
     put(ledger, taken("a.md", "one"))
-    ledger.notes.touch([UnchangedNote("a.md", Stamp(9, 9, 9, 9), True, 5.0)])
+    ledger.notes.touch([UnchangedNote("a.md", FileStat(9, 9, 9, 9), True, 5.0)])
     known = ledger.notes.file_state("a.md")
     assert known is not None
-    assert (known.stamp, known.racy) == (Stamp(9, 9, 9, 9), True)
+    assert (known.stat, known.racy) == (FileStat(9, 9, 9, 9), True)
 
 
 def test_many_ids_at_once(ledger):

@@ -6,23 +6,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.model import Problem
-from vaultseek.vault.diff import Changes, Known, compare
-from vaultseek.vault.scan import FoundFile, Stamp
+from vaultseek.vault.diff import Changes, FileState, compare
+from vaultseek.vault.scan import FileStat, ScannedFile
 
 
-def stamp(number: int, inode: int = 1) -> Stamp:
-    return Stamp(10, number, number, inode)
+def stat(number: int, inode: int = 1) -> FileStat:
+    return FileStat(10, number, number, inode)
 
 
-def note(path: str, number: int, inode: int = 1) -> FoundFile:
-    return FoundFile(path, stamp(number, inode))
+def note(path: str, number: int, inode: int = 1) -> ScannedFile:
+    return ScannedFile(path, stat(number, inode))
 
 
 def test_new_changed_removed_and_same():
     known = {
-        "same.md": Known(stamp(1), False),
-        "old.md": Known(stamp(1), False),
-        "gone.md": Known(stamp(9), False),
+        "same.md": FileState(stat(1), False),
+        "old.md": FileState(stat(1), False),
+        "gone.md": FileState(stat(9), False),
     }
     disk = [note("same.md", 1), note("old.md", 2), note("new.md", 3)]
     changes = compare(disk, known, frozenset())
@@ -31,17 +31,17 @@ def test_new_changed_removed_and_same():
 
 
 def test_the_same_inode_elsewhere_has_moved():
-    changes = compare([note("b/x.md", 5, 77)], {"a/x.md": Known(stamp(5, 77), False)}, frozenset())
-    assert changes == Changes(moved=(("a/x.md", "b/x.md"),), looked=("",))
+    changes = compare([note("b/x.md", 5, 77)], {"a/x.md": FileState(stat(5, 77), False)}, frozenset())
+    assert changes == Changes(moved=(("a/x.md", "b/x.md"),), scope=("",))
 
 
-def test_a_racy_note_is_read_again_whatever_its_stamp_says():
-    assert compare([note("a.md", 1)], {"a.md": Known(stamp(1), True)}, frozenset()).read == ("a.md",)
+def test_a_racy_note_is_read_again_whatever_its_stat_says():
+    assert compare([note("a.md", 1)], {"a.md": FileState(stat(1), True)}, frozenset()).read == ("a.md",)
 
 
 def test_a_folder_that_cannot_be_listed_loses_nothing():
-    disk = [FoundFile("locked", None, Problem("unreadable_folder", "Permission denied"))]
-    known = {"locked/a.md": Known(stamp(1), False), "b.md": Known(stamp(1), False)}
+    disk = [ScannedFile("locked", None, Problem("unreadable_folder", "Permission denied"))]
+    known = {"locked/a.md": FileState(stat(1), False), "b.md": FileState(stat(1), False)}
     changes = compare(disk, known, frozenset({"locked/p.png", "q.png"}))
     assert (changes.removed, changes.attachments_removed) == (("b.md",), ("q.png",))
 
@@ -52,7 +52,7 @@ states = st.dictionaries(paths, st.tuples(st.integers(0, 3), st.integers(0, 5)))
 
 @given(states, states)
 def test_applying_the_changes_gives_what_is_on_disk(before, after):
-    known = {path: Known(stamp(*state), False) for path, state in before.items()}
+    known = {path: FileState(stat(*state), False) for path, state in before.items()}
     changes = compare([note(path, *state) for path, state in after.items()], known, frozenset())
     paths_now = set(before)
     for source, target in changes.moved:

@@ -6,14 +6,14 @@ import os
 import threading
 
 from vaultseek.vault.read import read_note
-from vaultseek.vault.scan import stamp_of
+from vaultseek.vault.scan import file_stat
 
 
-def test_a_note_is_read_with_the_stamp_that_a_scan_sees(vault):
+def test_a_note_is_read_with_the_stat_that_a_scan_sees(vault):
     root = vault({"a.md": "# A\n"})
     found = read_note(root, "a.md")
     assert found is not None
-    assert (found.data, found.stamp) == (b"# A\n", stamp_of(root, "a.md"))
+    assert (found.data, found.stat) == (b"# A\n", file_stat(root, "a.md"))
 
 
 def test_a_file_written_just_now_is_racy_and_an_old_one_is_not(vault):
@@ -78,7 +78,7 @@ def test_a_note_that_changes_while_it_is_read_is_taken_whole_or_marked_racy(vaul
         for _ in range(50):
             found = read_note(root, "a.md")
             assert found is not None
-            assert found.racy or len(found.data) == found.stamp.size
+            assert found.racy or len(found.data) == found.stat.size
     finally:
         stop.set()
         thread.join()

@@ -277,7 +277,7 @@ class VaultFollower:
 
     def _looks_unmounted(self, changes: Changes) -> bool:
         """True if most notes are gone at once: only the user can say that they were deleted."""
-        if self._loss_accepted or not reconcile.vanished(changes, self.vault.ledger.counts().notes):
+        if self._loss_accepted or not reconcile.looks_unmounted(changes, self.vault.ledger.counts().notes):
             self._loss_accepted = False
             return False
         message = (

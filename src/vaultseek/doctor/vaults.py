@@ -62,7 +62,7 @@ def readable(vault: KnownVault) -> Iterator[Finding]:
     for file in scan(vault.root, Ignore(vault.root, vault.exclude)):
         if file.problem is not None:
             (left_out if file.problem.code in _LEFT_OUT else closed)[file.problem.code] += 1
-        elif file.stamp is not None:
+        elif file.stat is not None:
             notes += 1
             if not os.access(vault.root / file.path, os.R_OK):
                 closed["unreadable_note"] += 1

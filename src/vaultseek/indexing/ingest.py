@@ -93,9 +93,9 @@ class Indexer:
         """
         root = self._reader.root
         if paths is not None:
-            return reconcile.hinted(root, self._ignore, self._ledger, paths)
+            return reconcile.compare_paths(root, self._ignore, self._ledger, paths)
         self._ignore = Ignore(root, self._exclude)
-        return reconcile.everything(root, self._ignore, self._ledger)
+        return reconcile.compare_vault(root, self._ignore, self._ledger)
 
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
         """Index ``changes`` in batches that each leave the vault searchable; return the changed paths."""
@@ -104,7 +104,7 @@ class Indexer:
         changed: list[str] = []
         on_progress(0, total)
         if not changes:
-            self._ledger.problems.replace_scanned(changes.problems, changes.looked)
+            self._ledger.problems.replace_scanned(changes.problems, changes.scope)
         for batch in _batches(changes) if changes else ():
             changed += self._apply_batch(batch)
             done += len(batch.read) + len(batch.moved)
@@ -129,7 +129,7 @@ class Indexer:
             ids = [self._ledger.notes.put(note, revision) for note in indexed]
             keys |= self._add_names(indexed, batch)
             self._ledger.attachments.update(batch.attachments_added, batch.attachments_removed)
-            self._ledger.problems.replace_scanned(batch.problems, batch.looked)
+            self._ledger.problems.replace_scanned(batch.problems, batch.scope)
             relinked = self._relink(keys, ids)
             failpoint("ledger.commit")
         failpoint("ledger.committed")
@@ -142,13 +142,13 @@ class Indexer:
         if content is None:
             return None
         digest = hashlib.blake2b(content.data, digest_size=16).digest()
-        modified = content.stamp.mtime_ns / 1e9
+        modified = content.stat.mtime_ns / 1e9
         if not moved and content.problem is None and self._ledger.notes.content_hash(path) == digest:
-            return UnchangedNote(path, content.stamp, content.racy, modified)
+            return UnchangedNote(path, content.stat, content.racy, modified)
         note, chunks = self._parse(path, content, digest)
         keys = tuple(link_key(link.target) for link in note.links)
         created = created_time(note, modified)
-        return IndexedNote(note, chunks, keys, content.stamp, content.racy, digest, modified, created)
+        return IndexedNote(note, chunks, keys, content.stat, content.racy, digest, modified, created)
 
     def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note, unless this content has crashed the process before."""

@@ -1,1 +1,1 @@
-"""The file system side of a vault: scan, read, compare, watch. Nothing here ever writes into a vault."""
+"""The file system of a vault: scan, read, compare, watch. Nothing here writes to a vault."""

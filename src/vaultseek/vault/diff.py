@@ -1,4 +1,4 @@
-"""What is different between a vault on disk and what the ledger remembers of it."""
+"""The difference between a vault on disk and its ledger."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from vaultseek.model import Problem
-from vaultseek.vault.scan import FoundFile, Stamp
+from vaultseek.vault.scan import FileStat, ScannedFile
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What the ledger remembers of a note: its stamp, and whether that stamp may be trusted."""
+class FileState:
+    """A note's file as the ledger knows it. ``racy``: read again, because its ``stat`` cannot be trusted."""
 
-    stamp: Stamp
+    stat: FileStat
     racy: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The work that brings the ledger up to the disk. ``moved`` is old path to new path.
+    """The changes that bring the ledger up to the disk. ``moved`` holds pairs of old and new path.
 
-    ``looked`` names the files and folders that were compared; ``""`` is the whole vault.
+    ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
     """
 
     read: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Changes:
     attachments_added: tuple[str, ...] = ()
     attachments_removed: tuple[str, ...] = ()
     problems: tuple[tuple[str, Problem], ...] = ()
-    looked: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(
@@ -39,17 +39,17 @@ class Changes:
 
 
 def compare(
-    disk: Iterable[FoundFile],
-    notes: Mapping[str, Known],
+    disk: Iterable[ScannedFile],
+    notes: Mapping[str, FileState],
     attachments: frozenset[str],
-    looked: tuple[str, ...] = ("",),
+    scope: tuple[str, ...] = ("",),
 ) -> Changes:
-    """Compare a whole scan, or the scan of a part with what the ledger holds of the same part.
+    """Compare a scan of the vault, or of a part of it, with what the ledger holds of the same part.
 
     A note that is gone from one path and new at another with the same inode, size and modification time has
-    moved. Stamps are compared for equality only: clocks jump.
+    moved. Times are compared for equality only: clocks jump.
     """
-    new: dict[str, Stamp] = {}
+    new: dict[str, FileStat] = {}
     read: list[str] = []
     seen_notes: set[str] = set()
     seen_attachments: set[str] = set()
@@ -57,29 +57,29 @@ def compare(
     for file in disk:
         if file.problem is not None:
             problems.append((file.path, file.problem))
-        elif file.stamp is None:
+        elif file.stat is None:
             seen_attachments.add(file.path)
         else:
             seen_notes.add(file.path)
             known = notes.get(file.path)
             if known is None:
-                new[file.path] = file.stamp
-            elif known.racy or known.stamp != file.stamp:
+                new[file.path] = file.stat
+            elif known.racy or known.stat != file.stat:
                 read.append(file.path)
     unlisted = tuple(path + "/" for path, problem in problems if problem.code == "unreadable_folder")
     gone = [path for path in notes if path not in seen_notes and not _below(path, unlisted)]
     moved = _moves(new, gone, notes)
-    arrived = {target for _, target in moved}
-    left = {source for source, _ in moved}
-    lost = (path for path in attachments - seen_attachments if not _below(path, unlisted))
+    targets = {target for _, target in moved}
+    sources = {source for source, _ in moved}
+    missing = (path for path in attachments - seen_attachments if not _below(path, unlisted))
     return Changes(
-        read=tuple(read) + tuple(path for path in new if path not in arrived),
-        removed=tuple(path for path in gone if path not in left),
+        read=tuple(read) + tuple(path for path in new if path not in targets),
+        removed=tuple(path for path in gone if path not in sources),
         moved=tuple(moved),
         attachments_added=tuple(sorted(seen_attachments - attachments)),
-        attachments_removed=tuple(sorted(lost)),
+        attachments_removed=tuple(sorted(missing)),
         problems=tuple(problems),
-        looked=looked,
+        scope=scope,
     )
 
 
@@ -87,16 +87,18 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return bool(folders) and ("./" in folders or path.startswith(folders))
 
 
-def _moves(new: Mapping[str, Stamp], gone: list[str], notes: Mapping[str, Known]) -> list[tuple[str, str]]:
+def _moves(
+    new: Mapping[str, FileStat], gone: list[str], notes: Mapping[str, FileState]
+) -> list[tuple[str, str]]:
     if not new or not gone:
         return []
     sources: dict[tuple[int, int, int], str] = {}
     for path in gone:
-        stamp = notes[path].stamp
-        sources[stamp.inode, stamp.size, stamp.mtime_ns] = path
+        stat = notes[path].stat
+        sources[stat.inode, stat.size, stat.mtime_ns] = path
     moves: list[tuple[str, str]] = []
-    for path, stamp in new.items():
-        source = sources.pop((stamp.inode, stamp.size, stamp.mtime_ns), None)
+    for path, stat in new.items():
+        source = sources.pop((stat.inode, stat.size, stat.mtime_ns), None)
         if source is not None:
             moves.append((source, path))
     return moves

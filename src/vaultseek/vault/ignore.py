@@ -1,4 +1,4 @@
-"""What is left out of a vault: hidden files, sync and editor leftovers, and what the user excludes."""
+"""The files that are not part of a vault: hidden ones, leftovers of editors and sync, and excluded ones."""
 
 from __future__ import annotations
 
@@ -22,52 +22,52 @@ OBSIDIAN_FOLDER = ".obsidian"
 
 
 class Ignore:
-    """Decides by name alone; paths are relative to the vault, with ``/``."""
+    """The ignore rules of a vault. They apply to names alone; paths are relative to the vault, with ``/``."""
 
     def __init__(self, root: Path, exclude: Sequence[str] = ()) -> None:
         self._root = root
         self._rules = [_glob(pattern) for pattern in exclude] + _obsidian_rules(root)
 
-    def folder(self, path: str) -> bool:
-        """Whether a folder and all below it is left out; a vault inside this vault is a vault of its own."""
-        return self.unwanted(path) or self.is_vault(path)
+    def skips_folder(self, path: str) -> bool:
+        """True if a folder and all below it is skipped; a vault inside this vault is a vault of its own."""
+        return self.is_excluded(path) or self.is_nested_vault(path)
 
-    def unwanted(self, path: str) -> bool:
-        """Whether a folder is left out for its name or because the user excludes it."""
+    def is_excluded(self, path: str) -> bool:
+        """True if a folder is skipped for its name or because the user excluded it."""
         name = path.rpartition("/")[2]
         if name.startswith(".") or name in FOLDERS:
             return True
         return any(rule(path + "/") for rule in self._rules)
 
-    def is_vault(self, path: str) -> bool:
-        """Whether a folder is a vault of its own."""
+    def is_nested_vault(self, path: str) -> bool:
+        """True if a folder is a vault of its own."""
         try:
             return (self._root / path / OBSIDIAN_FOLDER).is_dir()
         except OSError:
-            return False  # whoever lists the folder will say what is wrong with it
+            return False  # listing the folder will report the problem
 
-    def file(self, path: str) -> bool:
-        """Whether a file in a folder that is not left out is left out itself."""
+    def skips_file(self, path: str) -> bool:
+        """True if a file is skipped, given that its folder is not."""
         name = path.rpartition("/")[2]
         if name.startswith(".") or LEFTOVER.search(name):
             return True
         return any(rule(path) for rule in self._rules)
 
-    def anywhere(self, path: str) -> bool:
-        """Whether ``path`` is left out by itself or by any folder above it."""
-        at = path.find("/")
-        while at != -1:
-            if self.folder(path[:at]):
+    def skips(self, path: str) -> bool:
+        """True if ``path`` is skipped by itself or by a folder above it."""
+        slash = path.find("/")
+        while slash != -1:
+            if self.skips_folder(path[:slash]):
                 return True
-            at = path.find("/", at + 1)
-        return self.file(path)
+            slash = path.find("/", slash + 1)
+        return self.skips_file(path)
 
 
 Rule = Callable[[str], bool]
 
 
 def _glob(pattern: str) -> Rule:
-    """A glob of the configuration: a folder pattern ends with ``/`` and covers all below it."""
+    """Compile a glob of the configuration; a pattern that ends with ``/`` covers all below the folder."""
     folded = pattern.casefold().strip()
     if folded.endswith("/"):
         folded += "*"
@@ -84,7 +84,7 @@ def _glob(pattern: str) -> Rule:
 
 
 def _obsidian_rules(root: Path) -> list[Rule]:
-    """The app's own "Excluded files", read as data: path prefixes, or regular expressions between slashes."""
+    """Read the app's own "Excluded files": path prefixes, or regular expressions between slashes."""
     try:
         with (root / OBSIDIAN_FOLDER / "app.json").open("rb") as file:
             settings = json.loads(file.read(EXCLUDED_FILES_BYTES))
@@ -106,7 +106,7 @@ def _obsidian_rule(text: str) -> Rule | None:
 
 
 def _expression(pattern: str) -> Rule | None:
-    # The pattern comes from inside the vault: the engine must be able to give up on it.
+    # The pattern is untrusted, so the engine needs a timeout.
     import regex
 
     try:

@@ -1,4 +1,4 @@
-"""Reading one note's bytes: regular files only, bounded, and the same from first to last byte."""
+"""Read one note's bytes: from regular files only, bounded, and consistent from first to last byte."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 
 from vaultseek.limits import MIB, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.model import Problem
-from vaultseek.vault.scan import NOT_A_FILE, Stamp, regular_stamp
+from vaultseek.vault.scan import NOT_A_FILE, FileStat, regular_stat
 
 READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
-"""A file younger than this when it was read is read again: a later write could carry the same stamp."""
+"""A file younger than this when it was read is read again: a later write could leave the same times."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteBytes:
-    """A note's bytes and the stamp that they belong to.
+    """A note's bytes and the stat of the file that they were read from.
 
-    ``racy``: the file changed so shortly before it was read that a later write could carry the same stamp;
-    it has to be read again next time, whatever its stamp says.
+    ``racy``: the file changed so shortly before it was read that a later write could leave the same stat, so
+    that it has to be read again next time.
     """
 
     data: bytes
-    stamp: Stamp
+    stat: FileStat
     racy: bool
     problem: Problem | None = None
 
@@ -33,21 +33,21 @@ class NoteBytes:
 def read_note(root: Path, path: str) -> NoteBytes | None:
     """Read the note at ``path``; None if it is not there. Never blocks, never follows a link.
 
-    What cannot be read comes back with a problem and no bytes.
+    A note that cannot be read has a problem and no bytes.
     """
     for attempt in range(READ_ATTEMPTS):
         last = attempt == READ_ATTEMPTS - 1
-        found = _read_once(root / path, last)
-        if found is None or found is not _CHANGED:
-            return found
+        content = _read_once(root / path, last)
+        if content is not _CHANGED:
+            return content
     return None
 
 
-_CHANGED = NoteBytes(b"", Stamp(0, 0, 0, 0), True)
+_CHANGED = NoteBytes(b"", FileStat(0, 0, 0, 0), True)
 
 
 def too_large(bound: int = NOTE_PARSE_BYTES) -> Problem:
-    """What is wrong with a note of more than ``bound`` bytes."""
+    """Return the problem of a note of more than ``bound`` bytes."""
     most = f"{bound / MIB:g} MiB" if bound % MIB == 0 else f"{bound:,} bytes"
     setting = " ([index] max_note_bytes)" if bound < NOTE_PARSE_BYTES else ""
     return Problem("too_large", f"larger than {most}{setting}; only its name is searched, so split it")
@@ -63,39 +63,39 @@ def _read_once(file: Path, last: bool) -> NoteBytes | None:
     try:
         return _read_open(descriptor, last)
     except OSError as error:
-        return _unreadable(Stamp(0, 0, 0, 0), _reason(error))
+        return _unreadable(FileStat(0, 0, 0, 0), _reason(error))
     finally:
         os.close(descriptor)
 
 
 def _read_open(descriptor: int, last: bool) -> NoteBytes:
     status = os.fstat(descriptor)
-    before = regular_stamp(status)
+    before = regular_stat(status)
     if before is None:
-        return _unreadable(Stamp(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
+        return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
     if before.size > NOTE_READ_BYTES:
         return NoteBytes(b"", before, False, too_large())
     if before.size and not status.st_blocks:
         return _not_local(descriptor, before)
     data = _read_all(descriptor)
     after = os.fstat(descriptor)
-    if regular_stamp(after) != before or len(data) != before.size:
-        return NoteBytes(data, regular_stamp(after) or before, True) if last else _CHANGED
+    if regular_stat(after) != before or len(data) != before.size:
+        return NoteBytes(data, regular_stat(after) or before, True) if last else _CHANGED
     newest = max(before.mtime_ns, before.ctime_ns)
     return NoteBytes(data, before, _clock_ns() - newest < RACY_NANOSECONDS)
 
 
-def _not_local(descriptor: int, stamp: Stamp) -> NoteBytes:
-    # Small files may live in the inode on some file systems; only a hole proves that nothing is stored here,
-    # and one that is still there when the file system has found a place for all that was written.
+def _not_local(descriptor: int, stat: FileStat) -> NoteBytes:
+    # On some file systems small files live in the inode. Only a hole proves that no content is stored here,
+    # and only if it remains after everything written has been allocated.
     if _is_hole(descriptor):
         with contextlib.suppress(OSError):
             os.fsync(descriptor)
     if not _is_hole(descriptor):
-        return NoteBytes(_read_all(descriptor), stamp, True)
+        return NoteBytes(_read_all(descriptor), stat, True)
     return NoteBytes(
         b"",
-        stamp,
+        stat,
         False,
         Problem(
             "not_local",
@@ -115,13 +115,13 @@ def _is_hole(descriptor: int) -> bool:
 
 def _read_all(descriptor: int) -> bytes:
     parts: list[bytes] = []
-    left = NOTE_READ_BYTES + 1
-    while left > 0:
-        part = os.read(descriptor, min(left, 1 << 20))
+    remaining = NOTE_READ_BYTES + 1
+    while remaining > 0:
+        part = os.read(descriptor, min(remaining, 1 << 20))
         if not part:
             break
         parts.append(part)
-        left -= len(part)
+        remaining -= len(part)
     return b"".join(parts)
 
 
@@ -132,19 +132,18 @@ def _clock_ns() -> int:
 
 
 def _unopened(file: Path, error: Exception) -> NoteBytes:
-    stamp = Stamp(0, 0, 0, 0)
     try:
-        found = regular_stamp(file.lstat())
+        stat = regular_stat(file.lstat())
     except (OSError, ValueError):
-        found = None
-    if found is None:
-        return _unreadable(stamp, NOT_A_FILE, "not_a_file")
-    return _unreadable(found, _reason(error))
+        stat = None
+    if stat is None:
+        return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
+    return _unreadable(stat, _reason(error))
 
 
 def _reason(error: Exception) -> str:
     return f"{getattr(error, 'strerror', None) or 'cannot be read'}; look at the file's permissions"
 
 
-def _unreadable(stamp: Stamp, reason: str, code: str = "unreadable") -> NoteBytes:
-    return NoteBytes(b"", stamp, False, Problem(code, reason))
+def _unreadable(stat: FileStat, reason: str, code: str = "unreadable") -> NoteBytes:
+    return NoteBytes(b"", stat, False, Problem(code, reason))

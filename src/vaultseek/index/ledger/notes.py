@@ -21,8 +21,8 @@ from vaultseek.index.ledger.rows import (
 )
 from vaultseek.model import Note
 from vaultseek.text import fold
-from vaultseek.vault.diff import Known
-from vaultseek.vault.scan import Stamp
+from vaultseek.vault.diff import FileState
+from vaultseek.vault.scan import FileStat
 
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
@@ -136,17 +136,17 @@ class NoteTable:
         pruned = int(self._database.meta("removals_pruned") or 0)
         return None if revision < pruned else [row[0] for row in rows]
 
-    def file_states(self, folder: str = "") -> dict[str, Known]:
+    def file_states(self, folder: str = "") -> dict[str, FileState]:
         """Return the file state of each path, of all notes or of those inside ``folder``."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, racy FROM notes"
         rows = self._database.all_below(sql, folder)
-        return {row[0]: Known(Stamp(*row[1:5]), bool(row[5])) for row in rows}
+        return {row[0]: FileState(FileStat(*row[1:5]), bool(row[5])) for row in rows}
 
-    def file_state(self, path: str) -> Known | None:
+    def file_state(self, path: str) -> FileState | None:
         """Return the file state of the note at one path."""
         sql = "SELECT size, mtime_ns, ctime_ns, inode, racy FROM notes WHERE path = ?"
         row = self._database.one(sql, path)
-        return None if row is None else Known(Stamp(*row[:4]), bool(row[4]))
+        return None if row is None else FileState(FileStat(*row[:4]), bool(row[4]))
 
     def content_hash(self, path: str) -> bytes | None:
         """Return the hash of the bytes that the note at ``path`` was read from."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note
-from vaultseek.vault.scan import Stamp
+from vaultseek.vault.scan import FileStat
 
 NOTE_COLUMNS = "id, path, title, title_source, aliases, tags, headings, properties, modified, created"
 CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number"
@@ -27,7 +27,7 @@ class IndexedNote:
     note: Note
     chunks: tuple[Chunk, ...]
     link_keys: tuple[str, ...]
-    stat: Stamp
+    stat: FileStat
     racy: bool
     hash: bytes
     modified: float
@@ -39,7 +39,7 @@ class UnchangedNote:
     """A note with the same content as before, and the new ``stat`` of its file."""
 
     path: str
-    stat: Stamp
+    stat: FileStat
     racy: bool
     modified: float
 
