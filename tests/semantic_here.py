@@ -13,7 +13,8 @@ import numpy as np
 
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault, open_measured
-from vaultseek.index.vectors.index import Entries, MemoryStore, SemanticIndex
+from vaultseek.index.vectors.index import VectorIndex
+from vaultseek.index.vectors.port import MemoryStore, VectorBatch
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.catalogue import find_model
@@ -32,7 +33,7 @@ class WorkerHere:
 
     def __init__(self) -> None:
         self._encoder = HashingEncoder()
-        self._stores: dict[tuple[str, str], SemanticIndex] = {}
+        self._stores: dict[tuple[str, str], VectorIndex] = {}
 
     async def embed(self, texts: Any, **_: Any) -> Any:
         return self._encoder.encode(list(texts))
@@ -49,13 +50,13 @@ class WorkerHere:
         stamp=None,
         **_: Any,
     ) -> None:
-        index = self._stores.setdefault((str(store), collection), SemanticIndex(MemoryStore()))
+        index = self._stores.setdefault((str(store), collection), VectorIndex(MemoryStore()))
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
-        index.apply(Entries(list(ids), [int(note) for note in notes], matrix), list(deletes), stamp)
+        index.apply(VectorBatch(list(ids), [int(note) for note in notes], matrix), list(deletes), stamp)
 
     async def stamp(self, store: Path, collection: str, **_: Any) -> str | None:
         index = self._stores.get((str(store), collection))
-        return index.stamp if index else None
+        return index.version if index else None
 
     async def drop(self, store: Path, **_: Any) -> None:
         for key in [key for key in self._stores if key[0] == str(store)]:

@@ -16,7 +16,7 @@ from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.embed import Embedding, EmbeddingSpec, OldModels

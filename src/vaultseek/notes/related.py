@@ -11,7 +11,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.limits import PREVIEW_CHARS
 from vaultseek.markdown.plain import plain_heading
 from vaultseek.model import JSON, Chunk, Reason

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vaultseek.index.concept_vocabulary import Concept
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
 from vaultseek.worker import SemanticAnswer

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.keyword.spans import SpanFinder
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON
 from vaultseek.search import formula
 from vaultseek.search.filter import FilterResult, filter_notes

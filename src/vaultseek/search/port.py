@@ -9,7 +9,7 @@ from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON, Reason
 from vaultseek.worker import SemanticAnswer
 

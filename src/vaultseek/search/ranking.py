@@ -14,7 +14,7 @@ from typing import Any
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.markdown.dates import named_time, stated_time
 from vaultseek.model import JSON, Reason
 from vaultseek.query.compare import is_file_name

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.keyword.index import KeywordAnswer
-from vaultseek.index.vectors.index import NoteIds
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import Reason
 from vaultseek.search.expansion import expand
 from vaultseek.search.port import SearchedVault

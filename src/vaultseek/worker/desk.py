@@ -12,14 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
-from vaultseek.index.vectors.index import (
-    Entries,
-    Hit,
-    NoteIds,
-    OpenDirectory,
-    SemanticIndex,
-    StoreDirectory,
-)
+from vaultseek.index.vectors.index import VectorHit, VectorIndex
+from vaultseek.index.vectors.port import NoteIds, OpenDirectory, StoreDirectory, VectorBatch
 from vaultseek.models import rerank
 from vaultseek.models.embed import embed
 from vaultseek.models.encoder import Encoder, Vectors
@@ -100,14 +94,14 @@ class Desk:
         header = frame.header
         notes, vectors = frame.arrays
         index = self._shelf.writing(Path(header["store"]), header["collection"])
-        entries = Entries(header["ids"], notes.tolist(), np.asarray(vectors, dtype=np.float32))
+        entries = VectorBatch(header["ids"], notes.tolist(), np.asarray(vectors, dtype=np.float32))
         index.apply(entries, header["deletes"], header["stamp"])
         return {}, ()
 
     def _stamp(self, frame: Frame) -> Reply:
         with self._shelf.reading(Path(frame.header["store"])) as collection:
             index = collection(frame.header["collection"])
-            return {"stamp": index.stamp if index is not None else None}, ()
+            return {"stamp": index.version if index is not None else None}, ()
 
     def _count(self, frame: Frame) -> Reply:
         with self._shelf.reading(Path(frame.header["store"])) as collection:
@@ -131,7 +125,7 @@ class Desk:
 def open_directory(kind: str) -> OpenDirectory:
     """What opens stores of the kind ``"chroma"`` or ``"memory"``, its libraries imported."""
     if kind == "memory":
-        from vaultseek.index.vectors.index import MemoryDirectory
+        from vaultseek.index.vectors.port import MemoryDirectory
 
         return MemoryDirectory
     if kind != "chroma":
@@ -148,16 +142,16 @@ class _Place:
     def __init__(self, directory: StoreDirectory, pause: Callable[[], None]) -> None:
         self._pause = pause
         self.directory = directory
-        self.indexes: dict[str, SemanticIndex] = {}
+        self.indexes: dict[str, VectorIndex] = {}
         self.lock = threading.RLock()
 
-    def index(self, name: str, *, create: bool) -> SemanticIndex | None:
+    def index(self, name: str, *, create: bool) -> VectorIndex | None:
         with self.lock:
             if name not in self.indexes:
                 store = self.directory.collection(name, create=create)
                 if store is None:
                     return None
-                self.indexes[name] = SemanticIndex(store, self._pause)
+                self.indexes[name] = VectorIndex(store, self._pause)
             return self.indexes[name]
 
 
@@ -171,13 +165,13 @@ class _Shelf:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def reading(self, path: Path) -> Iterator[Callable[[str | None], SemanticIndex | None]]:
+    def reading(self, path: Path) -> Iterator[Callable[[str | None], VectorIndex | None]]:
         """Collections by name, as long as the context lasts; None for what is not there."""
         place = self._place(path)
         with place.lock:
             yield lambda name: place.index(name, create=False) if name is not None else None
 
-    def writing(self, path: Path, name: str) -> SemanticIndex:
+    def writing(self, path: Path, name: str) -> VectorIndex:
         """The collection ``name``, made if it is not there. Only the lane that drops may write."""
         index = self._place(path).index(name, create=True)
         assert index is not None
@@ -199,11 +193,11 @@ class _Shelf:
             return self._places[path]
 
 
-def _search(index: SemanticIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> list[Hit]:
+def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> list[VectorHit]:
     return index.search(vector, k, allowed) if index is not None else []
 
 
-def _columns(hits: list[Hit]) -> list[Array]:
+def _columns(hits: list[VectorHit]) -> list[Array]:
     return [
         np.array([hit.note for hit in hits], dtype=np.int64),
         np.array([hit.score for hit in hits], dtype=np.float32),

@@ -15,13 +15,12 @@ from vaultseek import limits
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.vectors import chroma
 from vaultseek.index.vectors import index as vectors_index
-from vaultseek.index.vectors.index import (
-    Entries,
-    Hit,
+from vaultseek.index.vectors.index import VectorHit, VectorIndex
+from vaultseek.index.vectors.port import (
     MemoryDirectory,
     MemoryStore,
-    SemanticIndex,
     StoreDirectory,
+    VectorBatch,
     VectorStore,
 )
 
@@ -39,12 +38,12 @@ def unit(count: int, dimension: int = 8, seed: int = 0) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def entries(vectors: np.ndarray, per_note: int = 1, first: int = 0) -> Entries:
+def entries(vectors: np.ndarray, per_note: int = 1, first: int = 0) -> VectorBatch:
     rows = range(first, first + len(vectors))
-    return Entries([f"c{row}" for row in rows], [row // per_note for row in rows], vectors)
+    return VectorBatch([f"c{row}" for row in rows], [row // per_note for row in rows], vectors)
 
 
-def brute_force(held: Entries, vector: np.ndarray, k: int, allowed: set[int] | None = None) -> list[int]:
+def brute_force(held: VectorBatch, vector: np.ndarray, k: int, allowed: set[int] | None = None) -> list[int]:
     """The ``k`` best notes by the best of their vectors."""
     scores = held.vectors @ vector
     notes: dict[int, float] = {}
@@ -54,7 +53,7 @@ def brute_force(held: Entries, vector: np.ndarray, k: int, allowed: set[int] | N
     return sorted(notes, key=lambda note: (-notes[note], note))[:k]
 
 
-def notes_of(hits: list[Hit]) -> list[int]:
+def notes_of(hits: list[VectorHit]) -> list[int]:
     return list(dict.fromkeys(hit.note for hit in hits))
 
 
@@ -85,10 +84,10 @@ def collection(directory: StoreDirectory, name: str = "chunks") -> VectorStore:
 
 def test_what_was_written_is_found_and_outlives_closing(opener: Opener) -> None:
     held = entries(unit(50), per_note=5)
-    SemanticIndex(collection(opener())).apply(held, stamp="one")
+    VectorIndex(collection(opener())).apply(held, version="one")
 
-    index = SemanticIndex(collection(opener()))
-    assert (len(index), index.stamp) == (50, "one")
+    index = VectorIndex(collection(opener()))
+    assert (len(index), index.version) == (50, "one")
     hits = index.search(held.vectors[7], 3)
     assert hits[0].id == "c7"
     assert hits[0].note == 1
@@ -100,28 +99,28 @@ def test_what_was_written_is_found_and_outlives_closing(opener: Opener) -> None:
 def test_an_empty_store_answers_with_nothing(opener: Opener) -> None:
     directory = opener()
     assert directory.collection("chunks", create=False) is None
-    index = SemanticIndex(collection(directory))
-    assert (len(index), index.stamp) == (0, None)
+    index = VectorIndex(collection(directory))
+    assert (len(index), index.version) == (0, None)
     assert index.search(unit(1)[0], 5) == []
     assert index.search(unit(1)[0], 5, np.array([1], dtype=np.int64)) == []
-    index.apply(Entries((), (), np.empty((0, 0), dtype=np.float32)), ["unknown"], "stamped")
-    assert index.stamp == "stamped"
+    index.apply(VectorBatch((), (), np.empty((0, 0), dtype=np.float32)), ["unknown"], "stamped")
+    assert index.version == "stamped"
 
 
 def test_writing_again_replaces_and_the_last_of_equal_ids_counts(opener: Opener) -> None:
     one, two, three = unit(3)
-    index = SemanticIndex(collection(opener()))
-    index.apply(Entries(["a", "a", "b"], [1, 2, 3], np.stack([one, two, three])))
+    index = VectorIndex(collection(opener()))
+    index.apply(VectorBatch(["a", "a", "b"], [1, 2, 3], np.stack([one, two, three])))
     assert len(index) == 2
-    assert index.search(two, 1)[0] == Hit("a", 2, pytest.approx(1.0, abs=1e-5))
-    index.apply(Entries(["a"], [7], np.stack([one])))
+    assert index.search(two, 1)[0] == VectorHit("a", 2, pytest.approx(1.0, abs=1e-5))
+    index.apply(VectorBatch(["a"], [7], np.stack([one])))
     assert index.search(one, 1)[0][:2] == ("a", 7)
     assert index.search(two, 5, np.array([2], dtype=np.int64)) == []
 
 
 def test_deletes_come_first_and_unknown_ones_are_nothing(opener: Opener) -> None:
     held = entries(unit(20))
-    index = SemanticIndex(collection(opener()))
+    index = VectorIndex(collection(opener()))
     index.apply(held)
     index.apply(held.slice(3, 4), [*held.ids[:10], *held.ids[:10], "unknown"])
     assert len(index) == 11
@@ -131,7 +130,7 @@ def test_deletes_come_first_and_unknown_ones_are_nothing(opener: Opener) -> None
 def test_vectors_that_are_not_finite_are_left_out(opener: Opener) -> None:
     vectors = unit(3)
     vectors[1] = np.nan
-    index = SemanticIndex(collection(opener()))
+    index = VectorIndex(collection(opener()))
     index.apply(entries(vectors))
     assert {hit.id for hit in index.search(vectors[0], 5)} == {"c0", "c2"}
 
@@ -140,7 +139,7 @@ def test_more_ids_than_a_statement_takes(opener: Opener, monkeypatch: pytest.Mon
     monkeypatch.setattr(vectors_index, "VECTOR_WRITE", 5000)
     count = 2 * chroma.VECTOR_IDS + 1
     held = entries(unit(count, 4))
-    index = SemanticIndex(collection(opener()))
+    index = VectorIndex(collection(opener()))
     index.apply(held)
     monkeypatch.setattr(vectors_index, "VECTOR_EXACT", count)
     everything = np.arange(count, dtype=np.int64)
@@ -151,7 +150,7 @@ def test_more_ids_than_a_statement_takes(opener: Opener, monkeypatch: pytest.Mon
 
 def test_a_filter_gives_what_brute_force_gives(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     held = entries(unit(900), per_note=3)
-    index = SemanticIndex(collection(opener()))
+    index = VectorIndex(collection(opener()))
     index.apply(held)
     for exact in (0, 50, 10_000):
         monkeypatch.setattr(vectors_index, "VECTOR_EXACT", exact)
@@ -167,14 +166,14 @@ def test_a_filter_that_leaves_only_what_is_far_away(opener: Opener, monkeypatch:
     held = entries(unit(600))
     vector = held.vectors[0]
     far = np.argsort(held.vectors @ vector)[:60]
-    index = SemanticIndex(collection(opener()))
+    index = VectorIndex(collection(opener()))
     index.apply(held)
     assert notes_of(index.search(vector, 20, far)) == brute_force(held, vector, 20, set(far.tolist()))
 
 
 def test_a_store_is_read_page_by_page(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     held = entries(unit(30), per_note=3)
-    SemanticIndex(collection(opener())).apply(held)
+    VectorIndex(collection(opener())).apply(held)
     for page in (1, 7, 10, 30, 31):
         monkeypatch.setattr(chroma, "VECTOR_PAGE", page)
         assert collection(opener()).notes() == dict(zip(held.ids, held.notes, strict=True))
@@ -184,9 +183,9 @@ def test_one_long_note_does_not_crowd_out_the_others(opener: Opener) -> None:
     vector = unit(1)[0]
     close = np.stack([vector + 0.001 * noise for noise in unit(300, seed=1)])
     close /= np.linalg.norm(close, axis=1, keepdims=True)
-    index = SemanticIndex(collection(opener()))
-    index.apply(Entries([f"long{i}" for i in range(300)], [1] * 300, close.astype(np.float32)))
-    index.apply(Entries(["x", "y"], [2, 3], unit(2, seed=3)))
+    index = VectorIndex(collection(opener()))
+    index.apply(VectorBatch([f"long{i}" for i in range(300)], [1] * 300, close.astype(np.float32)))
+    index.apply(VectorBatch(["x", "y"], [2, 3], unit(2, seed=3)))
     hits = index.search(vector, 3)
     assert set(notes_of(hits)) == {1, 2, 3}
     assert sum(hit.note == 1 for hit in hits) == vectors_index.VECTOR_PASSAGES
@@ -196,18 +195,18 @@ def test_one_long_note_does_not_crowd_out_the_others(opener: Opener) -> None:
 @given(st.data())
 def test_any_history_of_writes_gives_what_a_dictionary_gives(data: st.DataObject) -> None:
     ids = st.sampled_from([f"c{i}" for i in range(12)])
-    index = SemanticIndex(MemoryStore())
+    index = VectorIndex(MemoryStore())
     model: dict[str, tuple[int, int]] = {}
     vectors = unit(40)
     for _ in range(data.draw(st.integers(1, 5))):
         gone = data.draw(st.lists(ids, max_size=4))
         new = data.draw(st.lists(st.tuples(ids, st.integers(0, 4), st.integers(0, 39)), max_size=6))
         rows = [row for _, _, row in new]
-        index.apply(Entries([id for id, _, _ in new], [note for _, note, _ in new], vectors[rows]), gone)
+        index.apply(VectorBatch([id for id, _, _ in new], [note for _, note, _ in new], vectors[rows]), gone)
         for id in gone:
             model.pop(id, None)
         model.update({id: (note, row) for id, note, row in new})
-    held = Entries(
+    held = VectorBatch(
         list(model), [note for note, _ in model.values()], vectors[[row for _, row in model.values()]]
     )
     allowed = data.draw(st.none() | st.sets(st.integers(0, 5)))
@@ -234,19 +233,19 @@ def test_a_store_that_lost_vectors_is_damaged() -> None:
     store = Forgetful()
     store.write(entries(unit(3)), ())
     with pytest.raises(IndexDamaged, match="rebuilt"):
-        SemanticIndex(store)
+        VectorIndex(store)
 
 
 def test_no_text_and_nothing_readable_by_others_on_disk(tmp_path: Path) -> None:
     directory = semantic_chroma.ChromaDirectory(tmp_path / "store")
-    SemanticIndex(collection(directory)).apply(entries(unit(10)), stamp="s")
+    VectorIndex(collection(directory)).apply(entries(unit(10)), version="s")
     directory.close()
     assert (tmp_path / "store").stat().st_mode & 0o077 == 0
 
 
 def test_another_models_vectors_are_damage(tmp_path: Path) -> None:
     directory = semantic_chroma.ChromaDirectory(tmp_path)
-    index = SemanticIndex(collection(directory))
+    index = VectorIndex(collection(directory))
     index.apply(entries(unit(3, 8)))
     with pytest.raises(IndexDamaged, match="rebuilt") as caught:
         index.apply(entries(unit(3, 9), first=3))
@@ -256,7 +255,7 @@ def test_another_models_vectors_are_damage(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = semantic_chroma.ChromaDirectory(tmp_path)
-    index = SemanticIndex(collection(directory))
+    index = VectorIndex(collection(directory))
     index.apply(entries(unit(3, 8)))
     monkeypatch.setattr(limits, "VECTOR_FREE_BYTES", 1 << 62)
     with pytest.raises(WorkerUnavailable, match="the disk is full; free some space"):

@@ -1,13 +1,13 @@
-"""Vectors in Chroma, through LlamaIndex's interface for vector stores. No other module knows Chroma.
+"""Vectors in Chroma, through LlamaIndex's interface for vector stores. No other module uses Chroma.
 
-What goes in: an id, the number of its note and the vector. Never text: Chroma keeps deleted rows on disk.
-What comes out of a search: ids and cosines. LlamaIndex allows a store to answer without nodes
-(``VectorStoreQueryResult.nodes`` is optional), but its class for Chroma always rebuilds them, from texts
+An entry is an id, the id of its note and the vector, never text: Chroma keeps deleted rows on disk. A search
+returns ids and cosines. LlamaIndex allows a store to answer without nodes
+(``VectorStoreQueryResult.nodes`` is optional), but its class for Chroma always rebuilds them from texts
 and metadata that it has to fetch; the class below answers the same query with ids alone.
 
-Chroma's own data and the stamp lie in one SQLite file, written in order, so that a stamp is never newer
-than the vectors. The graph files beside it are not written safely; what is lost there is noticed when the
-store is opened or asked, and raises `IndexDamaged`.
+Chroma's own data and the store version are in one SQLite file, written in order, so that the version is never
+newer than the vectors. The graph files beside it are not written safely; a loss there is noticed when the
+store is opened or searched, and raises ``IndexDamaged``.
 """
 
 from __future__ import annotations
@@ -26,21 +26,24 @@ import numpy as np
 
 from vaultseek import limits, paths
 from vaultseek.errors import Busy, IndexDamaged, WorkerUnavailable
-from vaultseek.index.vectors.index import Entries
+from vaultseek.index.vectors.port import VectorBatch
 from vaultseek.models.encoder import Vectors
 
 VECTOR_IDS = 500
+"""Ids per request to Chroma."""
 VECTOR_PAGE = 10_000
-"""Vectors whose notes are read at once when a store is opened."""
+"""Vectors whose notes are read per request when a store is opened."""
 
 NOTE = "note"
-STAMP = "stamp"
+"""Name of the note's id in the metadata of a vector."""
+VERSION = "stamp"
+"""Name of the store version in the metadata of a collection."""
 _MARKER = "chroma.sqlite3"
 _HNSW = {"space": "cosine", "ef_construction": 128, "ef_search": 400, "max_neighbors": 24}
 
 
 def warm_up() -> None:
-    """Import what is needed, so that the first query does not wait for it."""
+    """Import the libraries, so that the first query does not wait for it."""
     import chromadb  # noqa: F401
     import llama_index.core.schema  # noqa: F401
 
@@ -48,10 +51,10 @@ def warm_up() -> None:
 
 
 def examine(path: Path) -> dict[str, tuple[int, str | None]]:
-    """Each collection of the database in the folder ``path``: how many vectors it holds, and its stamp.
+    """Return (number of vectors, version) of each collection of the database in the folder ``path``.
 
-    Changes nothing, opens nothing of Chroma's and may be asked while the database is in use. Raises
-    IndexDamaged if it cannot be read.
+    Reads the SQLite file without Chroma, also while the database is in use. Raises ``IndexDamaged`` if it
+    cannot be read and ``Busy`` if it is locked.
     """
     address = f"file:{quote(os.fsencode(path / _MARKER))}?mode=ro"
     try:
@@ -61,7 +64,7 @@ def examine(path: Path) -> dict[str, tuple[int, str | None]]:
                 " WHERE m.collection_id = c.id AND m.key = ?) FROM collections c"
                 " JOIN segments s ON s.collection = c.id AND s.scope = 'METADATA'"
                 " LEFT JOIN embeddings e ON e.segment_id = s.id GROUP BY c.id",
-                (STAMP,),
+                (VERSION,),
             ).fetchall()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -69,21 +72,21 @@ def examine(path: Path) -> dict[str, tuple[int, str | None]]:
         raise IndexDamaged(f"the vector index has to be rebuilt: {error}") from None
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"the vector index has to be rebuilt: {error}") from None
-    return {name: (count, stamp) for name, count, stamp in rows}
+    return {name: (count, version) for name, count, version in rows}
 
 
 class ChromaDirectory:
-    """The Chroma database in the folder ``path``, which is made when the first collection is."""
+    """The Chroma database in the folder ``path``, which is created with its first collection."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._client: Any = None
 
     def collection(self, name: str, *, create: bool) -> ChromaStore | None:
-        """See `StoreDirectory.collection`."""
+        """See ``StoreDirectory.collection``."""
         if not create and not (self._path / _MARKER).exists():
             return None
-        with _damage(self._path):
+        with _translate_errors(self._path):
             client = self._open()
             if not create and name not in {collection.name for collection in client.list_collections()}:
                 return None
@@ -93,7 +96,7 @@ class ChromaDirectory:
         return ChromaStore(self._path, collection)
 
     def close(self) -> None:
-        """See `StoreDirectory.close`."""
+        """See ``StoreDirectory.close``."""
         client, self._client = self._client, None
         if client is not None:
             with contextlib.suppress(Exception):
@@ -120,68 +123,68 @@ class ChromaStore:
         self._collection = collection
         self.llama_index = _llama_store()(chroma_collection=collection)
 
-    def write(self, entries: Entries, deletes: Sequence[str]) -> None:
-        """See `VectorStore.write`."""
+    def write(self, batch: VectorBatch, deletes: Sequence[str]) -> None:
+        """See ``VectorStore.write``."""
         from llama_index.core.schema import TextNode
 
         nodes = [
             TextNode(id_=id, embedding=vector, metadata={NOTE: note})
-            for id, note, vector in zip(entries.ids, entries.notes, entries.vectors.tolist(), strict=True)
+            for id, note, vector in zip(batch.ids, batch.notes, batch.vectors.tolist(), strict=True)
         ]
-        with _damage(self._path):
-            for at in range(0, len(deletes), VECTOR_IDS):
-                self.llama_index.delete_nodes(list(deletes[at : at + VECTOR_IDS]))
-            for at in range(0, len(nodes), VECTOR_IDS):
-                self.llama_index.add(nodes[at : at + VECTOR_IDS])
+        with _translate_errors(self._path):
+            for start in range(0, len(deletes), VECTOR_IDS):
+                self.llama_index.delete_nodes(list(deletes[start : start + VECTOR_IDS]))
+            for start in range(0, len(nodes), VECTOR_IDS):
+                self.llama_index.add(nodes[start : start + VECTOR_IDS])
 
     def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """See `VectorStore.nearest`."""
+        """See ``VectorStore.nearest``."""
         from llama_index.core.vector_stores.types import VectorStoreQuery
 
         if k <= 0:
             return []
-        with _damage(self._path):
+        with _translate_errors(self._path):
             query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=k)
             result = self.llama_index.query(query)
         return list(zip(result.ids, result.similarities, strict=True))
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """See `VectorStore.vectors`."""
-        found: dict[str, Vectors] = {}
-        with _damage(self._path):
-            for at in range(0, len(ids), VECTOR_IDS):
-                some = list(ids[at : at + VECTOR_IDS])
-                got = self._collection.get(ids=some, include=["embeddings"])
-                found |= zip(got["ids"], np.asarray(got["embeddings"], dtype=np.float32), strict=True)
-        return found
+        """See ``VectorStore.vectors``."""
+        vectors: dict[str, Vectors] = {}
+        with _translate_errors(self._path):
+            for start in range(0, len(ids), VECTOR_IDS):
+                page = list(ids[start : start + VECTOR_IDS])
+                rows = self._collection.get(ids=page, include=["embeddings"])
+                vectors |= zip(rows["ids"], np.asarray(rows["embeddings"], dtype=np.float32), strict=True)
+        return vectors
 
     def notes(self) -> dict[str, int]:
-        """See `VectorStore.notes`."""
+        """See ``VectorStore.notes``."""
         notes: dict[str, int] = {}
-        with _damage(self._path):
-            while True:  # all at once is more than one SQL statement takes
-                got = self._collection.get(include=["metadatas"], limit=VECTOR_PAGE, offset=len(notes))
-                if not got["ids"]:
+        with _translate_errors(self._path):
+            while True:  # all at once would be too many for one SQL statement
+                page = self._collection.get(include=["metadatas"], limit=VECTOR_PAGE, offset=len(notes))
+                if not page["ids"]:
                     return notes
-                notes |= {id: int(held[NOTE]) for id, held in zip(got["ids"], got["metadatas"], strict=True)}
+                notes |= {id: int(row[NOTE]) for id, row in zip(page["ids"], page["metadatas"], strict=True)}
 
-    def stamp(self, new: str | None = None) -> str | None:
-        """See `VectorStore.stamp`; kept in the collection's metadata."""
-        with _damage(self._path):
+    def version(self, new: str | None = None) -> str | None:
+        """See ``VectorStore.version``; it is in the collection's metadata."""
+        with _translate_errors(self._path):
             if new is not None:
-                self._collection.modify(metadata={STAMP: new})
-            value = (self._collection.metadata or {}).get(STAMP)
+                self._collection.modify(metadata={VERSION: new})
+            value = (self._collection.metadata or {}).get(VERSION)
         return value if isinstance(value, str) else None
 
 
 @functools.cache
 def _llama_store() -> Any:
-    """The class that speaks LlamaIndex's interface to a Chroma collection, without texts or nodes."""
+    """Return the class that gives a Chroma collection LlamaIndex's interface, without texts or nodes."""
     from llama_index.core.vector_stores.types import VectorStoreQueryResult
     from llama_index.vector_stores.chroma import ChromaVectorStore
 
     class NoteVectorStore(ChromaVectorStore):  # type: ignore[misc] # LlamaIndex's types are not followed
-        """LlamaIndex's store for Chroma, but ids and vectors only; adding what is there replaces it."""
+        """LlamaIndex's store for Chroma with ids and vectors only; adding an existing id replaces it."""
 
         stores_text: bool = False
 
@@ -197,19 +200,19 @@ def _llama_store() -> Any:
         def query(self, query: Any, **kwargs: Any) -> Any:
             if query.filters is not None or query.query_embedding is None or kwargs:
                 return super().query(query, **kwargs)
-            found = self.client.query(
+            result = self.client.query(
                 query_embeddings=[query.query_embedding],
                 n_results=query.similarity_top_k,
                 include=["distances"],
             )
-            cosines = [1.0 - distance for distance in found["distances"][0]]
-            return VectorStoreQueryResult(ids=found["ids"][0], similarities=cosines)
+            cosines = [1.0 - distance for distance in result["distances"][0]]
+            return VectorStoreQueryResult(ids=result["ids"][0], similarities=cosines)
 
     return NoteVectorStore
 
 
 def _forget(path: Path) -> None:
-    """Chroma remembers a database that it failed to open, and would give the same broken one again."""
+    """Remove a database from Chroma's cache, which keeps even one that it failed to open."""
     with contextlib.suppress(ImportError, AttributeError):
         from chromadb.api.shared_system_client import SharedSystemClient
 
@@ -218,22 +221,22 @@ def _forget(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """Whatever Chroma raises means that the store must be filled again, except that the disk is full."""
+def _translate_errors(path: Path) -> Iterator[None]:
+    """Raise ``IndexDamaged`` for all that Chroma raises, but ``WorkerUnavailable`` if the disk is full."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
     except BaseException as error:  # Chroma's native part panics with a BaseException
         line = " ".join(str(error).split())[:200] or type(error).__name__
-        if _full(path, line):
+        if _is_disk_full(path, line):
             raise WorkerUnavailable(
                 "the disk is full; free some space, and indexing continues by itself", "disk_full"
             ) from None
         raise IndexDamaged(f"the vector index cannot be used and has to be rebuilt: {line}") from None
 
 
-def _full(path: Path, line: str) -> bool:
+def _is_disk_full(path: Path, line: str) -> bool:
     if "disk is full" in line or "No space left" in line:
         return True
     with contextlib.suppress(OSError):

@@ -1,98 +1,49 @@
-"""The semantic index: nearest vectors with exact filters, over any store of vectors.
+"""The vector index: the nearest vectors with exact filters, over any store of vectors.
 
-A store only knows strings and vectors. Which note a vector belongs to, the filter and the cut are decided
-here, so that every store gives the same answers. Runs in the semantic worker; an exact store in memory
-stands at the end of the module, Chroma's in `semantic_chroma`.
+The notes of vectors, the filter and the cut are kept and decided here, so that every store gives the same
+answers. Runs in the semantic worker.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vaultseek.errors import IndexDamaged
+from vaultseek.index.vectors.port import NoteIds, VectorBatch, VectorStore
 from vaultseek.models.encoder import Vectors
 
 VECTOR_WRITE = 64
-"""Vectors a write to Chroma, which holds the interpreter lock meanwhile and keeps queries waiting."""
+"""Vectors per write; Chroma holds the interpreter lock during a write, and queries wait."""
 VECTOR_EXACT = 250
-"""Up to this many vectors left by a filter are scored one by one instead of searched for."""
+"""Filtered vectors up to which they are scored one by one rather than searched."""
 VECTOR_EXACT_COST = 3
-"""To score one vector exactly takes as long as to find this many more by a search."""
+"""Vectors that a search returns in the time that it takes to score one exactly."""
 VECTOR_PASSAGES = 5
-"""Passages a note that one search returns."""
+"""Passages per note that a search returns."""
 VECTOR_PROBES = 16
+"""Vectors read when an index is opened, to notice damage."""
 
-NoteIds = NDArray[np.int64]
 
-
-class Hit(NamedTuple):
-    """A vector that was found: its id, the note it belongs to, and its cosine to the query."""
+class VectorHit(NamedTuple):
+    """A vector in a search result: its id, its note, and its cosine to the query."""
 
     id: str
     note: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
-    """Vectors to be stored: ids, the notes they belong to, and unit vectors ``(len(ids), dimension)``."""
-
-    ids: Sequence[str]
-    notes: Sequence[int]
-    vectors: Vectors
-
-    def slice(self, start: int, end: int) -> Entries:
-        """The entries from ``start`` to before ``end``."""
-        return Entries(self.ids[start:end], self.notes[start:end], self.vectors[start:end])
-
-
-class VectorStore(Protocol):
-    """One collection of vectors. Every method raises `IndexDamaged` if the store cannot be used."""
-
-    def write(self, entries: Entries, deletes: Sequence[str]) -> None:
-        """Delete, then store, replacing what has the same id. Unknown ids may be deleted. Ids are unique."""
-
-    def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """Ids and cosines of the ``k`` nearest, best first. A few may be missed."""
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors of those ids that are held."""
-
-    def notes(self) -> dict[str, int]:
-        """The note of every id that is held."""
-
-    def stamp(self, new: str | None = None) -> str | None:
-        """What `stamp` was last given, None if nothing; first put ``new`` in its place, if it is given.
-
-        The new stamp is as durable as what was written before it, and never more.
-        """
-
-
-class StoreDirectory(Protocol):
-    """The collections that lie in one folder on disk."""
-
-    def collection(self, name: str, *, create: bool) -> VectorStore | None:
-        """The collection ``name``, or None if there is none and none is to be made."""
-
-    def close(self) -> None:
-        """Let go of the folder, so that it can be removed."""
-
-
-OpenDirectory = Callable[[Path], StoreDirectory]
-
-
-class SemanticIndex:
-    """A collection with its notes in memory. Written by one thread, searched by others at the same time."""
+class VectorIndex:
+    """A collection with its notes in memory. One thread writes; others may search at the same time."""
 
     def __init__(self, store: VectorStore, pause: Callable[[], None] | None = None) -> None:
-        """``pause`` is called between writes: a store may hold the interpreter lock, and queries wait."""
+        """Open the index; ``pause`` is called between writes, to let waiting queries run.
+
+        Raises ``IndexDamaged`` if the store has lost vectors.
+        """
         self._store = store
         self._pause = pause or (lambda: None)
         self._lock = threading.Lock()
@@ -103,115 +54,120 @@ class SemanticIndex:
         self._probe()
 
     def __len__(self) -> int:
+        """Return the number of vectors."""
         return len(self._note_of)
 
     @property
-    def stamp(self) -> str | None:
-        """What the last complete `apply` was stamped with."""
-        return self._store.stamp()
+    def version(self) -> str | None:
+        """The version that the last complete ``apply`` set."""
+        return self._store.version()
 
-    def apply(self, entries: Entries, deletes: Sequence[str] = (), stamp: str | None = None) -> None:
-        """Delete, then store or replace, then set the stamp.
+    def apply(self, batch: VectorBatch, deletes: Sequence[str] = (), version: str | None = None) -> None:
+        """Delete, then store or replace, then set the version.
 
         Of equal ids the last is stored; vectors that are not finite are left out. A crash in between leaves
-        the old stamp, and applying the same again gives the same as applying it once.
+        the old version. It is idempotent.
         """
-        entries = _unique(entries)
+        batch = _unique(batch)
         gone = list(dict.fromkeys(deletes))
-        none = entries.slice(0, 0)
-        for at in range(0, len(gone), VECTOR_WRITE):
-            self._write(none, gone[at : at + VECTOR_WRITE])
-        for at in range(0, len(entries.ids), VECTOR_WRITE):
-            self._write(entries.slice(at, at + VECTOR_WRITE), ())
-        if stamp is not None:
-            self._store.stamp(stamp)
+        empty = batch.slice(0, 0)
+        for start in range(0, len(gone), VECTOR_WRITE):
+            self._write(empty, gone[start : start + VECTOR_WRITE])
+        for start in range(0, len(batch.ids), VECTOR_WRITE):
+            self._write(batch.slice(start, start + VECTOR_WRITE), ())
+        if version is not None:
+            self._store.version(version)
 
-    def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> list[Hit]:
-        """The best hits of the ``k`` best notes, best first, a few hits a note; ties by id.
+    def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> list[VectorHit]:
+        """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by id.
 
-        ``allowed`` are the notes to search in; the filter is exact and comes before the cut: ``k`` notes are
-        found if ``k`` allowed notes have a vector here.
+        ``allowed`` are the notes to search in. The filter is exact and precedes the cut: there are ``k``
+        notes in the result if ``k`` allowed notes have a vector.
         """
         with self._lock:
             total = len(self._note_of)
-            among = self._among(allowed)
-        notes, held = (len(self._ids_of), total) if among is None else (len(among), sum(among.values()))
-        wanted = min(k, notes)
-        if wanted <= 0:
+            counts = self._vector_counts(allowed)
+        if counts is None:
+            notes, candidates = len(self._ids_of), total
+        else:
+            notes, candidates = len(counts), sum(counts.values())
+        enough = min(k, notes)
+        if enough <= 0:
             return []
-        fetch = min(total, 2 * wanted * total // held + wanted)
-        if among is not None and (held <= VECTOR_EXACT or _dearer(fetch, held)):
-            return _cut(self._score_all(vector, among), k)
-        hits = self._overfetch(vector, wanted, among, fetch, held=held, total=total)
-        if len({hit.note for hit in hits}) < wanted:
-            hits = self._score_all(vector, among)
+        depth = min(total, 2 * enough * total // candidates + enough)
+        if counts is not None and (candidates <= VECTOR_EXACT or _is_dearer(depth, candidates)):
+            return _cut(self._score_all(vector, counts), k)
+        hits = self._overfetch(vector, enough, counts, depth, candidates=candidates, total=total)
+        if len({hit.note for hit in hits}) < enough:
+            hits = self._score_all(vector, counts)
         return _cut(hits, k)
 
     def vectors(self, notes: Sequence[int]) -> dict[int, Vectors]:
-        """A vector of each of these notes that has any here: of several, that of the least id."""
+        """Return the vector of each of these notes that has any; of several, that of the least id."""
         with self._lock:
             id_of = {note: min(self._ids_of[note]) for note in notes if note in self._ids_of}
-        found = self._store.vectors(list(id_of.values()))
-        return {note: found[id] for note, id in id_of.items() if id in found}
+        vectors = self._store.vectors(list(id_of.values()))
+        return {note: vectors[id] for note, id in id_of.items() if id in vectors}
 
     def _overfetch(
         self,
         vector: Vectors,
-        wanted: int,
-        among: Mapping[int, int] | None,
-        fetch: int,
+        enough: int,
+        allowed: Mapping[int, int] | None,
+        depth: int,
         *,
-        held: int,
+        candidates: int,
         total: int,
-    ) -> list[Hit]:
-        """Ask for more of the nearest until ``wanted`` notes are among them or it does not pay any more."""
+    ) -> list[VectorHit]:
+        """Search deeper and deeper until there are ``enough`` notes or exact scoring is cheaper."""
         while True:
-            found = self._store.nearest(vector, fetch)
             hits = [
-                Hit(id, note, score)
-                for id, score in found
-                if (note := self._note_of.get(id)) is not None and (among is None or note in among)
+                VectorHit(id, note, score)
+                for id, score in self._store.nearest(vector, depth)
+                if (note := self._note_of.get(id)) is not None and (allowed is None or note in allowed)
             ]
-            enough = len({hit.note for hit in hits}) >= wanted
-            if enough or fetch >= total or _dearer(fetch, held):
+            complete = len({hit.note for hit in hits}) >= enough
+            if complete or depth >= total or _is_dearer(depth, candidates):
                 return hits
-            fetch = min(total, 4 * fetch)
+            depth = min(total, 4 * depth)
 
-    def _score_all(self, vector: Vectors, among: Iterable[int] | None) -> list[Hit]:
+    def _score_all(self, vector: Vectors, allowed: Iterable[int] | None) -> list[VectorHit]:
         with self._lock:
-            notes = list(self._ids_of) if among is None else list(among)
+            notes = list(self._ids_of) if allowed is None else list(allowed)
             ids = [id for note in notes for id in self._ids_of.get(note, ())]
-        found = self._store.vectors(ids)
-        kept = [id for id in ids if id in found and id in self._note_of]
-        if len(kept) < len(ids):
-            self._check_missing(ids, found)
-        if not kept:
+        vectors = self._store.vectors(ids)
+        present = [id for id in ids if id in vectors and id in self._note_of]
+        if len(present) < len(ids):
+            self._check_missing(ids, vectors)
+        if not present:
             return []
-        scores = np.stack([found[id] for id in kept]) @ vector
-        return [Hit(id, self._note_of[id], float(score)) for id, score in zip(kept, scores, strict=True)]
+        scores = np.stack([vectors[id] for id in present]) @ vector
+        return [
+            VectorHit(id, self._note_of[id], float(score)) for id, score in zip(present, scores, strict=True)
+        ]
 
-    def _check_missing(self, ids: Sequence[str], found: Mapping[str, Vectors]) -> None:
-        """Ids that are neither found nor were deleted meanwhile mean that the store has lost vectors."""
+    def _check_missing(self, ids: Sequence[str], vectors: Mapping[str, Vectors]) -> None:
+        """Raise ``IndexDamaged`` if the store has no vector of an id that was not deleted meanwhile."""
         with self._lock:
-            lost = [id for id in ids if id in self._note_of and id not in found]
-        if lost and len(self._store.vectors(lost)) < len(lost):
+            missing = [id for id in ids if id in self._note_of and id not in vectors]
+        if missing and len(self._store.vectors(missing)) < len(missing):
             raise IndexDamaged("the vector index has lost vectors; it has to be rebuilt")
 
-    def _among(self, allowed: NoteIds | None) -> dict[int, int] | None:
-        """Allowed notes that have vectors here, and how many."""
+    def _vector_counts(self, allowed: NoteIds | None) -> dict[int, int] | None:
+        """Return the number of vectors of each allowed note that has any; None if all are allowed."""
         if allowed is None:
             return None
         return {note: len(self._ids_of[note]) for note in allowed.tolist() if note in self._ids_of}
 
-    def _write(self, entries: Entries, deletes: Sequence[str]) -> None:
+    def _write(self, batch: VectorBatch, deletes: Sequence[str]) -> None:
         known = [id for id in deletes if id in self._note_of]
-        if not entries.ids and not known:
+        if not batch.ids and not known:
             return
-        self._store.write(entries, known)
+        self._store.write(batch, known)
         with self._lock:
             for id in known:
                 self._forget(id)
-            for id, note in zip(entries.ids, entries.notes, strict=True):
+            for id, note in zip(batch.ids, batch.notes, strict=True):
                 if id in self._note_of:
                     self._forget(id)
                 self._note_of[id] = note
@@ -226,7 +182,7 @@ class SemanticIndex:
             del self._ids_of[note]
 
     def _probe(self) -> None:
-        """Touch what a damaged store would fail at, so that it fails now and not in the middle of a query."""
+        """Read some vectors, so that a damaged store fails now and not in the middle of a query."""
         if not self._note_of:
             return
         step = max(1, len(self._note_of) // VECTOR_PROBES)
@@ -236,90 +192,30 @@ class SemanticIndex:
             raise IndexDamaged("the vector index has lost vectors; it has to be rebuilt")
 
 
-class MemoryStore:
-    """An exact store that lives as long as the process: for tests, and what other stores are measured by."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, tuple[int, Vectors]] = {}
-        self._stamp: str | None = None
-        self._lock = threading.Lock()
-
-    def write(self, entries: Entries, deletes: Sequence[str]) -> None:
-        """See `VectorStore.write`."""
-        with self._lock:
-            for id in deletes:
-                self._rows.pop(id, None)
-            for id, note, vector in zip(entries.ids, entries.notes, entries.vectors, strict=True):
-                self._rows[id] = (int(note), np.array(vector, dtype=np.float32))
-
-    def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """See `VectorStore.nearest`; here nothing is missed."""
-        with self._lock:
-            rows = list(self._rows.items())
-        if not rows or k <= 0:
-            return []
-        scores = np.stack([row for _, (_, row) in rows]) @ vector
-        best = np.argsort(-scores, kind="stable")[:k]
-        return [(rows[i][0], float(scores[i])) for i in best]
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """See `VectorStore.vectors`."""
-        with self._lock:
-            return {id: self._rows[id][1] for id in ids if id in self._rows}
-
-    def notes(self) -> dict[str, int]:
-        """See `VectorStore.notes`."""
-        with self._lock:
-            return {id: note for id, (note, _) in self._rows.items()}
-
-    def stamp(self, new: str | None = None) -> str | None:
-        """See `VectorStore.stamp`."""
-        if new is not None:
-            self._stamp = new
-        return self._stamp
+def _is_dearer(depth: int, candidates: int) -> bool:
+    """True if a search of this depth costs more than to score the candidates one by one."""
+    return depth > VECTOR_EXACT_COST * candidates
 
 
-class MemoryDirectory:
-    """Collections in memory; ``path`` only tells them apart from those of other vaults."""
-
-    def __init__(self, path: Path) -> None:
-        self._collections: dict[str, MemoryStore] = {}
-
-    def collection(self, name: str, *, create: bool) -> MemoryStore | None:
-        """See `StoreDirectory.collection`."""
-        if create:
-            self._collections.setdefault(name, MemoryStore())
-        return self._collections.get(name)
-
-    def close(self) -> None:
-        """Forget everything."""
-        self._collections.clear()
-
-
-def _dearer(fetch: int, held: int) -> bool:
-    """Whether to search for so many costs more than to score so many one by one."""
-    return fetch > VECTOR_EXACT_COST * held
-
-
-def _unique(entries: Entries) -> Entries:
-    """Of equal ids the last, and none whose vector is not finite."""
-    if not entries.ids:
-        return Entries((), (), np.empty((0, 0), dtype=np.float32))
-    finite = np.isfinite(entries.vectors.sum(axis=1))
-    last = {id: row for row, id in enumerate(entries.ids)}
+def _unique(batch: VectorBatch) -> VectorBatch:
+    """Return the last vector of each id, without those that are not finite."""
+    if not batch.ids:
+        return VectorBatch((), (), np.empty((0, 0), dtype=np.float32))
+    finite = np.isfinite(batch.vectors.sum(axis=1))
+    last = {id: row for row, id in enumerate(batch.ids)}
     rows = [row for row in last.values() if finite[row]]
-    return Entries(
-        [entries.ids[row] for row in rows], [int(entries.notes[row]) for row in rows], entries.vectors[rows]
+    return VectorBatch(
+        [batch.ids[row] for row in rows], [int(batch.notes[row]) for row in rows], batch.vectors[rows]
     )
 
 
-def _cut(hits: list[Hit], k: int) -> list[Hit]:
-    """The first hits of the first ``k`` notes."""
-    seen: dict[int, int] = {}
-    kept: list[Hit] = []
+def _cut(hits: list[VectorHit], k: int) -> list[VectorHit]:
+    """Return the first hits of the first ``k`` notes."""
+    counts: dict[int, int] = {}
+    top: list[VectorHit] = []
     for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id)):
-        count = seen.get(hit.note, 0)
-        if (count or len(seen) < k) and count < VECTOR_PASSAGES:
-            seen[hit.note] = count + 1
-            kept.append(hit)
-    return kept
+        count = counts.get(hit.note, 0)
+        if (count or len(counts) < k) and count < VECTOR_PASSAGES:
+            counts[hit.note] = count + 1
+            top.append(hit)
+    return top
