@@ -158,7 +158,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
 
 
 def _absent(trace: Trace, lane: str) -> JSON | None:
-    """Why a lane did not answer; None if it was not asked by the mode of the request."""
+    """Return why a lane did not answer; None if it was not asked by the mode of the request."""
     if trace.parsed.request.mode not in ("hybrid", lane):
         return None
     return _no_rank(trace.partial.get(lane, BY_WORD_ONLY))

@@ -66,12 +66,12 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
     """Return the notes that satisfy ``condition``; None means every note."""
     if condition is None:
         return None
-    left: Ids | None = None
+    remaining: Ids | None = None
     steps: list[tuple[str, int]] = []
     for part in sorted(conjuncts(condition), key=_cost):
-        left = _narrow(part, ledger, left)
-        steps.append((str(part), len(left)))
-    return FilterResult(np.array(sorted(left or ()), np.int64), tuple(steps))
+        remaining = _narrow(part, ledger, remaining)
+        steps.append((str(part), len(remaining)))
+    return FilterResult(np.array(sorted(remaining or ()), np.int64), tuple(steps))
 
 
 def _cost(part: Filter) -> int:
@@ -81,22 +81,22 @@ def _cost(part: Filter) -> int:
     return 2 if needs_text(part) else 1
 
 
-def _narrow(part: Filter, ledger: Ledger, left: Ids | None) -> Ids:
-    """Return those of the notes ``left`` (None is all) that satisfy ``part``."""
+def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
+    """Return those of the notes ``remaining`` (None is all) that satisfy ``part``."""
     match part:
         case And(parts):
             for inner in sorted(parts, key=_cost):
-                left = _narrow(inner, ledger, left)
-            return left or set()
+                remaining = _narrow(inner, ledger, remaining)
+            return remaining or set()
         case Or(parts):
-            return set().union(*(_narrow(inner, ledger, left) for inner in parts))
+            return set().union(*(_narrow(inner, ledger, remaining) for inner in parts))
         case Not(inner):
-            everything = set(ledger.notes.ids()) if left is None else left
-            return everything - _narrow(inner, ledger, left)
+            everything = set(ledger.notes.ids()) if remaining is None else remaining
+            return everything - _narrow(inner, ledger, remaining)
         case Contains() | Within():
-            return _by_text(part, ledger, left)
+            return _by_text(part, ledger, remaining)
     ids = _by_table(part, ledger)
-    return ids if left is None else ids & left
+    return ids if remaining is None else ids & remaining
 
 
 def _by_table(part: Filter, ledger: Ledger) -> Ids:
@@ -146,7 +146,7 @@ def _linked_from(part: LinkedFrom, ledger: Ledger) -> Ids:
 
 
 def _link_stem(name: str) -> str:
-    """Return the part of a note's name that every link to it contains; the extension may be left out."""
+    """Return the part of a note's name that every link to it contains; the extension may be remaining out."""
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 
@@ -197,14 +197,14 @@ def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -
     return ledger.select(sql, *(value for condition in patterns for value in condition.values))
 
 
-def _by_text(part: Contains | Within, ledger: Ledger, left: Ids | None) -> Ids:
+def _by_text(part: Contains | Within, ledger: Ledger, remaining: Ids | None) -> Ids:
     """Decide a condition on the text: candidates by pattern, read one by one."""
     candidates = _text_candidates(part, ledger)
-    if left is None:
-        left = set(ledger.notes.ids())
+    if remaining is None:
+        remaining = set(ledger.notes.ids())
     if candidates is not None:
-        left = left & candidates
-    return {number for number, facts in _facts(sorted(left), ledger) if part.matches(facts)}
+        remaining = remaining & candidates
+    return {number for number, facts in _facts(sorted(remaining), ledger) if part.matches(facts)}
 
 
 def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:

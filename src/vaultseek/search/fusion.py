@@ -59,7 +59,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How to fuse. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
+    """Options of the fusion. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
 
     ``regularization`` is the share of a score that comes from similar candidates.
     """

@@ -73,10 +73,10 @@ def rank(
 
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
-    named = _notes_named(parsed, allowed, ledger)
-    proposed = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates), *named}
+    with_name = _notes_named(parsed, allowed, ledger)
+    proposed = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates), *with_name}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
-    exact = _prefer_file_names(named, parsed.query.rank_text, notes)
+    exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
     fusion = _fusion(parsed.request.settings)
     signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
     combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)

@@ -52,7 +52,7 @@ def results(trace: Trace) -> list[JSON]:
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
     """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive."""
     row = trace.ranking.notes[candidate.note]
-    shown = preview(chunk.text if chunk else "", limits.PREVIEW_CHARS, trace.matcher)
+    snippet = preview(chunk.text if chunk else "", limits.PREVIEW_CHARS, trace.matcher)
     reranked = trace.reranked.get(row.path)
     return {
         "rank": rank,
@@ -64,8 +64,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "end_line": chunk.end_line if chunk else 1,
         "score": round(candidate.score, 6),
         "confidence": round(trace.confidence(candidate), 4),
-        "preview": shown.text,
-        "highlights": [list(span) for span in shown.highlights],
+        "preview": snippet.text,
+        "highlights": [list(span) for span in snippet.highlights],
         "tags": list(row.tags),
         "modified": _iso(row.modified),
         "lanes": _lanes(candidate, explain=trace.parsed.request.explain),
@@ -83,8 +83,8 @@ def explanation(trace: Trace) -> JSON:
         "weights": {"keyword": trace.lanes.keyword_weight, "semantic": trace.lanes.semantic_weight},
         "candidates_per_lane": trace.parsed.candidates,
         "filters": [
-            {"condition": text, "notes_left": left}
-            for text, left in (trace.filtered.steps if trace.filtered else ())
+            {"condition": text, "notes_left": count}
+            for text, count in (trace.filtered.steps if trace.filtered else ())
         ],
         "expansion": [
             {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
@@ -96,7 +96,7 @@ def explanation(trace: Trace) -> JSON:
 
 
 def _not_expanded(trace: Trace) -> str | None:
-    """Why no term joined the query's meaning, if expansion was asked for and nothing failed."""
+    """Return why no term joined the query's meaning, if expansion was asked for and nothing failed."""
     settings = trace.parsed.request.settings.expansion
     if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
         return None
