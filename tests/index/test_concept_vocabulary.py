@@ -20,7 +20,7 @@ TERMS = {"sump pump": 3, "Grüße": 1, "索道": 2}
 def file(tmp_path: Path) -> Path:
     """A vocabulary on disk, of the model ``hashing``."""
     rows = dict(zip(TERMS, HashingEncoder().encode(list(TERMS)), strict=True))
-    write_vocabulary(ConceptVocabulary.made("hashing", TERMS, rows), tmp_path / "concepts.json")
+    write_vocabulary(ConceptVocabulary.build("hashing", TERMS, rows), tmp_path / "concepts.json")
     return tmp_path / "concepts.json"
 
 
@@ -55,7 +55,7 @@ def test_the_nearest_come_first_and_none_below_the_floor(file):
 
 def test_a_vocabulary_without_terms_is_near_to_nothing(tmp_path):
     file = tmp_path / "none.json"
-    write_vocabulary(ConceptVocabulary.made("hashing", {}, {}), file)
+    write_vocabulary(ConceptVocabulary.build("hashing", {}, {}), file)
     found = read_vocabulary(file, "hashing")
     assert found is not None
     assert nearest(found, "pump", 0.0) == []
@@ -112,5 +112,5 @@ def test_a_foreign_file_counts_as_not_there(file, content):
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     (tmp_path / "concepts.json").mkdir()
     with pytest.raises(OSError, match="directory"):
-        write_vocabulary(ConceptVocabulary.made("hashing", {}, {}), tmp_path / "concepts.json")
+        write_vocabulary(ConceptVocabulary.build("hashing", {}, {}), tmp_path / "concepts.json")
     assert list(tmp_path.glob("concepts*")) == [tmp_path / "concepts.json"]

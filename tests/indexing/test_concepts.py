@@ -284,12 +284,12 @@ async def test_vectors_of_another_length_are_made_again(opened):
         kept = world.kept()
         short = dict(zip(kept, HashingEncoder(8).encode(list(kept)), strict=True))
         concepts = concepts_of(world)
-        write_vocabulary(ConceptVocabulary.made("hashing", kept, short), world.file)
+        write_vocabulary(ConceptVocabulary.build("hashing", kept, short), world.file)
         vector = HashingEncoder().encode(["lettuce"])[0]
         with pytest.raises(Unavailable, match="being made"):
             await concepts.near("lettuce", vector, 3, 0.3)
         await concepts.refresh()
-        write_vocabulary(ConceptVocabulary.made("hashing", {"garden": 1}, short), world.file)
+        write_vocabulary(ConceptVocabulary.build("hashing", {"garden": 1}, short), world.file)
         concepts = concepts_of(world)
         await concepts.refresh()
         assert [concept.term for concept in await concepts.near("lettuce", vector, 3, 0.3)] == ["Lettuce bed"]

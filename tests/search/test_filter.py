@@ -18,7 +18,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
 from vaultseek.search.filter import _COLUMNS, LedgerFacts, filter_notes
-from vaultseek.search.prefilter import superset
+from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 from worlds import World, write_files
 
@@ -102,7 +102,7 @@ def test_a_pattern_misses_no_text(text, data):
     folded = fold(text)
     start = data.draw(st.integers(0, len(folded)))
     words = folded[start : data.draw(st.integers(start, len(folded)))]
-    condition = superset(words)
+    condition = prefilter(words)
     if condition is not None and fold(words) in folded:
         sql = f"SELECT {condition.sql('text')} FROM (SELECT ? AS text)"
         # The text stands behind the condition in SQL, but before FROM, so its value comes last.

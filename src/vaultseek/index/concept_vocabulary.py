@@ -1,7 +1,7 @@
 """The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-A cache like the other indexes: what is damaged, foreign or of another model counts as not there, and is made
-again. Vectors are kept as float16, which moves a cosine by less than a thousandth.
+A cache like the other indexes: a file that is damaged, foreign or of another model counts as missing and is
+rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from vaultseek.paths import write_atomically
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 1
+"""Version of the file's format; a file of another version is rebuilt."""
 _UNIT_TOLERANCE = 0.01
 
 
 class Concept(NamedTuple):
-    """A term of the vault that is near in meaning: its cosine, and how many notes it is in."""
+    """A term of the vault similar in meaning to a query: its cosine, and the number of its notes."""
 
     term: str
     similarity: float
@@ -35,20 +36,20 @@ class Concept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptVocabulary:
-    """Terms with the number of notes that each is in; row ``i`` of ``vectors`` is the i-th term's."""
+    """Terms with the number of notes of each; row ``i`` of ``vectors`` belongs to the i-th term."""
 
     model: str
-    """Fingerprint of the model that the vectors are of."""
+    """Fingerprint of the model that made the vectors."""
     terms: Mapping[str, int]
     vectors: Vectors
 
     @classmethod
-    def made(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
-        """Of those terms that have a vector, as precise as the file keeps it."""
-        kept = {term: notes for term, notes in terms.items() if term in vectors}
-        rows = [np.asarray(vectors[term], np.float16) for term in kept]
+    def build(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
+        """Return a vocabulary of the terms that have a vector, rounded as the file stores it."""
+        embedded = {term: notes for term, notes in terms.items() if term in vectors}
+        rows = [np.asarray(vectors[term], np.float16) for term in embedded]
         matrix = np.stack(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
-        return cls(model, kept, matrix)
+        return cls(model, embedded, matrix)
 
     @property
     def by_term(self) -> dict[str, Vectors]:
@@ -56,7 +57,7 @@ class ConceptVocabulary:
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
-        """The concepts whose cosine to the unit vector is ``floor`` or more, best first.
+        """Yield the concepts whose cosine to the unit vector is ``floor`` or more, best first.
 
         Raises ValueError for a vector of another length.
         """
@@ -65,28 +66,28 @@ class ConceptVocabulary:
         similarities = self.vectors @ vector
         above = np.flatnonzero(similarities >= floor)
         names = list(self.terms)
-        for at in above[np.argsort(-similarities[above], kind="stable")].tolist():
-            yield Concept(names[at], float(similarities[at]), self.terms[names[at]])
+        for row in above[np.argsort(-similarities[above], kind="stable")].tolist():
+            yield Concept(names[row], float(similarities[row]), self.terms[names[row]])
 
 
 def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
-    """The vocabulary in the file; None if there is none that can be used with the model."""
+    """Read the vocabulary in the file; None if there is none that can be used with the model."""
     try:
         with file.open("rb") as stream:
             data = stream.read(CONCEPT_FILE_BYTES + 1)
-        told = json.loads(data) if len(data) <= CONCEPT_FILE_BYTES else {}
-        if told["version"] != VERSION or told["model"] != model:
+        content = json.loads(data) if len(data) <= CONCEPT_FILE_BYTES else {}
+        if content["version"] != VERSION or content["model"] != model:
             return None
-        entries = [_entry(entry) for entry in told["terms"][:CONCEPT_TERMS]]
+        entries = [_entry(entry) for entry in content["terms"][:CONCEPT_TERMS]]
         terms = {term: notes for term, notes, _ in entries}
-        vocabulary = ConceptVocabulary.made(model, terms, {term: vector for term, _, vector in entries})
+        vocabulary = ConceptVocabulary.build(model, terms, {term: vector for term, _, vector in entries})
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return vocabulary if _is_sound(vocabulary) else None
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
-    """Replace the file at once. Raises OSError and leaves the old one as it was."""
+    """Replace the file atomically. On OSError the old one stays as it was."""
     rows = vocabulary.vectors.astype("<f2")
     entries = [
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}
@@ -99,7 +100,7 @@ def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
 def _entry(entry: Any) -> tuple[str, int, NDArray[np.float16]]:
     term, notes = entry["term"], entry["notes"]
     if not isinstance(term, str) or not isinstance(notes, int) or not 0 < len(term) <= CONCEPT_CHARS:
-        raise ValueError("no concept")
+        raise ValueError("not a concept")
     return term, notes, np.frombuffer(base64.b64decode(entry["vector"], validate=True), "<f2")
 
 

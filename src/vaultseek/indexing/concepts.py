@@ -156,7 +156,7 @@ class Concepts:
 
     async def _with_vectors(self, terms: dict[str, int], known: dict[str, Any]) -> ConceptVocabulary:
         new = await self._embedded([term for term in terms if term not in known])
-        return ConceptVocabulary.made(self._model, terms, {**known, **new})
+        return ConceptVocabulary.build(self._model, terms, {**known, **new})
 
     async def _embedded(self, terms: list[str]) -> dict[str, Any]:
         """Vectors of the terms, in batches between which other background work has its turn."""

@@ -9,7 +9,7 @@ from vaultseek.errors import BadPath, NotFound, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import CANDIDATES_NAMED, PATH_BYTES
 from vaultseek.query.compare import is_file_name, is_named
-from vaultseek.search.prefilter import superset
+from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold, printable, quote
 
 NOTE_SUFFIXES = ("", ".md")
@@ -55,7 +55,7 @@ def vault_path(name: str, root: Path) -> str:
 
 def _candidates(name: str, ledger: Ledger) -> list[NoteRow]:
     ids = ledger.notes.ids_by_name(name)
-    condition = superset(name.removesuffix(".md"))
+    condition = prefilter(name.removesuffix(".md"))
     sql = "SELECT id, path FROM notes"
     values: tuple[str, ...] = ()
     if condition is not None:

@@ -47,7 +47,7 @@ from vaultseek.query.filters import (
     needs_text,
     posix,
 )
-from vaultseek.search.prefilter import superset
+from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 
 NoteIds = npt.NDArray[np.int64]
@@ -190,7 +190,7 @@ def _literal(value: str) -> list[str]:
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
     """Select the rows whose ``expression`` may contain all of these texts."""
-    patterns = [condition for condition in map(superset, texts) if condition is not None]
+    patterns = [condition for condition in map(prefilter, texts) if condition is not None]
     if patterns:
         sql += " AND " if " WHERE " in sql else " WHERE "
         sql += " AND ".join(condition.sql(expression) for condition in patterns)
@@ -234,7 +234,7 @@ def _text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
 
 
 def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
-    condition = superset(text)
+    condition = prefilter(text)
     if condition is None:
         return None
     rows = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
