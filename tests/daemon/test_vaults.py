@@ -75,5 +75,5 @@ async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypat
 
 async def test_the_choices_are_all_vaults_that_are_known(registry, tmp_path):
     registry.settings = Settings()
-    with pytest.raises(UsageError, match="one of kept, named, or a folder"):
+    with pytest.raises(UsageError, match="known: kept, named"):
         await registry.find(None, str(tmp_path))
