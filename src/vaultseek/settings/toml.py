@@ -43,7 +43,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
         raw = _read_bytes(file)
     except FileNotFoundError:
         if required:
-            raise ConfigError(f"{file}: no such file; --config takes the path of a TOML file") from None
+            raise ConfigError(f"{file}: no such file; set --config to a TOML file") from None
         return None
     except OSError as error:
         raise ConfigError(
@@ -143,4 +143,4 @@ def _syntax_error(message: str, text: str) -> str:
     if match is None:
         return f"not valid TOML: {quote_value(message)}"
     line = match[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
-    return f"line {line}: not valid TOML: {match[1]}"
+    return f"line {line}: not valid TOML: {match[1]}; correct this line"
