@@ -20,7 +20,7 @@ from typing import Any
 
 from bench_quality import arguments_for_sets, measure
 
-from vaultseek.evaluate.judged import ALL
+from vaultseek.evaluate.judgements import ALL
 from vaultseek.index.keyword import bm25f
 from vaultseek.search import formula
 
@@ -66,7 +66,7 @@ def figures(sets: list[Path], arguments: argparse.Namespace) -> dict[str, float]
     found = {}
     for folder in sets:
         report = asyncio.run(measure(folder, arguments))
-        found[folder.name] = report.outcomes[0].figures[ALL]["nDCG@10"].mean
+        found[folder.name] = report.outcomes[0].metrics[ALL]["nDCG@10"].mean
     return found
 
 

@@ -22,7 +22,7 @@ from vaultseek.evaluate import (
     read_queries,
     variants,
 )
-from vaultseek.evaluate.judged import ALL
+from vaultseek.evaluate.judgements import ALL
 from vaultseek.evaluate.report import as_text
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
@@ -42,7 +42,7 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     cache = cache_directory(root, arguments.cache)
     options = VaultOptions(root.name, root)
     async with measured_vault(options, cache, find_model("bundled"), lambda phase, counts: None) as vault:
-        return await evaluate(vault, queries, ways, raw=plain, limit=arguments.limit)
+        return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit)
 
 
 def summary(reports: dict[str, Report], metric: str) -> str:
@@ -50,7 +50,7 @@ def summary(reports: dict[str, Report], metric: str) -> str:
     names = [outcome.name for outcome in next(iter(reports.values())).outcomes]
     lines = [f"| {metric} | {' | '.join(reports)} |", "|---" * (len(reports) + 1) + "|"]
     for row, name in enumerate(names):
-        cells = [f"{report.outcomes[row].figures[ALL][metric].mean:.4f}" for report in reports.values()]
+        cells = [f"{report.outcomes[row].metrics[ALL][metric].mean:.4f}" for report in reports.values()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -19,9 +19,14 @@ from vaultseek.evaluate import (
     read_queries,
     variants,
 )
-from vaultseek.evaluate.judged import read_judgements
-from vaultseek.evaluate.measure import difference, interval, latency, scores
-from vaultseek.evaluate.page import page
+from vaultseek.evaluate.html import as_html
+from vaultseek.evaluate.judgements import read_qrels
+from vaultseek.evaluate.metrics import (
+    bootstrap_interval,
+    compute_metrics,
+    latency_percentiles,
+    paired_difference,
+)
 from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
@@ -68,7 +73,7 @@ def test_queries_and_their_judgements(tmp_path):
     ],
 )
 def test_forms_of_judgements(tmp_path, qrels):
-    assert read_judgements(files(tmp_path, "", qrels)[1]) == {"1": {"a.md": 2}}
+    assert read_qrels(files(tmp_path, "", qrels)[1]) == {"1": {"a.md": 2}}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(tmp_path, queries, qrel
 
 def test_metrics_of_a_ranking_worked_out_by_hand():
     grades = {"q": {"a": 2, "b": 1, "c": 0}, "nothing": {"x": 0}, "missed": {"y": 1}}
-    found = scores({"q": ["c", "b", "a"], "nothing": ["x"]}, grades)
+    found = compute_metrics({"q": ["c", "b", "a"], "nothing": ["x"]}, grades)
     gained = 1 / math.log2(3) + 2 / math.log2(4)
     ideal = 2 / math.log2(2) + 1 / math.log2(3)
     assert found["nDCG@10"] == pytest.approx({"q": gained / ideal, "missed": 0.0})
@@ -104,17 +109,17 @@ def test_metrics_of_a_ranking_worked_out_by_hand():
 
 
 def test_intervals_and_differences():
-    assert interval([1.0] * 20).low == 1.0
-    spread = interval([0.0, 1.0] * 50)
+    assert bootstrap_interval([1.0] * 20).low == 1.0
+    spread = bootstrap_interval([0.0, 1.0] * 50)
     assert spread.low < 0.5 < spread.high
-    assert interval([]).mean == 0.0
-    sure = difference([1.0] * 20, [0.5] * 20)
+    assert bootstrap_interval([]).mean == 0.0
+    sure = paired_difference([1.0] * 20, [0.5] * 20)
     assert (sure.mean, sure.p < 0.01) == (0.5, True)
-    unsure = difference([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    unsure = paired_difference([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
     assert unsure.p > 0.5
-    assert difference([], []).p == 1.0
-    assert latency([1.0, 2.0, 3.0]) == (2.0, pytest.approx(2.9))
-    assert latency([]) == (0.0, 0.0)
+    assert paired_difference([], []).p == 1.0
+    assert latency_percentiles([1.0, 2.0, 3.0]) == (2.0, pytest.approx(2.9))
+    assert latency_percentiles([]) == (0.0, 0.0)
 
 
 def test_variants_are_the_settings_the_baselines_and_what_is_compared():
@@ -155,16 +160,16 @@ async def test_a_whole_measurement(vault, tmp_path):
     best = report.outcomes[0]
     assert (report.notes, dict(report.sizes)["all"], report.unjudged) == (3, 3, 1)
     assert list(report.missing) == ["lost.md"]
-    assert best.figures["identifier"]["Hit@1"].mean == 1.0
-    assert best.figures["all"]["MRR"].mean == 1.0
+    assert best.metrics["identifier"]["Hit@1"].mean == 1.0
+    assert best.metrics["all"]["MRR"].mean == 1.0
     assert best.confidence["nonsense"] < 0.2 < best.confidence["identifier"]
     assert [outcome.name for outcome in report.outcomes][-1] == "flat"
-    told = json.loads(json.dumps(as_json(report)))
-    assert told["variants"]["vaultseek"]["queries"]["2"]["results"][0] == "pump.md"
+    data = json.loads(json.dumps(as_json(report)))
+    assert data["variants"]["vaultseek"]["queries"]["2"]["results"][0] == "pump.md"
     assert "| identifier" in as_text(report)
-    shown = page(report)
-    assert shown.startswith("<!doctype html>")
-    assert "http" not in shown
+    html = as_html(report)
+    assert html.startswith("<!doctype html>")
+    assert "http" not in html
 
 
 async def test_expansion_can_be_compared(vault, tmp_path):
@@ -193,12 +198,12 @@ async def test_words_that_look_like_operators_are_words_if_asked_for(vault, tmp_
     try:
         await index_vault(measured)
         own = variants(SearchSettings())[:1]
-        understood = await evaluate(measured, queries, own)
-        plain = await evaluate(measured, queries, own, raw=True)
+        parsed = await evaluate(measured, queries, own)
+        plain = await evaluate(measured, queries, own, plain=True)
     finally:
         measured.close()
-    assert understood.outcomes[0].figures["all"]["Hit@1"].mean == 0.0
-    assert plain.outcomes[0].figures["all"]["Hit@1"].mean == 1.0
+    assert parsed.outcomes[0].metrics["all"]["Hit@1"].mean == 0.0
+    assert plain.outcomes[0].metrics["all"]["Hit@1"].mean == 1.0
 
 
 def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
@@ -216,7 +221,7 @@ def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
         ("1\ta.md\tnan", "qrels.tsv:1: the grade is nan"),
         ("1\ta.md\t2\n1\ta\t0", "qrels.tsv:2: a.md is judged twice for '1'"),
         ("1 Areas/Slimy Visitors.md 2", "qrels.tsv:1: expected query, path and grade"),
-        ("query\tpath\tgrade\n1\ta.md\t0", "no note is judged to be right"),
+        ("query\tpath\tgrade\n1\ta.md\t0", "no relevant note"),
     ],
 )
 def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str, complaint: str) -> None:

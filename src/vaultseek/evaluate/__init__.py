@@ -1,8 +1,8 @@
-"""Measuring ranking on a vault with judged queries: index, ask, score, compare, report."""
+"""Measuring ranking quality on a vault with judged queries: index, search, compute metrics, report."""
 
-from vaultseek.evaluate.judged import JudgedQuery, read_queries
+from vaultseek.evaluate.judgements import JudgedQuery, read_queries
 from vaultseek.evaluate.report import as_json, as_text
-from vaultseek.evaluate.runs import Report, evaluate
+from vaultseek.evaluate.run import Report, evaluate
 from vaultseek.evaluate.variants import Variant, variants
 from vaultseek.evaluate.vault import cache_directory, measured_vault
 

@@ -1,4 +1,4 @@
-"""The baseline that everybody has: notes by how many of the query's words are somewhere in their text."""
+"""The grep baseline: notes ranked by the number of query words that occur in their text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultseek.text import fold
 
 
 class Grep:
-    """Every note's text in memory, folded."""
+    """The folded text of every note, in memory."""
 
     def __init__(self, ledger: Ledger) -> None:
         ids = ledger.notes.ids()
@@ -22,22 +22,23 @@ class Grep:
             for number, row in rows.items()
         }
 
-    def search(self, text: str, limit: int, only: Container[str] | None = None) -> list[str]:
-        """Paths by the number of different words found (stop words only if there are no others).
+    def search(self, text: str, limit: int, allowed: Container[str] | None = None) -> list[str]:
+        """Return paths by the number of distinct query words that occur, best first.
 
-        Ties by how often the words are found, then by path. ``only`` these notes are looked at.
+        Stop words count only if there are no other words. Ties are broken by the number of occurrences, then
+        by path. ``allowed`` restricts the notes.
         """
         words = {fold(word) for word in text.split()}
         words = words - STOP_WORDS or words
-        found = [
-            (*_found(words, content), path)
+        matches = [
+            (*_count(words, content), path)
             for path, content in self._texts.items()
-            if only is None or path in only
+            if allowed is None or path in allowed
         ]
-        best = sorted((-distinct, -count, path) for distinct, count, path in found if distinct)
+        best = sorted((-distinct, -count, path) for distinct, count, path in matches if distinct)
         return [path for *_, path in best[:limit]]
 
 
-def _found(words: Sequence[str] | set[str], text: str) -> tuple[int, int]:
+def _count(words: Sequence[str] | set[str], text: str) -> tuple[int, int]:
     counts = Counter({word: text.count(word) for word in words if word})
     return sum(count > 0 for count in counts.values()), counts.total()

@@ -1,20 +1,20 @@
-"""A measurement as text and as JSON; as a page in :mod:`vaultseek.evaluate.page`."""
+"""Formatting a measurement as text and as JSON; :mod:`vaultseek.evaluate.html` makes a page of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vaultseek.evaluate.judged import ALL
-from vaultseek.evaluate.measure import METRICS, Difference
-from vaultseek.evaluate.runs import Outcome, Report
+from vaultseek.evaluate.judgements import ALL
+from vaultseek.evaluate.metrics import METRICS, Difference
+from vaultseek.evaluate.run import Outcome, Report
 from vaultseek.model import JSON
 
 _CATEGORY_METRICS = ("nDCG@10", "Hit@1", "Recall@10")
-_SHOWN_MISSING = 5
+_MISSING_LISTED = 5
 
 
 def as_json(report: Report) -> JSON:
-    """Everything, with each query's ranking and metrics."""
+    """Return the whole report as JSON, with the top ten results and the metrics of every query."""
     return {
         "vault": report.vault,
         "notes": report.notes,
@@ -27,30 +27,30 @@ def as_json(report: Report) -> JSON:
 
 
 def as_text(report: Report) -> str:
-    """Tables for a terminal or a Markdown file."""
+    """Format the report as Markdown tables for a terminal or a file."""
     return "\n".join(_lines(report))
 
 
-def sure(difference: Difference) -> str:
-    """A mark for how sure a difference is: ``*`` below 5 % by chance, ``**`` below 1 %."""
+def significance(difference: Difference) -> str:
+    """Return a mark for the p-value: ``*`` below 0.05, ``**`` below 0.01."""
     return "**" if difference.p < 0.01 else "*" if difference.p < 0.05 else ""
 
 
 def confidences(outcome: Outcome) -> Iterator[list[str]]:
-    """By category: the mean confidence of the best result, and for how many queries nothing was found."""
+    """Yield rows of category, mean confidence of the top result, and share of queries without results."""
     for group, value in outcome.confidence.items():
-        yield [group, f"{value:.3f}", f"{100 * outcome.nothing[group]:.0f} %"]
+        yield [group, f"{value:.3f}", f"{100 * outcome.empty_share[group]:.0f} %"]
 
 
 def _variant(outcome: Outcome, report: Report) -> JSON:
-    answers = report.answers[outcome.name]
+    results = report.results[outcome.name]
     return {
         "figures": {
             group: {
                 name: {"mean": round(i.mean, 4), "low": round(i.low, 4), "high": round(i.high, 4)}
                 for name, i in metrics.items()
             }
-            for group, metrics in outcome.figures.items()
+            for group, metrics in outcome.metrics.items()
         },
         "differences": {
             name: {"mean": round(d.mean, 4), "low": round(d.low, 4), "high": round(d.high, 4), "p": d.p}
@@ -58,18 +58,18 @@ def _variant(outcome: Outcome, report: Report) -> JSON:
         },
         "latency_ms": {"p50": round(outcome.p50_ms, 2), "p95": round(outcome.p95_ms, 2)},
         "confidence": {group: round(value, 4) for group, value in outcome.confidence.items()},
-        "settings": dict(report.changed.get(outcome.name, {})),
-        "nothing_found": {group: round(value, 4) for group, value in outcome.nothing.items()},
+        "settings": dict(report.overrides.get(outcome.name, {})),
+        "nothing_found": {group: round(value, 4) for group, value in outcome.empty_share.items()},
         "refused": list(outcome.refused),
         "partial": list(outcome.partial),
         "queries": {
             id: {
-                "results": list(answer.paths[:10]),
-                "confidence": answer.confidence,
-                "milliseconds": round(answer.milliseconds, 2),
-                "metrics": {name: round(of[id], 4) for name, of in outcome.values.items() if id in of},
+                "results": list(result.paths[:10]),
+                "confidence": result.confidence,
+                "milliseconds": round(result.milliseconds, 2),
+                "metrics": {name: round(of[id], 4) for name, of in outcome.per_query.items() if id in of},
             }
-            for id, answer in answers.items()
+            for id, result in results.items()
         },
     }
 
@@ -78,9 +78,9 @@ def _lines(report: Report) -> Iterator[str]:
     judged = report.sizes[ALL]
     yield f"{report.vault}: {report.notes} notes, {report.passages} passages, {judged} judged queries"
     if report.unjudged:
-        yield f"{report.unjudged} queries have no right answer; they count for confidence only"
+        yield f"{report.unjudged} queries have no relevant note; they count for confidence only"
     if report.missing:
-        some = ", ".join(report.missing[:_SHOWN_MISSING])
+        some = ", ".join(report.missing[:_MISSING_LISTED])
         yield f"{len(report.missing)} judged notes are not in the vault: {some}"
     yield ""
     yield from _table(
@@ -88,32 +88,36 @@ def _lines(report: Report) -> Iterator[str]:
         [[o.name, *_means(o), f"{o.p50_ms:.1f}", f"{o.p95_ms:.1f}"] for o in report.outcomes],
     )
     yield ""
-    yield from _compared(report)
+    yield from _comparison(report)
     if len(report.sizes) > 1:
         for metric in _CATEGORY_METRICS:
             yield ""
             yield from _by_category(report, metric)
     for outcome in report.outcomes:
         if outcome.refused:
-            yield f"{outcome.name}: {len(outcome.refused)} queries were refused, as {outcome.refused[0]}"
+            yield f"{outcome.name}: {len(outcome.refused)} invalid queries, such as {outcome.refused[0]}"
         if outcome.partial:
-            yield f"{outcome.name}: at times without {', '.join(outcome.partial)}"
+            yield f"{outcome.name}: some queries without {', '.join(outcome.partial)}"
 
 
 def _means(outcome: Outcome) -> list[str]:
-    return [f"{outcome.figures[ALL][metric].mean:.3f}" for metric in METRICS]
+    return [f"{outcome.metrics[ALL][metric].mean:.3f}" for metric in METRICS]
 
 
-def _compared(report: Report) -> Iterator[str]:
-    """nDCG@10 with its interval, and what the first has over the others."""
+def _comparison(report: Report) -> Iterator[str]:
+    """Yield nDCG@10 with its interval, and the difference of the first variant to the others."""
     rows = []
     for number, outcome in enumerate(report.outcomes):
-        figure, gap = outcome.figures[ALL]["nDCG@10"], outcome.differences["nDCG@10"]
-        against = [f"{gap.mean:+.3f}{sure(gap)}", f"{gap.low:+.3f} to {gap.high:+.3f}", f"{gap.p:.3f}"]
-        interval = f"{figure.low:.3f} to {figure.high:.3f}"
-        rows.append([outcome.name, f"{figure.mean:.3f}", interval, *(against if number else ["", "", ""])])
+        ndcg, gap = outcome.metrics[ALL]["nDCG@10"], outcome.differences["nDCG@10"]
+        against = [
+            f"{gap.mean:+.3f}{significance(gap)}",
+            f"{gap.low:+.3f} to {gap.high:+.3f}",
+            f"{gap.p:.3f}",
+        ]
+        interval = f"{ndcg.low:.3f} to {ndcg.high:.3f}"
+        rows.append([outcome.name, f"{ndcg.mean:.3f}", interval, *(against if number else ["", "", ""])])
     first = report.outcomes[0].name
-    yield from _table(["nDCG@10", "mean", "95 %", f"{first} has more", "95 %", "p"], rows)
+    yield from _table(["nDCG@10", "mean", "95 %", f"{first} minus it", "95 %", "p"], rows)
 
 
 def _by_category(report: Report, metric: str) -> Iterator[str]:
@@ -121,19 +125,19 @@ def _by_category(report: Report, metric: str) -> Iterator[str]:
     rows = []
     for group, size in report.sizes.items():
         if size:
-            means = [f"{outcome.figures[group][metric].mean:.3f}" for outcome in report.outcomes]
+            means = [f"{outcome.metrics[group][metric].mean:.3f}" for outcome in report.outcomes]
             rows.append([group, str(size), *means])
     yield from _table(head, rows)
     if metric == _CATEGORY_METRICS[-1]:
         yield ""
         first = report.outcomes[0]
         if any(first.confidence.values()):
-            head = [f"{first.name}: confidence of the best", "mean", "nothing found"]
+            head = [f"{first.name}: confidence of the top result", "mean", "no results"]
             yield from _table(head, list(confidences(first)))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Markdown, padded so that it is a table in a terminal as well."""
+    """Yield a Markdown table, padded so that it is aligned in a terminal."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     yield _row(head, widths)
     yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"

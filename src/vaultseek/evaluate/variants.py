@@ -1,4 +1,4 @@
-"""What is compared: the settings as they are, the baselines, and settings that somebody wants to try."""
+"""The variants to compare: the current settings, the baselines, and settings from ``--compare``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAIN_RRF = "plain RRF"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A name and how its searches are asked; ``grep`` stands for no search of ours at all."""
+    """A named way to search; ``grep`` is the baseline without an index."""
 
     name: str
     settings: SearchSettings
@@ -29,10 +29,12 @@ class Variant:
 
 
 def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Variant]:
-    """The settings as they are, four baselines, and those of ``compared``.
+    """Return the current settings, four baselines, and the variants in ``compared``.
 
-    An entry of ``compared`` is ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]`` and ``mode``. Raises
-    UsageError for one that is not, or for a name that is taken.
+    An entry of ``compared`` is ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]``.
+
+    Raises:
+        UsageError: an entry has another form or an invalid setting, or its name is taken.
     """
     plain = {
         "fusion": "rrf",
@@ -51,7 +53,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
         "expansion.enabled": False,
         "recency.enabled": False,
     }
-    found = [
+    ways = [
         Variant(DEFAULT, settings, settings.mode),
         Variant(GREP, settings, grep=True),
         Variant(KEYWORD, settings, "keyword"),
@@ -59,20 +61,20 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
         Variant(PLAIN_RRF, with_overrides(settings, plain)),
     ]
     for text in compared:
-        variant = _parsed(text, settings)
-        if variant.name in {other.name for other in found}:
+        variant = _parse(text, settings)
+        if variant.name in {other.name for other in ways}:
             raise UsageError(f"--compare {text}: the name {variant.name!r} is taken; choose another")
-        found.append(variant)
-    return found
+        ways.append(variant)
+    return ways
 
 
-def changed(variant: Variant, first: Variant) -> dict[str, Any]:
-    """The settings in which ``variant`` is not ``first``, by key, with dots inside; none for grep."""
+def overrides(variant: Variant, first: Variant) -> dict[str, Any]:
+    """Return the settings in which ``variant`` differs from ``first``, by dotted key; none for grep."""
     if variant.grep:
         return {}
-    before, now = (dict(_flat(each.settings.model_dump(mode="json"))) for each in (first, variant))
-    found = {key: value for key, value in now.items() if value != before[key]}
-    return found | ({"mode": variant.mode} if variant.mode != first.mode else {})
+    base, own = (dict(_flat(each.settings.model_dump(mode="json"))) for each in (first, variant))
+    differing = {key: value for key, value in own.items() if value != base[key]}
+    return differing | ({"mode": variant.mode} if variant.mode != first.mode else {})
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -83,14 +85,14 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + key, value
 
 
-def _parsed(text: str, settings: SearchSettings) -> Variant:
+def _parse(text: str, settings: SearchSettings) -> Variant:
     name, equals, pairs = text.partition("=")
     values = [pair.partition(":") for pair in pairs.split(",") if pair.strip()]
     if not name.strip() or not equals or not values or any(not colon for _, colon, _ in values):
         raise UsageError(f"--compare {text}: expected NAME=KEY:VALUE,KEY:VALUE, such as flat=rrf_k:100")
-    wanted = {key.strip(): value.strip() for key, _, value in values}
+    pairs_by_key = {key.strip(): value.strip() for key, _, value in values}
     try:
-        changed = with_overrides(settings, wanted)
+        own = with_overrides(settings, pairs_by_key)
     except UsageError as error:
         raise UsageError(f"--compare {text}: {error}") from None
-    return Variant(name.strip(), changed, changed.mode)
+    return Variant(name.strip(), own, own.mode)

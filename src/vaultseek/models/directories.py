@@ -65,7 +65,9 @@ def model_directory(name: str) -> Path:
         return directory
     directory = fetched_directory(name)
     if not (directory / "config.json").is_file():
-        raise ConfigError(f"model {name!r} is not on this machine; run `vaultseek models fetch {name}`")
+        raise ConfigError(
+            f"model {name!r} is not on this machine; fetch it with `vaultseek models fetch {name}`"
+        )
     return directory
 
 

@@ -98,9 +98,9 @@ def evaluate(
     measured = asyncio.run(_measure(options, settings, judged, ways, plain, limit, cache))
     try:
         if report is not None:
-            from vaultseek.evaluate.page import page
+            from vaultseek.evaluate.html import as_html
 
-            _write(report, page(measured))
+            _write(report, as_html(measured))
     finally:
         if json_:
             from vaultseek.evaluate import as_json
@@ -141,7 +141,7 @@ async def _measure(
     async with measured_vault(
         options, directory, find_model(settings.model.name), progress.indexing
     ) as vault:
-        return await run(vault, judged, ways, raw=plain, limit=limit, tell=progress.asking)
+        return await run(vault, judged, ways, plain=plain, limit=limit, on_query=progress.asking)
 
 
 def _options(invocation: Invocation, settings: Settings) -> VaultOptions:

@@ -1,4 +1,4 @@
-"""Queries and judgements from files: our own form, and those of BEIR and TREC."""
+"""Reading queries and relevance judgements (qrels) from files: vaultseek's own format, BEIR's and TREC's."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from vaultseek.errors import BadQuery, UsageError
 from vaultseek.search.request import parse_with_fields
 
 Grades = Mapping[str, int]
-"""Path to grade: the higher the better; 0 is wrong, and so is what was not judged."""
+"""Relevance grades by path: higher is better; 0 and unjudged notes are not relevant."""
 ALL = "all"
+"""Name of the group of all queries, beside the categories."""
 _ITERATIONS = ("0", "Q0")
-"""The second column of TREC's form, which says nothing."""
+"""Values of the unused second column in TREC's format."""
 _HEADINGS = ("query", "query-id", "query_id", "queryid", "qid", "id", "topic")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query and what it should find, which is nothing without grades; ``filters`` as in a request."""
+    """A query and its relevant notes, if any; ``filters`` as in a search request."""
 
     id: str
     text: str
@@ -32,35 +33,40 @@ class JudgedQuery:
 
 
 def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[JudgedQuery]:
-    """Queries of a JSONL file with their judgements.
+    """Read queries from a JSONL file, and their judgements from ``qrels``.
 
-    A line is ``{"id", "query"}`` and may hold ``category`` and ``filters``; BEIR's ``_id`` and ``text`` are
-    read too, and so are lines ``id<TAB>query``. Raises UsageError, which names file and line, for a file that
-    cannot be read or understood and for a query that cannot be asked; ``plain`` ones are words alone.
+    A line is ``{"id", "query"}`` with optional ``category`` and ``filters``. BEIR's ``_id`` and ``text`` and
+    lines ``id<TAB>query`` are read too. ``plain`` queries are words without operators.
+
+    Raises:
+        UsageError: names file and line; the file cannot be read or parsed, or a query is not valid.
     """
-    grades = read_judgements(qrels)
-    found: dict[str, JudgedQuery] = {}
+    grades = read_qrels(qrels)
+    judged: dict[str, JudgedQuery] = {}
     for number, line in _lines(queries):
         query = _query(f"{queries}:{number}", line, grades, plain)
-        if query.id in found:
+        if query.id in judged:
             raise UsageError(
                 f"{queries}:{number}: the query {query.id!r} occurs twice; each query needs its own id"
             )
-        found[query.id] = query
-    if not found:
+        judged[query.id] = query
+    if not judged:
         raise UsageError(f"{queries}: no queries; expected one per line")
-    if unknown := set(grades) - set(found):
+    if unknown := set(grades) - set(judged):
         raise UsageError(f"{qrels}: {sorted(unknown)[0]!r} is not a query of {queries}; add it there")
-    if not any(grade > 0 for given in grades.values() for grade in given.values()):
+    if not any(grade > 0 for of_query in grades.values() for grade in of_query.values()):
         raise UsageError(f"{qrels}: no relevant note; give at least one note a grade of 1 or more")
-    return list(found.values())
+    return list(judged.values())
 
 
-def read_judgements(file: Path) -> dict[str, dict[str, int]]:
-    """Grades by query and path.
+def read_qrels(file: Path) -> dict[str, dict[str, int]]:
+    """Read grades by query id and path.
 
-    Three forms are told apart by their columns: ``query path grade`` separated by tabs, with or without a
-    heading (ours, and BEIR's); and TREC's ``query 0 path grade``. A path without ``.md`` gets it.
+    The columns decide the format: ``query path grade`` separated by tabs, with or without a heading
+    (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. A path without ``.md`` gets it.
+
+    Raises:
+        UsageError: names file and line.
     """
     grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(file):
@@ -77,12 +83,12 @@ def read_judgements(file: Path) -> dict[str, dict[str, int]]:
 
 
 def missing_notes(queries: Sequence[JudgedQuery], paths: set[str]) -> list[str]:
-    """Notes that are judged to be right but are not in the vault, sorted."""
+    """Return the relevant notes that are not in the vault, sorted."""
     return sorted({path for query in queries for path, grade in query.grades.items() if grade > 0} - paths)
 
 
 def categories(queries: Sequence[JudgedQuery]) -> list[str]:
-    """The categories in the order of the file; none if nothing is categorised."""
+    """Return the categories in the order of the file."""
     return [name for name in dict.fromkeys(query.category for query in queries) if name]
 
 
@@ -139,6 +145,6 @@ def _grade(text: str, where: str) -> int:
 
 
 def _columns(line: str) -> list[str]:
-    """By tabs where there are any: paths hold spaces."""
+    """Split at tabs if there are any, since paths contain spaces."""
     columns = line.split("\t")
     return [column.strip() for column in (columns if len(columns) > 1 else line.split())]

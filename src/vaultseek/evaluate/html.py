@@ -1,4 +1,4 @@
-"""A measurement as one HTML page that needs nothing else: tables, plots in SVG, the hardest queries."""
+"""Formatting a measurement as one self-contained HTML page: tables, SVG plots, the hardest queries."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from vaultseek.evaluate.judged import ALL
-from vaultseek.evaluate.measure import METRICS
-from vaultseek.evaluate.report import confidences, sure
-from vaultseek.evaluate.runs import Outcome, Report
+from vaultseek.evaluate.judgements import ALL
+from vaultseek.evaluate.metrics import METRICS
+from vaultseek.evaluate.report import confidences, significance
+from vaultseek.evaluate.run import Outcome, Report
 
 _PLOTTED = ("nDCG@10", "MRR", "Recall@10")
 _COLOURS = ("#2b6cb0", "#a0aec0", "#dd6b20", "#38a169", "#805ad5", "#d53f8c", "#718096", "#b7791f")
@@ -27,9 +27,9 @@ small { opacity: .75 }
 """
 
 
-def page(report: Report) -> str:
-    """The page."""
-    title = f"How well searches find: {escape(report.vault)}"
+def as_html(report: Report) -> str:
+    """Format the report as an HTML page without external resources."""
+    title = f"Search quality: {escape(report.vault)}"
     return "\n".join(
         [
             "<!doctype html>",
@@ -46,16 +46,16 @@ def page(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     yield f"<p>{report.notes} notes, {report.passages} passages, {report.sizes[ALL]} judged queries"
-    yield f"{f', {report.unjudged} that nothing answers' if report.unjudged else ''}.</p>"
+    yield f"{f', {report.unjudged} without a relevant note' if report.unjudged else ''}.</p>"
     if report.missing:
         example = escape(report.missing[0])
-        yield f"<p>{len(report.missing)} judged notes are not in the vault, as {example}.</p>"
+        yield f"<p>{len(report.missing)} judged notes are not in the vault, such as {example}.</p>"
     yield "<h2>All queries</h2>"
     head = ["", *METRICS, "p50 ms", "p95 ms"]
     yield from _table(
         head, [[o.name, *_means(o), f"{o.p50_ms:.1f}", f"{o.p95_ms:.1f}"] for o in report.outcomes]
     )
-    yield "<p><small>Lines in the plots are 95 % intervals over queries (bootstrap).</small></p>"
+    yield "<p><small>Lines in the plots are 95 % bootstrap intervals over queries.</small></p>"
     for metric in _PLOTTED:
         yield f"<h3>{metric}</h3>"
         yield _bars(report.outcomes, metric)
@@ -68,15 +68,15 @@ def _body(report: Report) -> Iterator[str]:
 
 def _differences(report: Report) -> Iterator[str]:
     first = report.outcomes[0]
-    yield f"<h2>What {escape(first.name)} has over the others</h2>"
+    yield f"<h2>{escape(first.name)} minus the others</h2>"
     rows = []
     for outcome in report.outcomes[1:]:
         gaps = [outcome.differences[metric] for metric in METRICS]
         main = outcome.differences[_PLOTTED[0]]
-        certain = [f"{main.low:+.3f} to {main.high:+.3f}", f"{main.p:.3f}"]
-        rows.append([outcome.name, *(f"{gap.mean:+.3f}{sure(gap)}" for gap in gaps), *certain])
+        test = [f"{main.low:+.3f} to {main.high:+.3f}", f"{main.p:.3f}"]
+        rows.append([outcome.name, *(f"{gap.mean:+.3f}{significance(gap)}" for gap in gaps), *test])
     yield from _table(["", *METRICS, f"{_PLOTTED[0]}, 95 %", "p"], rows, first=False)
-    yield "<p><small>p, * below 5 %, ** below 1 %: by chance (paired randomisation test).</small></p>"
+    yield "<p><small>p-value of a paired randomisation test; * below 0.05, ** below 0.01.</small></p>"
 
 
 def _categories(report: Report) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _categories(report: Report) -> Iterator[str]:
         [
             group,
             str(report.sizes[group]),
-            *(f"{o.figures[group]['nDCG@10'].mean:.3f}" for o in report.outcomes),
+            *(f"{o.metrics[group]['nDCG@10'].mean:.3f}" for o in report.outcomes),
         ]
         for group in groups
     ]
@@ -100,25 +100,25 @@ def _confidence(report: Report) -> Iterator[str]:
     first = report.outcomes[0]
     if not any(first.confidence.values()):
         return
-    yield f"<h2>How sure {escape(first.name)} was</h2>"
-    head = ["", "mean confidence of the best", "nothing found"]
+    yield f"<h2>Confidence of {escape(first.name)}</h2>"
+    head = ["", "mean confidence of the top result", "no results"]
     yield from _table(head, list(confidences(first)), first=False)
 
 
 def _settings(report: Report) -> Iterator[str]:
     rows = [
         [name, ", ".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
-        for name, settings in report.changed.items()
+        for name, settings in report.overrides.items()
         if settings
     ]
     if rows:
-        yield "<h2>What the names stand for</h2>"
-        yield from _table(["", f"other than {report.outcomes[0].name}"], rows, first=False)
+        yield "<h2>Settings of the variants</h2>"
+        yield from _table(["", f"different from {report.outcomes[0].name}"], rows, first=False)
 
 
 def _hardest(report: Report) -> Iterator[str]:
     first = report.outcomes[0]
-    values = first.values["nDCG@10"]
+    values = first.per_query["nDCG@10"]
     judged = sorted((q for q in report.queries if values.get(q.id, 1.0) < 1), key=lambda q: values[q.id])
     if not judged:
         return
@@ -126,29 +126,29 @@ def _hardest(report: Report) -> Iterator[str]:
     rows = []
     for query in judged[:_HARDEST]:
         best = max(query.grades, key=lambda path: (query.grades[path], path))
-        paths = report.answers[first.name][query.id].paths
-        rows.append([query.text, f"{values[query.id]:.2f}", best, paths[0] if paths else "nothing"])
-    yield from _table(["query", "nDCG@10", "wanted", "came first"], rows, first=False)
+        paths = report.results[first.name][query.id].paths
+        rows.append([query.text, f"{values[query.id]:.2f}", best, paths[0] if paths else "none"])
+    yield from _table(["query", "nDCG@10", "relevant", "top result"], rows, first=False)
 
 
 def _bars(outcomes: Sequence[Outcome], metric: str) -> str:
-    """One bar a variant, with its interval."""
+    """Return one bar per variant, with its interval."""
     height = len(outcomes) * (_BAR + _GAP)
     parts = []
     for row, outcome in enumerate(outcomes):
-        figure = outcome.figures[ALL][metric]
+        value = outcome.metrics[ALL][metric]
         y = row * (_BAR + _GAP)
         middle = y + _BAR / 2
         parts.append(_text(_LABEL - 8, middle + 4, outcome.name, "end"))
-        parts.append(_rectangle(_LABEL, y, figure.mean * _WIDTH, _BAR, _COLOURS[row % len(_COLOURS)]))
-        low, high = _LABEL + figure.low * _WIDTH, _LABEL + figure.high * _WIDTH
+        parts.append(_rectangle(_LABEL, y, value.mean * _WIDTH, _BAR, _COLOURS[row % len(_COLOURS)]))
+        low, high = _LABEL + value.low * _WIDTH, _LABEL + value.high * _WIDTH
         parts.append(f'<path d="M{low:.1f} {middle}H{high:.1f}" stroke="currentColor" stroke-width="1.5"/>')
-        parts.append(_text(_LABEL + _WIDTH + 8, middle + 4, f"{figure.mean:.3f}", "start"))
+        parts.append(_text(_LABEL + _WIDTH + 8, middle + 4, f"{value.mean:.3f}", "start"))
     return _svg(_LABEL + _WIDTH + 60, height, parts)
 
 
 def _grouped(report: Report, groups: Sequence[str]) -> str:
-    """A group of bars a category."""
+    """Return a group of bars per category."""
     thin = 7
     step = thin * len(report.outcomes) + 12
     parts = []
@@ -156,7 +156,7 @@ def _grouped(report: Report, groups: Sequence[str]) -> str:
         top = block * step
         parts.append(_text(_LABEL - 8, top + step / 2, group, "end"))
         for row, outcome in enumerate(report.outcomes):
-            width = outcome.figures[group]["nDCG@10"].mean * _WIDTH
+            width = outcome.metrics[group]["nDCG@10"].mean * _WIDTH
             parts.append(_rectangle(_LABEL, top + row * thin, width, thin - 1, _COLOURS[row % len(_COLOURS)]))
     for row, outcome in enumerate(report.outcomes):
         y = len(groups) * step + 16 * (row + 1)
@@ -186,4 +186,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, first: bool = 
 
 
 def _means(outcome: Outcome) -> list[str]:
-    return [f"{outcome.figures[ALL][metric].mean:.3f}" for metric in METRICS]
+    return [f"{outcome.metrics[ALL][metric].mean:.3f}" for metric in METRICS]
