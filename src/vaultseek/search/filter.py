@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from vaultseek.index.ledger import Ledger
+from vaultseek.index.vectors.port import NoteIds
 from vaultseek.limits import SQL_VARIABLES
 from vaultseek.model import Chunk, Task
 from vaultseek.query.compare import comparable, is_named, number_of
@@ -50,7 +50,6 @@ from vaultseek.query.filters import (
 from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 
-NoteIds = npt.NDArray[np.int64]
 Ids = set[int]
 
 
