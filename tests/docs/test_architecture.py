@@ -19,6 +19,7 @@ ARCHITECTURE = PROJECT / "docs" / "architecture.md"
 PAGES = [ARCHITECTURE, PROJECT / "CONTRIBUTING.md"]
 CODE = "".join(file.read_text("utf-8") for file in sorted(SOURCE.rglob("*.py")))
 PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|md|toml|json|txt)")
+OWN = re.compile(r"(src|tests|scripts|editors)/")
 _SKIPPED = re.compile(r"^```.*?^```|^#[^\n]*", re.MULTILINE | re.DOTALL)
 
 
@@ -69,6 +70,13 @@ def test_every_path_and_name_exists(page):
     named = spans(page)
     assert len([span for span in named if PATH.match(span)]) > 20
     assert [span for span in named if not exists(span)] == []
+
+
+def test_every_page_names_files_that_exist():
+    pages = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
+    named = {span.split()[0].partition(":")[0] for page in pages for span in spans(page) if OWN.match(span)}
+    assert len(named) > 10
+    assert [path for path in sorted(named) if located(path) is None] == []
 
 
 def test_a_stale_path_or_name_is_noticed():
