@@ -8,15 +8,15 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from vaultseek import paths
-from vaultseek.errors import Busy, ConfigError, Unavailable
+from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.limits import ERROR_CHARS, KIB
 from vaultseek.text import one_line
-from vaultseek.wire import endpoint, protocol
-from vaultseek.wire.frame import encode
+from vaultseek.wire import endpoint
+from vaultseek.wire.endpoint import answers
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0
@@ -40,24 +40,6 @@ def start_daemon(
     with _turn(path, until):
         if not answers(path, until):
             _launch(command, log, path, until)
-
-
-def answers(path: Path, until: float) -> bool:
-    """Whether a daemon answers at ``path``, waited for until the monotonic time ``until``."""
-    hello = protocol.request(
-        1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
-    )
-    try:
-        with endpoint.connect(path, until) as connection:
-            connection.settimeout(max(LAUNCH_POLL_SECONDS, until - time.monotonic()))
-            # One that has too many clients says so and hangs up before it hears us.
-            with suppress(ConnectionError):
-                connection.sendall(encode(hello))
-            return bool(connection.recv(1))
-    except Busy:
-        return True
-    except (Unavailable, OSError):
-        return False
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from vaultseek import limits, paths
-from vaultseek.client.launch import answers
 from vaultseek.daemon.methods import Service, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.vaults import VaultRegistry
@@ -25,7 +24,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
 from vaultseek.wire.auth import Doorkeeper
-from vaultseek.wire.endpoint import Endpoint
+from vaultseek.wire.endpoint import Endpoint, answers
 from vaultseek.wire.loopback import LoopbackPort, forget_address
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker

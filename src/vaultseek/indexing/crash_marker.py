@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vaultseek.model import Problem
+from vaultseek.paths import write_atomically
 
 CRASHES = 2
 """So often may reading a note end the daemon before it is left alone."""
@@ -62,7 +63,7 @@ class CrashMarker:
             self._remember()
 
     def _remember(self) -> None:
-        self._memory.write_text(json.dumps(self._crashes), encoding="utf-8")
+        write_atomically(self._memory, json.dumps(self._crashes))
 
 
 _BYTES = 64 * 1024

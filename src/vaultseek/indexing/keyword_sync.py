@@ -14,6 +14,7 @@ from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, Keyword
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import OPENING_CHARS
 from vaultseek.model import Chunk
+from vaultseek.paths import write_atomically
 
 CATCH_UP_NOTES = 1024
 """Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""
@@ -106,7 +107,7 @@ class KeywordSync:
         self._language = detect_language(
             "\n".join(ledger.chunks.opening(note, OPENING_CHARS) for note in sample)
         )
-        self._language_file.write_text(f"{self._language} {self._sampled_at}")
+        write_atomically(self._language_file, f"{self._language} {self._sampled_at}")
         return self._language != previous
 
     def _stored_language(self) -> tuple[str, int]:

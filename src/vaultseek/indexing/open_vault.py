@@ -117,7 +117,7 @@ class OpenVault:
         """
         with contextlib.ExitStack() as files:
             files.enter_context(paths.lock_directory(paths.private_directory(directory)))
-            (directory / "vault.json").write_text(json.dumps({"path": str(options.root)}))
+            paths.write_atomically(directory / "vault.json", json.dumps({"path": str(options.root)}))
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)
             ledger.set_chunking_version(spec.reading)

@@ -19,6 +19,8 @@ import time
 
 from vaultseek.errors import AlreadyRunning, Busy, NotRunning, Unavailable
 from vaultseek.limits import BACKLOG, PARTING_SECONDS, RECONNECT_FIRST_SECONDS
+from vaultseek.wire import protocol
+from vaultseek.wire.frame import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,6 +153,24 @@ def connect(path: Path, until: float | None) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def answers(path: Path, until: float) -> bool:
+    """Wait for a daemon at ``path`` until the monotonic time ``until``; true if one answers."""
+    hello = protocol.request(
+        1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
+    )
+    try:
+        with connect(path, until) as connection:
+            connection.settimeout(max(RECONNECT_FIRST_SECONDS, until - time.monotonic()))
+            # A daemon with too many clients answers and hangs up before it reads this.
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(encode(hello))
+            return bool(connection.recv(1))
+    except Busy:
+        return True
+    except (Unavailable, OSError):
+        return False
 
 
 def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | None]:
