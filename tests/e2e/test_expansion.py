@@ -38,7 +38,7 @@ def test_it_is_made_when_it_is_asked_for_follows_the_notes_and_outlives_the_daem
     assert file_of(daemon) is None
     first = ask(daemon, root)
     assert [part["lane"] for part in first["partial"]] == ["expansion"]
-    assert "is being made; ask again" in first["partial"][0]["reason"]
+    assert "is being built; try again" in first["partial"][0]["reason"]
     assert (first["results"][0]["path"], terms(first)) == ("Salad.md", [])
     eventually(lambda: terms(ask(daemon, root)) == ["Lettuce bed"], "the vocabulary is made")
     (root / "Salad.md").write_text("---\ntags: [kitchen]\n---\n# Lettuce soup\n\nhot")

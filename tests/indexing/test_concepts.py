@@ -17,7 +17,7 @@ from semantic_here import WorkerHere
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.index.concept_vocabulary import FILE_NAME, ConceptVocabulary, write_vocabulary
-from vaultseek.indexing.concepts import Concepts, chosen_terms, follow
+from vaultseek.indexing.concepts import Concepts, choose_terms, follow
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
@@ -100,7 +100,7 @@ def opened(vault: Callable[[Mapping[str, str]], Path], tmp_path: Path) -> OpenVa
 
 async def test_concepts_are_tags_names_and_words_that_tell_notes_apart(opened):
     async with opened() as world:
-        terms = chosen_terms(world.measured.ledger, world.measured.keyword_index)
+        terms = choose_terms(world.measured.ledger, world.measured.keyword_index)
     assert list(terms)[:2] == ["garden", "work pumps"]
     assert terms["garden"] == 2
     assert {"Cellar drain", "Float alarm", "Lettuce bed", "Slimy visitors"} <= terms.keys()
@@ -112,7 +112,7 @@ async def test_concepts_are_tags_names_and_words_that_tell_notes_apart(opened):
 
 async def test_a_note_that_is_linked_to_goes_before_one_that_is_not(opened):
     async with opened() as world:
-        names = list(chosen_terms(world.measured.ledger, world.measured.keyword_index))
+        names = list(choose_terms(world.measured.ledger, world.measured.keyword_index))
     assert names.index("Lettuce bed") < names.index("Cellar drain") < names.index("Slimy visitors")
 
 
@@ -120,7 +120,7 @@ async def test_a_vault_has_so_many_concepts_and_no_more(opened, monkeypatch):
     monkeypatch.setattr("vaultseek.indexing.concepts.CONCEPT_TERMS", 5)
     monkeypatch.setattr("vaultseek.indexing.concepts.CONCEPT_NAMES", 3)
     async with opened() as world:
-        terms = chosen_terms(world.measured.ledger, world.measured.keyword_index)
+        terms = choose_terms(world.measured.ledger, world.measured.keyword_index)
     assert list(terms) == ["garden", "work pumps", "Lettuce bed", "salad", "slugs"]
 
 
@@ -141,19 +141,19 @@ async def test_a_vault_has_so_many_concepts_and_no_more(opened, monkeypatch):
 )
 async def test_which_titles_are_concepts(opened, title, terms):
     async with opened({"a.md": f"---\ntitle: '{title}'\n---\nText"}) as world:
-        assert list(chosen_terms(world.measured.ledger, world.measured.keyword_index)) == terms
+        assert list(choose_terms(world.measured.ledger, world.measured.keyword_index)) == terms
 
 
 async def test_a_name_is_counted_by_the_notes_that_bear_it(opened):
     bread = "---\naliases: [loaf, Bread, weekend loaf]\n---\n"
     async with opened({"a/Bread.md": bread, "b/Bread.md": "Flour", "c/loaf.md": "Rye"}) as world:
-        terms = chosen_terms(world.measured.ledger, world.measured.keyword_index)
+        terms = choose_terms(world.measured.ledger, world.measured.keyword_index)
     assert terms == {"loaf": 2, "Bread": 2, "weekend loaf": 1}
 
 
 async def test_a_vault_without_notes_has_none(opened):
     async with opened({}) as world:
-        assert chosen_terms(world.measured.ledger, world.measured.keyword_index) == {}
+        assert choose_terms(world.measured.ledger, world.measured.keyword_index) == {}
 
 
 # What they do to a query
@@ -286,7 +286,7 @@ async def test_vectors_of_another_length_are_made_again(opened):
         concepts = concepts_of(world)
         write_vocabulary(ConceptVocabulary.build("hashing", kept, short), world.file)
         vector = HashingEncoder().encode(["lettuce"])[0]
-        with pytest.raises(Unavailable, match="being made"):
+        with pytest.raises(Unavailable, match="being built"):
             await concepts.near("lettuce", vector, 3, 0.3)
         await concepts.refresh()
         write_vocabulary(ConceptVocabulary.build("hashing", {"garden": 1}, short), world.file)
@@ -351,8 +351,8 @@ async def until(condition: Callable[[], Any]) -> None:
 
 
 @asynccontextmanager
-async def followed(concepts: Concepts, is_settled: Callable[[], bool] = lambda: True) -> AsyncIterator[None]:
-    task = asyncio.create_task(follow(concepts, is_settled))
+async def followed(concepts: Concepts, is_idle: Callable[[], bool] = lambda: True) -> AsyncIterator[None]:
+    task = asyncio.create_task(follow(concepts, is_idle))
     try:
         yield
     finally:
@@ -369,9 +369,9 @@ async def test_the_first_that_asks_hears_that_it_is_being_made(opened):
             concepts.wake.set()
             await until(lambda: not concepts.wake.is_set())
             assert not world.file.exists(), "nobody has asked yet"
-            with pytest.raises(Unavailable, match="being made; ask again"):
+            with pytest.raises(Unavailable, match="being built; try again"):
                 await concepts.near("lettuce", vector, 3, 0.3)
-            await until(lambda: concepts.is_made)
+            await until(lambda: concepts.is_built)
             found = await concepts.near("lettuce", vector, 3, 0.3)
     assert [concept.term for concept in found] == ["Lettuce bed"]
 
@@ -381,18 +381,18 @@ async def test_passages_are_embedded_first(opened):
     settled: list[int] = []
     asked: list[int] = []
 
-    def is_settled() -> bool:
+    def is_idle() -> bool:
         asked.append(1)
         return bool(settled)
 
     async with opened() as world:
         concepts = concepts_of(world)
-        async with followed(concepts, is_settled):
-            concepts.want()
+        async with followed(concepts, is_idle):
+            concepts.enable()
             await until(lambda: len(asked) > 3)
             assert world.worker.embedded == []
             settled.append(1)
-            await until(lambda: concepts.is_made)
+            await until(lambda: concepts.is_built)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -400,7 +400,7 @@ async def test_a_change_of_many_notes_is_taken_in_soon(opened):
     async with opened() as world:
         concepts = concepts_of(world)
         async with followed(concepts):
-            concepts.want()
+            concepts.enable()
             await until(world.file.is_file)
             (world.root / "new.md").write_text("---\ntags: [kitchen]\n---\nFlour")
             await world.take_in()
@@ -414,10 +414,10 @@ async def test_a_worker_that_is_down_is_asked_again(opened):
         world.worker.down = True
         concepts = concepts_of(world)
         async with followed(concepts):
-            concepts.want()
+            concepts.enable()
             await until(lambda: not concepts.wake.is_set())
             world.worker.down = False
-            await until(lambda: concepts.is_made)
+            await until(lambda: concepts.is_built)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -435,12 +435,12 @@ async def test_what_fails_is_logged_once_and_tried_ever_more_rarely(opened, monk
         monkeypatch.setattr(world.worker, "embed", failing)
         concepts = concepts_of(world)
         async with followed(concepts):
-            concepts.want()
+            concepts.enable()
             await until(lambda: concepts.problem == "odd")
-            with pytest.raises(Unavailable, match="cannot be made: odd"):
+            with pytest.raises(Unavailable, match="cannot be built: odd"):
                 await concepts.near("lettuce", None, 3, 0.3)
             concepts.wake.set()  # a note has changed
-            await until(lambda: concepts.is_made)
+            await until(lambda: concepts.is_built)
             await until(lambda: concepts.problem is None)
     assert [record.args for record in caplog.records if record.name == "vaultseek.indexing.concepts"] == [
         ("odd",),

@@ -79,7 +79,7 @@ class VaultFollower:
         self._spawn(self._merge_segments(), "merge")
         self._spawn(concepts.follow(vault.concepts, self._is_idle), "concepts")
         if vault.options.expansion:
-            vault.concepts.want()
+            vault.concepts.enable()
 
     async def close(self) -> None:
         """Stop all tasks and close the vault; what is indexed so far is kept."""
@@ -188,7 +188,7 @@ class VaultFollower:
 
         Raises WorkerUnavailable or IndexDamaged.
         """
-        self.vault.concepts.want()
+        self.vault.concepts.enable()
         if self._is_idle():
             await self.vault.concepts.refresh()
 

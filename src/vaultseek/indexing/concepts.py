@@ -1,8 +1,8 @@
-"""The concept vocabulary of a vault: which of its terms are concepts, and keeping their vectors up to date.
+"""Choose the concept vocabulary of a vault and keep its vectors up to date.
 
-It serves the expansion of queries and is made only when that is asked for: by the settings, or by a request.
-From then on it follows the notes in the background, at a distance: a vocabulary changes little from one save
-to the next, and to choose it means to look through all words of the vault.
+It serves query expansion and is built only on demand: by the settings, or by a request. From then on it
+follows the notes in the background, with a delay: a vocabulary changes little from one save to the next, and
+choosing it means reading all words of the vault.
 """
 
 from __future__ import annotations
@@ -43,38 +43,38 @@ from vaultseek.text import fold, is_unspaced
 from vaultseek.worker import SemanticWorker
 
 CONCEPT_NAMES = 2_000
-"""Tags, titles and aliases among them, unless words leave more room."""
+"""Tags, titles and aliases in the vocabulary, unless words leave more room."""
 CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2
 CONCEPT_NOTES_SHARE = 0.1
-"""A word of more notes than this share tells nothing."""
+"""A word in a greater share of the notes does not tell them apart."""
 CONCEPT_QUIET_SECONDS = 2.0
-"""Changes are collected for so long before it is asked whether there are enough of them."""
+"""How long changes are collected before they are counted."""
 CONCEPT_CHANGED_SHARE = 0.05
 CONCEPT_REFRESH_SECONDS = 600.0
-"""Fewer changed notes than that share are taken in after so long."""
+"""When fewer notes than that share have changed, the vocabulary is refreshed after this long."""
 
 log = logging.getLogger(__name__)
-BEING_MADE = "the concept vocabulary is being made; ask again in a moment"
+BEING_BUILT = "the concept vocabulary is being built; try again in a moment"
 
 
 class Concepts:
-    """One vault's concept vocabulary, kept in ``place``. ``keyword`` is the keyword index as it is now."""
+    """One vault's concept vocabulary, kept in ``directory``. ``keyword`` returns the keyword index."""
 
     def __init__(
         self,
-        place: Path,
+        directory: Path,
         model: str,
         ledger: Ledger,
         keyword: Callable[[], KeywordIndex],
         worker: SemanticWorker,
     ) -> None:
         self.wake = asyncio.Event()
-        self.wanted = False
+        self.enabled = False
         self.problem: str | None = None
-        """Why it could not be brought up to the ledger the last time, None if it could."""
-        self._file = place / FILE_NAME
+        """Why the last refresh failed, or None."""
+        self._file = directory / FILE_NAME
         self._model = model
         self._ledger = ledger
         self._keyword = keyword
@@ -87,53 +87,53 @@ class Concepts:
         self._notes = 0
         self._made = 0.0
 
-    def want(self) -> None:
-        """Somebody asks for it: from now on it is kept."""
-        if not self.wanted:
-            self.wanted = True
+    def enable(self) -> None:
+        """Keep the vocabulary up to date from now on."""
+        if not self.enabled:
+            self.enabled = True
             self.wake.set()
 
     async def near(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Up to ``count`` concepts nearest to the unit vector of the text, each ``floor`` near or nearer.
+        """Return up to ``count`` concepts nearest to the unit vector of the text, ``floor`` or nearer.
 
-        Each brings a word that neither the text nor a nearer one has, by their stems. Raises Unavailable
+        Each adds a word that neither the text nor a nearer concept has, compared by stems. Raises Unavailable
         while there is no vocabulary.
         """
-        self.want()
+        self.enable()
         await self._read()
         vocabulary = self._vocabulary
         if vocabulary is None:
-            failed = f"the concept vocabulary cannot be made: {self.problem}"
-            raise Unavailable(failed) if self.problem else Unavailable(BEING_MADE, "being_built")
+            message = f"the concept vocabulary cannot be built: {self.problem}"
+            raise Unavailable(message) if self.problem else Unavailable(BEING_BUILT, "being_built")
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
-            self._distrust()
-            raise Unavailable(BEING_MADE, "being_built") from None
+            self._reset()
+            raise Unavailable(BEING_BUILT, "being_built") from None
 
     async def refresh(self) -> None:
-        """Bring it up to the ledger: only new terms are embedded, and those that left are dropped.
+        """Bring the vocabulary up to the ledger; only new terms are embedded.
 
-        Raises WorkerUnavailable or IndexDamaged, and leaves everything as it was then.
+        Raises WorkerUnavailable or IndexDamaged, and changes nothing then.
         """
         async with self._refreshing:
             await self._read()
             revision, notes = self._ledger.revision, self._ledger.counts().notes
             if revision == self._revision:
                 return
-            terms = await asyncio.to_thread(chosen_terms, self._ledger, self._keyword())
-            before = self._vocabulary
+            terms = await asyncio.to_thread(choose_terms, self._ledger, self._keyword())
+            previous = self._vocabulary
             try:
-                vocabulary = await self._with_vectors(terms, before.by_term if before is not None else {})
-            except ValueError:  # what was kept is of another length, whatever model it names
+                vocabulary = await self._with_vectors(terms, previous.by_term if previous is not None else {})
+            except ValueError:  # the stored vectors have another length, whatever model they name
                 vocabulary = await self._with_vectors(terms, {})
             self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
             self._made = time.monotonic()
-            if before is None or vocabulary.terms != before.terms:
+            if previous is None or vocabulary.terms != previous.terms:
                 await self._write(vocabulary)
 
     def due_in(self) -> float | None:
-        """Seconds until it is worth the while to refresh it, as things are; None if nothing has changed."""
+        """Return the seconds until a refresh is worthwhile; None if nothing has changed."""
         if self._revision < 0:
             return 0.0
         if self._revision == self._ledger.revision:
@@ -144,8 +144,8 @@ class Concepts:
         return 0.0 if changed >= enough else max(0.0, self._made + CONCEPT_REFRESH_SECONDS - time.monotonic())
 
     @property
-    def is_made(self) -> bool:
-        """Whether there is a vocabulary, if only an old one."""
+    def is_built(self) -> bool:
+        """True if there is a vocabulary, even an old one."""
         return self._vocabulary is not None
 
     async def _read(self) -> None:
@@ -155,112 +155,112 @@ class Concepts:
                 self._was_read = True
 
     async def _with_vectors(self, terms: dict[str, int], known: dict[str, Any]) -> ConceptVocabulary:
-        new = await self._embedded([term for term in terms if term not in known])
+        new = await self._embed([term for term in terms if term not in known])
         return ConceptVocabulary.build(self._model, terms, {**known, **new})
 
-    async def _embedded(self, terms: list[str]) -> dict[str, Any]:
-        """Vectors of the terms, in batches between which other background work has its turn."""
-        found: dict[str, Any] = {}
-        for at in range(0, len(terms), BATCH_TEXTS):
-            batch = terms[at : at + BATCH_TEXTS]
+    async def _embed(self, terms: list[str]) -> dict[str, Any]:
+        """Embed the terms, in batches between which other background work gets its turn."""
+        vectors: dict[str, Any] = {}
+        for start in range(0, len(terms), BATCH_TEXTS):
+            batch = terms[start : start + BATCH_TEXTS]
             matrix = await self._worker.embed(batch, deadline=EMBED_SECONDS)
-            found.update(
+            vectors.update(
                 (term, row) for term, row in zip(batch, matrix, strict=True) if np.isfinite(row).all()
             )
-        return found
+        return vectors
 
     async def _write(self, vocabulary: ConceptVocabulary) -> None:
-        """Without the file the next start makes it again; that is all."""
+        """Write the file; without it the next start only has to build the vocabulary again."""
         try:
             await asyncio.to_thread(write_vocabulary, vocabulary, self._file)
         except OSError as error:
             log.warning("the concept vocabulary cannot be written to %s: %s", self._file, error)
 
-    def _distrust(self) -> None:
-        """A file whose vectors are not of the model that it names: begin anew."""
+    def _reset(self) -> None:
+        """Begin anew, because the file's vectors are not of the model that it names."""
         self._vocabulary, self._revision = None, -1
         self.wake.set()
 
 
-async def follow(concepts: Concepts, is_settled: Callable[[], bool]) -> None:
-    """Keep a vocabulary that is wanted for ever, as far as ``is_settled``: passages are embedded first.
+async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
+    """Keep an enabled vocabulary up to date while the vault ``is_idle``: passages are embedded first.
 
-    ``concepts.wake`` says that notes may have changed.
+    ``concepts.wake`` is set when notes may have changed.
     """
-    patience: float | None = None
+    delay: float | None = None
     pause = EMBED_RETRY_SECONDS
     while True:
-        await _woken(concepts.wake, patience)
-        patience = None
-        if not concepts.wanted:
+        await _wait(concepts.wake, delay)
+        delay = None
+        if not concepts.enabled:
             continue
         try:
-            while not is_settled():
+            while not is_idle():
                 await asyncio.sleep(RETRY_SECONDS)
-            if concepts.is_made:
+            if concepts.is_built:
                 await asyncio.sleep(CONCEPT_QUIET_SECONDS)
             concepts.wake.clear()
-            patience = await asyncio.to_thread(concepts.due_in)
-            if patience == 0.0:
+            delay = await asyncio.to_thread(concepts.due_in)
+            if delay == 0.0:
                 await concepts.refresh()
-                patience = None
+                delay = None
             concepts.problem, pause = None, EMBED_RETRY_SECONDS
         except Exception as error:
             problem = str(error) or type(error).__name__
             if problem != concepts.problem:
                 log.warning("the concept vocabulary is not up to date: %s; trying again", problem)
             concepts.problem = problem
-            # Also if notes change meanwhile: to choose the terms again costs more than it is likely to bring.
+            # Wait even if notes change: choosing the terms again costs more than it is likely to bring.
             await asyncio.sleep(pause)
-            pause, patience = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
+            pause, delay = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
 
 
-async def _woken(wake: asyncio.Event, patience: float | None) -> None:
+async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(seconds):
             await wake.wait()
     except TimeoutError:
         return
     wake.clear()
 
 
-def chosen_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
-    """The vault's concepts and how many notes each is in; at most ``CONCEPT_TERMS``.
+def choose_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
+    """Return the vault's concepts and how many notes each is in, at most ``CONCEPT_TERMS``.
 
-    * Names come first, because a writer chose them: tags, those of many notes first; then titles and aliases,
-      those of notes that many others link to first. They take half of the places at most, so that a vault of
-      ten thousand titles has room for what it is about.
-    * Words follow, the commonest first, as far as they tell notes apart: a word of one note leads nowhere
-      that its own passages do not, and a word of every tenth note leads everywhere.
+    * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
+      of the most linked notes first. They take half of the places at most, so that a vault of ten thousand
+      titles has room for its subjects.
+    * Words follow, the most common first, if they tell notes apart: a word of one note leads nowhere that its
+      own passages do not, and a word of every tenth note leads everywhere.
 
-    Names of more than a few words are sentences, and their notes have vectors of their own; identifiers and
-    dates are found by words alone.
+    Names of more than a few words are sentences, whose notes have vectors of their own. Identifiers and dates
+    are found by words alone.
     """
-    named = (found for found in _names(ledger) if _is_name(found[0], keyword))
-    names = dict(islice(named, CONCEPT_TERMS))
+    usable = (entry for entry in _names(ledger) if _is_name(entry[0], keyword))
+    names = dict(islice(usable, CONCEPT_TERMS))
     words = dict(islice(_words(ledger, keyword, {fold(name) for name in names}), CONCEPT_TERMS))
     room = max(CONCEPT_NAMES, CONCEPT_TERMS - len(words))
-    chosen = dict(list(names.items())[:room])
-    return chosen | dict(list(words.items())[: CONCEPT_TERMS - len(chosen)])
+    terms = dict(list(names.items())[:room])
+    return terms | dict(list(words.items())[: CONCEPT_TERMS - len(terms)])
 
 
 def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordIndex, count: int) -> Iterator[Concept]:
-    """The first ``count`` of them that say something new; none for numbers and codes, which are not near."""
+    """Yield the first ``count`` concepts that add a word; none for numbers and codes."""
     if not any(map(_is_word, text.split())):
         return
-    said = keyword.content_terms(text)
+    present = keyword.content_terms(text)
     for concept in nearest:
         if count <= 0:
             return
         words = keyword.content_terms(concept.term)
-        if not words <= said:
-            said |= words
+        if not words <= present:
+            present |= words
             count -= 1
             yield concept
 
 
 def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Tags, then titles and aliases, the weightiest first; each once, however it is spelled."""
+    """Yield tags, then titles and aliases, the most important first; each once, however it is spelled."""
     seen: set[str] = set()
     for name, notes in (*_tags(ledger), *_titles(ledger)):
         if fold(name) not in seen:
@@ -274,9 +274,9 @@ def _tags(ledger: Ledger) -> Iterator[tuple[str, int]]:
 
 
 def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Each name of a note, with the number of notes that are called so."""
-    called: Counter[str] = Counter()
-    spelled: dict[str, str] = {}
+    """Yield each title and alias with the number of notes that have it."""
+    uses: Counter[str] = Counter()
+    spellings: dict[str, str] = {}
     rows = ledger.select(
         "SELECT title, aliases FROM notes LEFT JOIN"
         " (SELECT resolved, COUNT(DISTINCT note) AS links FROM links GROUP BY resolved) ON resolved = path"
@@ -284,14 +284,14 @@ def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
     )
     for title, aliases in rows:
         names = {fold(name): _spaced(name) for name in (*json.loads(aliases), title)}
-        called.update(names.keys())
+        uses.update(names.keys())
         for folded, name in names.items():
-            spelled.setdefault(folded, name)
-    yield from ((name, called[folded]) for folded, name in spelled.items() if name)
+            spellings.setdefault(folded, name)
+    yield from ((name, uses[folded]) for folded, name in spellings.items() if name)
 
 
 def _spaced(name: str) -> str:
-    """A name as words: ``work/sump-pumps`` is ``work sump pumps``."""
+    """Return a name as words: ``work/sump-pumps`` as ``work sump pumps``."""
     return " ".join(name.translate(_JOINTS).split())
 
 
@@ -299,7 +299,7 @@ _JOINTS = str.maketrans("/_-", "   ")
 
 
 def _is_name(name: str, keyword: KeywordIndex) -> bool:
-    """Whether a name is a few words that mean something, and not an identifier or a date alone."""
+    """True if a name is a few words with a meaning, not just an identifier or a date."""
     if not name.isprintable() or len(name) > CONCEPT_CHARS or len(name.split()) > CONCEPT_WORDS:
         return False
     if find_identifiers(name):
@@ -307,17 +307,22 @@ def _is_name(name: str, keyword: KeywordIndex) -> bool:
     return any(_is_word(word) for word in name.split()) and bool(keyword.content_terms(name))
 
 
-def _words(ledger: Ledger, keyword: KeywordIndex, taken: set[str]) -> Iterator[tuple[str, int]]:
-    most = max(CONCEPT_NOTES_LEAST, int(CONCEPT_NOTES_SHARE * ledger.counts().notes))
+def _words(ledger: Ledger, keyword: KeywordIndex, names: set[str]) -> Iterator[tuple[str, int]]:
+    limit = max(CONCEPT_NOTES_LEAST, int(CONCEPT_NOTES_SHARE * ledger.counts().notes))
     common = keyword.terms(CONCEPT_NOTES_LEAST)
-    for word, notes in sorted(common, key=lambda found: (-found[1], found[0])):
-        tells = notes <= most and word not in taken and not is_unspaced(word) and _is_word(word)
-        if tells and keyword.content_terms(word):
+    for word, notes in sorted(common, key=lambda entry: (-entry[1], entry[0])):
+        is_specific = notes <= limit and word not in names and not is_unspaced(word) and _is_word(word)
+        if is_specific and keyword.content_terms(word):
             yield word, notes
 
 
 def _is_word(word: str) -> bool:
-    """Pairs of characters stand for words in scripts without spaces, so that two are enough there."""
+    """True for a word of letters; two are enough in scripts without spaces, where pairs stand for words."""
     letters = sum(map(str.isalpha, word))
-    enough = letters >= (2 if is_unspaced(word) else CONCEPT_LEAST_CHARS)
-    return enough and letters == len(word) and len(word) <= CONCEPT_CHARS and fold(word) not in STOP_WORDS
+    is_long_enough = letters >= (2 if is_unspaced(word) else CONCEPT_LEAST_CHARS)
+    return (
+        is_long_enough
+        and letters == len(word)
+        and len(word) <= CONCEPT_CHARS
+        and fold(word) not in STOP_WORDS
+    )

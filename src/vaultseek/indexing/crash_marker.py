@@ -1,8 +1,8 @@
-"""Which note is being read, on disk, so that a process knows what the one before it died of.
+"""Record on disk which note is being parsed, so that the next process knows what crashed the last one.
 
-A crash in native code leaves no exception behind. The name of each note is written down before it is read, to
-the page cache and no further: it has to outlive the process, not the machine. A note that is found there at
-``CRASHES`` starts with the same content is not read again until it changes.
+A crash in native code leaves no exception behind. The key of each note is written before it is parsed, to the
+page cache and no further: it has to outlive the process, not the machine. A note whose content crashed the
+process ``MAX_CRASHES`` times is not parsed again until it changes.
 """
 
 from __future__ import annotations
@@ -17,42 +17,41 @@ from pathlib import Path
 from vaultseek.model import Problem
 from vaultseek.paths import write_atomically
 
-CRASHES = 2
-"""So often may reading a note end the daemon before it is left alone."""
+MAX_CRASHES = 2
+"""Crashes while parsing a note before it is left alone."""
+KEY_BYTES = 64 * 1024
 
-POISON = Problem(
+CRASHED = Problem(
     "ends_daemon", "reading this note crashed the daemon; only its name is searched until it changes"
 )
 log = logging.getLogger(__name__)
 
 
 class CrashMarker:
-    """Says which notes are not to be read, and writes down which one is. Raises OSError where it cannot."""
+    """The notes that crashed the process, and the one that is being parsed. Raises OSError on disk errors."""
 
     def __init__(self, file: Path) -> None:
-        self._memory = file.with_name(file.name + ".json")
-        self._crashes = _remembered(self._memory)
+        self._crashes_file = file.with_name(file.name + ".json")
+        self._crashes = _read_crashes(self._crashes_file)
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        last = os.pread(self._descriptor, _BYTES, 0).decode("utf-8", "replace").rstrip("\n")
+        last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
-        if last:
-            self._crashes[last] = self._crashes.get(last, 0) + 1
-            log.warning(
-                "the daemon before this one ended while it read a note (%d times)", self._crashes[last]
-            )
-            self._remember()
+        if last_key:
+            self._crashes[last_key] = self._crashes.get(last_key, 0) + 1
+            log.warning("the last daemon crashed while it parsed a note (crash %d)", self._crashes[last_key])
+            self._write_crashes()
 
     def close(self) -> None:
-        """Nothing is being read any more."""
+        """Close the marker file."""
         os.close(self._descriptor)
 
-    def is_poison(self, path: str, digest: bytes) -> bool:
-        """Whether reading this content has ended the process often enough."""
-        return bool(self._crashes) and self._crashes.get(_key(path, digest), 0) >= CRASHES
+    def is_blocked(self, path: str, digest: bytes) -> bool:
+        """True if parsing this content has crashed the process too often."""
+        return bool(self._crashes) and self._crashes.get(_key(path, digest), 0) >= MAX_CRASHES
 
     @contextlib.contextmanager
-    def reading(self, path: str, digest: bytes) -> Iterator[None]:
-        """Read the note within this context."""
+    def parsing(self, path: str, digest: bytes) -> Iterator[None]:
+        """Mark the note as being parsed within this context."""
         key = _key(path, digest)
         os.pwrite(self._descriptor, key.encode("utf-8", "replace") + b"\n", 0)
         try:
@@ -60,23 +59,20 @@ class CrashMarker:
         finally:
             os.ftruncate(self._descriptor, 0)
         if self._crashes.pop(key, None):
-            self._remember()
+            self._write_crashes()
 
-    def _remember(self) -> None:
-        write_atomically(self._memory, json.dumps(self._crashes))
-
-
-_BYTES = 64 * 1024
+    def _write_crashes(self) -> None:
+        write_atomically(self._crashes_file, json.dumps(self._crashes))
 
 
 def _key(path: str, digest: bytes) -> str:
     return f"{digest.hex()} {path}"
 
 
-def _remembered(file: Path) -> dict[str, int]:
+def _read_crashes(file: Path) -> dict[str, int]:
     try:
-        known = json.loads(file.read_bytes())
+        crashes = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    entries = known.items() if isinstance(known, dict) else ()
+    entries = crashes.items() if isinstance(crashes, dict) else ()
     return {key: count for key, count in entries if isinstance(count, int)}

@@ -1,10 +1,10 @@
-"""Vectors follow the ledger: what has no vector in the store is embedded, newest notes first.
+"""Bring the vector store up to the ledger: embed the texts that have no vector in it, newest notes first.
 
-Every step can be repeated: vectors are kept in the ledger before they go to the store, and a chunk is marked
-as stored after the store has it. A store that is lost is filled again from the ledger without the model.
+Every step can be repeated: vectors go to the ledger before they go to the store, and a chunk is marked as
+stored after the store has it. A lost store is refilled from the ledger without the model.
 
-Another model, another way to make texts or another way to cut them begins another store. Until that one is
-full the one before answers, with the model that it was made with.
+Another model, another chunking or another embedding text begins another store. Until that one is full, the
+previous one answers, with its own model.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ InWriter = Callable[..., Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpec:
-    """What decides a vector besides the text: the model, how much it reads, and how the text is made."""
+    """Everything but a text that determines its vector: the model, its window, and how texts are composed."""
 
     fingerprint: str
     count: Callable[[str], int]
     window: int
     model: str = ""
-    """The model's name in the settings."""
+    """The name of the model in the settings."""
 
     @property
     def name(self) -> str:
-        """Vectors of recipes with different names must never meet in one store."""
+        """The identity of a store: vectors of different specs must never be in one."""
         return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}"
 
     @property
-    def reading(self) -> str:
-        """Notes that were cut by another one have to be read again."""
+    def chunking(self) -> str:
+        """The chunking version: notes that were chunked by another one are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
-        """The text that is embedded for a chunk."""
+        """Return the text that is embedded for a chunk."""
         return passage_text(
             title=note.title,
             title_is_name=note.title_is_name,
@@ -81,7 +81,7 @@ class EmbeddingSpec:
         )
 
     def note(self, note: NoteRow, opening: str) -> EmbeddingText:
-        """The text that is embedded for a whole note."""
+        """Return the text that is embedded for a whole note."""
         description = note.properties.get("description")
         return note_text(
             title=note.title,
@@ -97,9 +97,9 @@ class EmbeddingSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One vector to be stored: of the chunk with this number, or of the note if that is None.
+    """A vector to store: of the chunk with this number, or of the whole note if that is None.
 
-    ``vector`` is there if the same text was embedded before.
+    ``vector`` is set if the same text was embedded before.
     """
 
     note: int
@@ -109,19 +109,19 @@ class _Item:
 
     @property
     def id(self) -> str:
-        """What the vector is stored under."""
+        """The id of the vector in the store."""
         return note_vector_id(self.note) if self.chunk is None else str(self.chunk)
 
 
 class OldModels:
-    """Workers for models that the settings name no more, as long as a store made with one has to answer."""
+    """Workers for models that the settings no longer name, while a store made with one still answers."""
 
     def __init__(self) -> None:
         self._workers: dict[str, SemanticWorker] = {}
         self._users: dict[str, int] = {}
 
     async def borrow(self, name: str, fingerprint: str) -> None:
-        """Start a worker for the model, if it still is what it was."""
+        """Start a worker for the model, unless the model has changed since."""
         self._users[name] = self._users.get(name, 0) + 1
         if name in self._workers:
             return
@@ -132,7 +132,7 @@ class OldModels:
                 await self._workers[name].start()
 
     async def vector(self, name: str, text: str) -> Any:
-        """The text's vector by that model. Raises WorkerUnavailable."""
+        """Return the vector of the text by that model. Raises WorkerUnavailable."""
         if name not in self._workers:
             raise WorkerUnavailable(
                 "the vectors are being rebuilt for another model; `vaultseek status` shows the progress"
@@ -140,7 +140,7 @@ class OldModels:
         return (await self._workers[name].embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]
 
     async def give_back(self, name: str) -> None:
-        """Nobody who asked for the model needs it any more: end its worker."""
+        """Give up one use of the model; the last one ends its worker."""
         self._users[name] = self._users.get(name, 1) - 1
         if self._users[name] <= 0 and name in self._workers:
             await self._workers.pop(name).stop()
@@ -152,13 +152,16 @@ class OldModels:
 
 
 class Embedding:
-    """Brings one vault's vector store up to its ledger, a batch a step. ``place`` holds its stores."""
+    """The vector store of one vault and the steps that bring it up to the ledger, a batch each.
+
+    ``directory`` holds the stores of this spec and of the previous one.
+    """
 
     def __init__(
         self,
         ledger: Ledger,
         worker: SemanticWorker,
-        place: Path,
+        directory: Path,
         spec: EmbeddingSpec,
         in_writer: InWriter,
         old_models: OldModels | None = None,
@@ -166,9 +169,9 @@ class Embedding:
         self.spec = spec
         self.wake = asyncio.Event()
         """Set when there may be something to embed."""
-        self.store = place / store_folder(spec.name)
+        self.store = directory / store_folder(spec.name)
         self.ready = False
-        self._place = place
+        self._directory = directory
         self._old_models = old_models or OldModels()
         self._previous: JSON | None = None
         self._ledger = ledger
@@ -179,16 +182,16 @@ class Embedding:
         self._recent: deque[tuple[float, int]] = deque(maxlen=20)
 
     def rate(self) -> float:
-        """Texts a second over the last batches; 0 when nothing was embedded lately."""
+        """Return the texts embedded per second over the last batches; 0 when none were lately."""
         if len(self._recent) < 2 or time.monotonic() - self._recent[-1][0] > 10:
             return 0.0
         seconds = self._recent[-1][0] - self._recent[0][0]
         return sum(count for _, count in list(self._recent)[1:]) / seconds if seconds > 0 else 0.0
 
     async def step(self) -> bool:
-        """Store one batch of vectors. False when there is nothing left to do.
+        """Store one batch of vectors; false if there is nothing left to do.
 
-        Raises WorkerUnavailable; a damaged store is thrown away and filled again by the following steps.
+        Raises WorkerUnavailable. A damaged store is discarded and refilled by the following steps.
         """
         try:
             if not self.ready:
@@ -203,7 +206,7 @@ class Embedding:
 
     @property
     def has_previous(self) -> bool:
-        """Whether the store of an earlier spec answers for now."""
+        """True while the store of the previous spec answers."""
         return self._previous is not None
 
     @property
@@ -212,36 +215,36 @@ class Embedding:
         return self._previous is None or self._previous["fingerprint"] == self.spec.fingerprint
 
     async def open(self) -> None:
-        """Make the store ready for searches, embed nothing. Raises WorkerUnavailable or IndexDamaged."""
+        """Make the store ready for searches without embedding. Raises WorkerUnavailable or IndexDamaged."""
         if not self.ready:
             await self._open_store()
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
-        """The nearest passages and notes, of the store before while this one is not full.
+        """Return the nearest passages and notes, from the previous store while this one is not full.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
         previous = self._previous
         if previous is None:
             return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
-        asked: Any = text
+        query: Any = text
         if previous["fingerprint"] != self.spec.fingerprint:
-            asked = await self._old_models.vector(previous["model"], text)
-        store = self._place / previous["folder"]
+            query = await self._old_models.vector(previous["model"], text)
+        store = self._directory / previous["folder"]
         try:
-            return await self._worker.query(store, asked, k, allowed=allowed, deadline=deadline)
+            return await self._worker.query(store, query, k, allowed=allowed, deadline=deadline)
         except IndexDamaged:
             await self._swap()
             return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
-        """The notes' own vectors, as far as there are any. Raises WorkerUnavailable or IndexDamaged."""
+        """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
         previous = self._previous
-        store = self.store if previous is None else self._place / previous["folder"]
+        store = self.store if previous is None else self._directory / previous["folder"]
         return await self._worker.vectors(store, notes, deadline=deadline)
 
     async def discard_store(self) -> None:
-        """Throw the vector store away; the next step begins a new one."""
+        """Discard the vector store; the next step begins a new one."""
         self.ready = False
         self._waiting.clear()
         await self._worker.drop(self.store)
@@ -249,25 +252,29 @@ class Embedding:
         self.wake.set()
 
     async def _open_store(self) -> None:
-        """Trust the store only if it is the one that the ledger's marks speak of."""
-        stamp = await self._worker.stamp(self.store, CHUNKS)
-        if not stamp or stamp != self._ledger.vectors.store() or not stamp.startswith(self.spec.name + ":"):
-            name = f"{self.spec.name}:{uuid.uuid4().hex}"
+        """Open the store if it is the one that the ledger's marks refer to; begin a new one if not."""
+        version = await self._worker.stamp(self.store, CHUNKS)
+        if (
+            not version
+            or version != self._ledger.vectors.store()
+            or not version.startswith(self.spec.name + ":")
+        ):
+            version = f"{self.spec.name}:{uuid.uuid4().hex}"
             await self._in_writer(self._keep_previous)
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
-                await self._worker.apply(self.store, collection, stamp=name)
+                await self._worker.apply(self.store, collection, stamp=version)
             failpoint("store.made")
-            await self._in_writer(self._ledger.vectors.begin_store, name)
+            await self._in_writer(self._ledger.vectors.begin_store, version)
         await self._begin_with_previous()
         self.ready = True
 
     def _keep_previous(self) -> None:
-        """If the marks speak of a store of another spec, let it answer until this one is full."""
-        before = self._ledger.vectors.store().rpartition(":")[0]
-        folder = store_folder(before)
-        if before and before != self.spec.name and (self._place / folder).is_dir():
-            fingerprint = before.split("/")[0]
+        """Let a store of another spec answer until this one is full, if the marks refer to one."""
+        name = self._ledger.vectors.store().rpartition(":")[0]
+        folder = store_folder(name)
+        if name and name != self.spec.name and (self._directory / folder).is_dir():
+            fingerprint = name.split("/")[0]
             model = self._ledger.vectors.store_model()
             previous = {"folder": folder, "fingerprint": fingerprint, "model": model}
             self._ledger.vectors.set_previous_store(previous)
@@ -277,52 +284,52 @@ class Embedding:
         previous = await self._in_writer(self._ledger.vectors.previous_store)
         if previous is not None and previous["folder"] == self.store.name:
             previous = None
-        kept = {self.store.name, previous["folder"]} if previous else {self.store.name}
-        await asyncio.to_thread(_sweep, self._place, kept)
+        in_use = {self.store.name, previous["folder"]} if previous else {self.store.name}
+        await asyncio.to_thread(_sweep, self._directory, in_use)
         if previous is not None and previous["fingerprint"] != self.spec.fingerprint:
             await self._old_models.borrow(previous["model"], previous["fingerprint"])
         self._previous = previous
 
     async def _swap(self) -> None:
-        """This store is full: the one before is not needed any more."""
+        """Drop the previous store, because this one is full."""
         previous, self._previous = self._previous, None
         if previous is None:
             return
         failpoint("store.swapped")
         await self._in_writer(self._ledger.vectors.set_previous_store, None)
-        await self._worker.drop(self._place / previous["folder"])
+        await self._worker.drop(self._directory / previous["folder"])
         if previous["fingerprint"] != self.spec.fingerprint:
             await self._old_models.give_back(previous["model"])
 
     async def _store_batch(self) -> bool:
         orphans = await self._in_writer(self._ledger.vectors.orphans, WAITING_TEXTS)
         if orphans:
-            await self._forget(orphans)
+            await self._delete(orphans)
         if not self._waiting or self._revision != self._ledger.revision:
             self._waiting = await self._in_writer(self._next_items)
-        known = [item for item in self._waiting if item.vector is not None]
-        if known:
+        embedded = [item for item in self._waiting if item.vector is not None]
+        if embedded:
             self._waiting = [item for item in self._waiting if item.vector is None]
-            await self._store(known)
+            await self._store(embedded)
         elif self._waiting:
             batch, self._waiting = self._waiting[:BATCH_TEXTS], self._waiting[BATCH_TEXTS:]
-            await self._store(await self._embedded(batch))
+            await self._store(await self._embed(batch))
         else:
             return bool(orphans)
         return True
 
-    async def _forget(self, orphans: list[str]) -> None:
-        stamp = self._ledger.vectors.store()
+    async def _delete(self, orphans: list[str]) -> None:
+        version = self._ledger.vectors.store()
         notes = [orphan for orphan in orphans if orphan.startswith("note:")]
         chunks = [orphan for orphan in orphans if not orphan.startswith("note:")]
         for collection, ids in ((CHUNKS, chunks), (NOTES, notes)):
             if ids:
-                await self._worker.apply(self.store, collection, deletes=ids, stamp=stamp)
+                await self._worker.apply(self.store, collection, deletes=ids, stamp=version)
         failpoint("vectors.forgotten")
         await self._in_writer(self._ledger.vectors.mark_stored, [], [], orphans)
 
     def _next_items(self) -> list[_Item]:
-        """The texts that come next, all of chunks or all of notes; runs in the writer's thread."""
+        """Return the next texts, all of chunks or all of notes. Runs in the writer thread."""
         self._revision = self._ledger.revision
         rows = self._ledger.vectors.pending_chunks(WAITING_TEXTS)
         notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
@@ -332,8 +339,8 @@ class Embedding:
             if row.note in notes
         ]
         items = items or [self._note_item(note) for note in self._ledger.vectors.pending_notes(WAITING_TEXTS)]
-        kept = self._ledger.vectors.get([self._key(item) for item in items])
-        return [replace(item, vector=kept.get(self._key(item))) for item in items]
+        vectors = self._ledger.vectors.get([self._key(item) for item in items])
+        return [replace(item, vector=vectors.get(self._key(item))) for item in items]
 
     def _note_item(self, note: NoteRow) -> _Item:
         return _Item(note.id, self.spec.note(note, self._ledger.chunks.opening(note.id, OPENING_CHARS)))
@@ -341,12 +348,12 @@ class Embedding:
     def _key(self, item: _Item) -> str:
         return f"{self.spec.fingerprint}:{item.text.key}"
 
-    async def _embedded(self, items: Sequence[_Item]) -> list[_Item]:
-        """The items with their vectors, which the ledger remembers from now on."""
+    async def _embed(self, items: Sequence[_Item]) -> list[_Item]:
+        """Return the items with their vectors, after the ledger has stored these."""
         texts = {self._key(item): item.text.text for item in items}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
-        good = [bool(np.isfinite(row).all()) for row in matrix]
-        new = {key: row.tobytes() for key, row, ok in zip(texts, matrix, good, strict=True) if ok}
+        finite = [bool(np.isfinite(row).all()) for row in matrix]
+        new = {key: row.tobytes() for key, row, ok in zip(texts, matrix, finite, strict=True) if ok}
         failpoint("vectors.computed")
         await self._in_writer(self._ledger.vectors.put, new)
         failpoint("vectors.kept")
@@ -354,46 +361,48 @@ class Embedding:
         return [replace(item, vector=new.get(self._key(item))) for item in items]
 
     async def _store(self, items: Sequence[_Item]) -> None:
-        """Hand the vectors to the store and mark them; a text that failed is named and left out."""
-        good = [(item, item.vector) for item in items if item.vector is not None]
-        if good:
+        """Store the vectors and mark them as stored; report the texts that have none."""
+        vectors = [(item, item.vector) for item in items if item.vector is not None]
+        if vectors:
             await self._worker.apply(
                 self.store,
                 NOTES if items[0].chunk is None else CHUNKS,
-                ids=[item.id for item, _ in good],
-                notes=[item.note for item, _ in good],
-                vectors=np.frombuffer(b"".join(v for _, v in good), np.float32).reshape(len(good), -1),
+                ids=[item.id for item, _ in vectors],
+                notes=[item.note for item, _ in vectors],
+                vectors=np.frombuffer(b"".join(data for _, data in vectors), np.float32).reshape(
+                    len(vectors), -1
+                ),
                 stamp=self._ledger.vectors.store(),
             )
         failpoint("vectors.stored")
-        # What failed counts as stored, or it would be tried for ever.
-        await self._in_writer(self._name_failures, sorted({item.note for item in items if not item.vector}))
+        # A failed text counts as stored, or it would be tried again forever.
+        await self._in_writer(self._report_failures, sorted({item.note for item in items if not item.vector}))
         chunks = [item.chunk for item in items if item.chunk is not None]
         notes = [item.note for item in items if item.chunk is None]
         await self._in_writer(self._ledger.vectors.mark_stored, chunks, notes, [])
 
-    def _name_failures(self, notes: Sequence[int]) -> None:
+    def _report_failures(self, notes: Sequence[int]) -> None:
         problem = Problem("not_embedded", "a passage could not be embedded; only its words are searched")
         for row in self._ledger.notes.by_id(notes).values():
             self._ledger.problems.add(row.path, problem)
 
 
-def store_folder(spec: str) -> str:
-    """The name of the folder that holds the store of a spec of this name."""
-    return hashlib.sha256(spec.encode()).hexdigest()[:12]
+def store_folder(spec_name: str) -> str:
+    """Return the name of the folder of the store for a spec."""
+    return hashlib.sha256(spec_name.encode()).hexdigest()[:12]
 
 
-def _sweep(place: Path, kept: set[str]) -> None:
-    """Remove stores that nobody will ask again."""
-    for found in place.iterdir() if place.is_dir() else ():
-        if found.name not in kept:
-            shutil.rmtree(found, ignore_errors=True)
-            found.unlink(missing_ok=True)
+def _sweep(directory: Path, in_use: set[str]) -> None:
+    """Remove the stores that are not in use."""
+    for path in directory.iterdir() if directory.is_dir() else ():
+        if path.name not in in_use:
+            shutil.rmtree(path, ignore_errors=True)
+            path.unlink(missing_ok=True)
 
 
 async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], None]) -> None:
     """Keep the vector store up to the ledger; ``on_problem`` is called with what prevents it, or None."""
-    logged: Reason | None = None
+    last_logged: Reason | None = None
     while True:
         try:
             busy = await embedding.step()
@@ -409,15 +418,15 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
                     "disk_full", "the disk is full; free some space, and indexing continues by itself"
                 )
             else:
-                words = f"storing vectors failed ({type(error).__name__}); see the log"
-                problem = Reason("failing", words)
-            if problem != logged:
+                message = f"storing vectors failed ({type(error).__name__}); see the log"
+                problem = Reason("failing", message)
+            if problem != last_logged:
                 log.error("%s: %s", embedding.store.parent, problem.text, exc_info=error)
-            logged = problem
+            last_logged = problem
             on_problem(problem)
             await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
-        logged = None
+        last_logged = None
         if not busy:
             embedding.wake.clear()
             await embedding.wake.wait()

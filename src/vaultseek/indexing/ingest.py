@@ -15,7 +15,7 @@ from vaultseek.failpoints import failpoint
 from vaultseek.index.graph import Graph
 from vaultseek.index.ledger import IndexedNote, Ledger, UnchangedNote
 from vaultseek.indexing import reconcile
-from vaultseek.indexing.crash_marker import POISON, CrashMarker
+from vaultseek.indexing.crash_marker import CRASHED, CrashMarker
 from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
 from vaultseek.limits import NOTE_PARSE_BYTES
 from vaultseek.markdown.chunk import chunk
@@ -152,9 +152,9 @@ class Indexer:
 
     def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note, unless this content has crashed the process before."""
-        if self._crash_marker.is_poison(path, digest):
-            return self._reader.read(path, replace(content, problem=POISON))
-        with self._crash_marker.reading(path, digest):
+        if self._crash_marker.is_blocked(path, digest):
+            return self._reader.read(path, replace(content, problem=CRASHED))
+        with self._crash_marker.parsing(path, digest):
             failpoint(f"note.read {path}")
             return self._reader.read(path, content)
 

@@ -120,7 +120,7 @@ class OpenVault:
             paths.write_atomically(directory / "vault.json", json.dumps({"path": str(options.root)}))
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)
-            ledger.set_chunking_version(spec.reading)
+            ledger.set_chunking_version(spec.chunking)
             keyword = KeywordSync(directory / "keyword", options.language)
             files.callback(keyword.close)
             crash_marker = CrashMarker(directory / "reading")
