@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 from whoosh.codec import base
 from whoosh.fields import Schema
 from whoosh.filedb.filestore import FileStorage
+from whoosh.filedb.structfile import StructFile
 from whoosh.index import TOC, FileIndex
 from whoosh.writing import SegmentWriter
 
@@ -278,6 +280,12 @@ class _Storage(FileStorage):  # type: ignore[misc]
     def create_file(self, name: str, excl: bool = False, mode: str = "wb", **kwargs: Any) -> Any:
         Path(self._fpath(name)).touch(_FILE_MODE)
         return super().create_file(name, excl=False, mode=mode, **kwargs)
+
+    def open_file(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Open a file; a table of contents is copied, because Whoosh leaves it open if it cannot read it."""
+        if name.endswith(".toc"):
+            return StructFile(BytesIO(Path(self._fpath(name)).read_bytes()), name=name)
+        return super().open_file(name, *args, **kwargs)
 
     def lock(self, name: str) -> Any:
         Path(self._fpath(name)).touch(_FILE_MODE)
