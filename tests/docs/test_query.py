@@ -12,7 +12,7 @@ import pytest
 
 from vaultseek.cli.commands.search import search
 from vaultseek.index.ledger import Ledger
-from vaultseek.query.fields import _READERS
+from vaultseek.query.fields import FIELDS
 from vaultseek.query.grammar import parse_query
 from vaultseek.query.operators import OPERATORS
 from vaultseek.search.filter import filter_notes
@@ -51,6 +51,6 @@ def test_the_page_names_every_operator_and_every_option():
     for name in OPERATORS:
         assert f"`{name}:" in DOCUMENT, name
     options = {option for parameter in search.params for option in parameter.opts}
-    for field in _READERS:
+    for field in FIELDS:
         assert f"--{field.replace('_', '-')}" in options
         assert f"`--{field.replace('_', '-')} " in DOCUMENT

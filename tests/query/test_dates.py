@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.query.dates import read_period
+from vaultseek.query.dates import parse_period
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
 
 def period(text: str) -> str:
-    found = read_period(text, NOW)
+    found = parse_period(text, NOW)
     if found is None:
         return "none"
     end = f"{found.end:%Y-%m-%d %H:%M}" if found.end else "…"
@@ -83,7 +83,7 @@ def test_what_is_no_date(text):
 @pytest.mark.parametrize("day", range(7))
 def test_weeks_begin_on_monday_whatever_the_day(day):
     now = datetime(2026, 10, 19, 8, tzinfo=UTC) + timedelta(days=day)
-    this, last = read_period("this week", now), read_period("last week", now)
+    this, last = parse_period("this week", now), parse_period("last week", now)
     assert this is not None
     assert last is not None
     assert (this.start.date().isoformat(), last.start.date().isoformat()) == ("2026-10-19", "2026-10-12")
@@ -91,7 +91,7 @@ def test_weeks_begin_on_monday_whatever_the_day(day):
 
 def test_dates_are_of_the_zone_of_now_unless_they_name_one():
     now = datetime(2026, 10, 21, tzinfo=timezone(timedelta(hours=5)))
-    local, named = read_period("2026-01-15T10:00", now), read_period("2026-01-15T10:00Z", now)
+    local, named = parse_period("2026-01-15T10:00", now), parse_period("2026-01-15T10:00Z", now)
     assert local is not None
     assert named is not None
     assert named.start - local.start == timedelta(hours=5)
@@ -99,7 +99,7 @@ def test_dates_are_of_the_zone_of_now_unless_they_name_one():
 
 @given(st.text(alphabet="0123456789-:TZWd agolstweky.+", max_size=24), st.datetimes())
 def test_any_text_is_a_period_in_order_or_nothing(text, now):
-    found = read_period(text, now)
+    found = parse_period(text, now)
     if found:
         assert found.start.tzinfo is not None
         assert found.end is None or found.start < found.end

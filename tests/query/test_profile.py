@@ -8,11 +8,19 @@ from hypothesis import strategies as st
 
 from vaultseek.errors import BadQuery
 from vaultseek.query.grammar import parse_query
-from vaultseek.query.profile import NAMED, Profile, Rules, Weights, count_words, find_identifiers, profile
+from vaultseek.query.profile import (
+    FIXED_PROFILES,
+    AdaptiveRules,
+    Profile,
+    Weights,
+    count_words,
+    find_identifiers,
+    profile_query,
+)
 
 
 def of(text: str) -> Profile:
-    return profile(parse_query(text))
+    return profile_query(parse_query(text))
 
 
 def identifiers(text: str) -> list[str]:
@@ -155,7 +163,7 @@ def test_words_and_specificity(text, words, specificity, pure):
     ],
 )
 def test_the_table_by_length(text, name, weights):
-    found = profile(parse_query(text), "length")
+    found = profile_query(parse_query(text), "length")
     assert (found.name, found.weights) == (name, weights)
 
 
@@ -173,20 +181,20 @@ def test_by_default_only_identifiers_move_the_weights(text, name, weights):
 
 
 def test_the_table_can_be_replaced():
-    rules = Rules(short_words=0, middle_words=1, long=(3.0, 1.0), plain_alpha=0.9)
-    assert profile(parse_query("rope inspection"), "length", rules).weights == Weights(3.0, 1.0, 0.9)
+    rules = AdaptiveRules(short_words=0, middle_words=1, long=(3.0, 1.0), plain_alpha=0.9)
+    assert profile_query(parse_query("rope inspection"), "length", rules).weights == Weights(3.0, 1.0, 0.9)
 
 
 def test_named_profiles_keep_what_was_found_out():
-    code = profile(parse_query("D40"), "code")
+    code = profile_query(parse_query("D40"), "code")
     assert (code.name, code.weights, code.pure_identifier) == ("code", Weights(0.7, 1.3, 0.35), True)
-    assert NAMED["conceptual"] == Weights(1.5, 0.5, 0.75)
-    assert NAMED["balanced"] == Weights(1.0, 1.0, 0.5)
+    assert FIXED_PROFILES["conceptual"] == Weights(1.5, 0.5, 0.75)
+    assert FIXED_PROFILES["balanced"] == Weights(1.0, 1.0, 0.5)
 
 
 def test_an_unknown_profile_is_refused():
     with pytest.raises(BadQuery, match="conceptual"):
-        profile(parse_query("rope"), "clever")
+        profile_query(parse_query("rope"), "clever")
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Understanding a query and ordering its answers. Pure functions over values."""
+"""The text of a query: parsing it into rank text and a filter, and classifying it. Pure functions."""

@@ -1,4 +1,4 @@
-"""How texts, property values and note names are compared, in filters, fields and tables alike."""
+"""Comparison of texts, property values and note names, the same in filters, fields and tables."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """Whether ``words`` stands in ``text``, both folded, as whole words; with ``prefix`` the last may go on.
+    """True if ``words`` is in ``text``, both folded, as whole words; with ``prefix`` the last may go on.
 
-    A border is asked for only where both neighbours are letters or digits, and never in a script that has no
-    spaces: ``rope`` is not in ``europe``, ``c++`` is in ``c++17``, and every word is found in Chinese.
+    A word boundary is required only between letters and digits, and never in scripts without spaces: ``rope``
+    is not in ``europe``, but ``c++`` is in ``c++17``, and any substring counts in Chinese.
     """
     if not words:
         return True
-    at = text.find(words)
-    while at >= 0:
-        end = at + len(words)
-        left = at > 0 and _joined(text[at - 1], words[0])
-        if not left and (prefix or end == len(text) or not _joined(words[-1], text[end])):
+    start = text.find(words)
+    while start >= 0:
+        end = start + len(words)
+        inside = start > 0 and _joined(text[start - 1], words[0])
+        if not inside and (prefix or end == len(text) or not _joined(words[-1], text[end])):
             return True
-        at = text.find(words, at + 1)
+        start = text.find(words, start + 1)
     return False
 
 
 def comparable(value: object) -> str | None:
-    """The form in which property values are equal or not; None for null and what has no form, like a mapping.
+    """Return the form in which property values are compared; None for null and for mappings and lists.
 
-    Text is folded and a wikilink stands for its target; numbers, also those written as text, lose what does
-    not count (``5.0`` is ``5``); booleans are ``true`` and ``false``.
+    Text is folded and a wikilink stands for its target; numbers, also those written as text, are normalized
+    (``5.0`` is ``5``); booleans are ``true`` and ``false``.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -51,7 +51,7 @@ def comparable(value: object) -> str | None:
 
 
 def number_of(value: object) -> float | None:
-    """The number that a property value is, or is written as; a boolean is none."""
+    """Return the number that a property value is or spells; None for others, booleans included."""
     if isinstance(value, str):
         text = value.strip()
         return float(text) if _NUMBER.fullmatch(text) else None
@@ -61,14 +61,14 @@ def number_of(value: object) -> float | None:
 
 
 def is_file_name(path: str, name: str) -> bool:
-    """Whether the note at ``path`` is a file of this name, whatever its case and its title."""
+    """True if ``name`` is the file name of ``path`` without its extension, in any case."""
     return fold(PurePosixPath(path).stem) == fold(name.strip())
 
 
 def is_named(path: str, name: str) -> bool:
-    """Whether ``name`` is the note's path or the end of it after a ``/``; ``.md`` may be left out."""
-    have, want = _without_extension(fold(path)), _without_extension(fold(name).strip("[]").lstrip("/"))
-    return bool(want) and f"/{have}".endswith(f"/{want}")
+    """True if ``name`` is ``path`` or its end after a ``/``; ``.md`` may be left out."""
+    whole, end = _without_extension(fold(path)), _without_extension(fold(name).strip("[]").lstrip("/"))
+    return bool(end) and f"/{whole}".endswith(f"/{end}")
 
 
 def _joined(left: str, right: str) -> bool:

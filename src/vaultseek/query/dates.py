@@ -1,4 +1,4 @@
-"""Dates as people write them in a query: ISO, a month by name, or relative to now."""
+"""Dates in queries: ISO, with a month's name, or relative to now."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A half-open stretch of time, ``start`` included and ``end`` not; without an end it runs on.
+    """A half-open interval of time: ``end`` is excluded, and None if there is no end.
 
-    Both are aware datetimes. ``after:`` means from ``start`` on, ``before:`` means earlier than ``start``, so
-    that the two never overlap and leave nothing out.
+    Both are aware datetimes. ``after:`` means from ``start`` on and ``before:`` earlier than ``start``,
+    so that the two neither overlap nor leave a gap.
     """
 
     start: datetime
     end: datetime | None = None
 
 
-def read_period(text: str, now: datetime) -> Period | None:
-    """The period that ``text`` names, or None when it names none.
+def parse_period(text: str, now: datetime) -> Period | None:
+    """Return the period that ``text`` names, None if it names none.
 
     ISO: ``2026``, ``2026-01``, ``2026-W05``, ``2026-01-15``, ``2026-01-15T10:30``. By name: ``march 2026``,
     ``15 march 2026``. Relative: ``7d``, ``2w``, ``3 months``, ``last 30 days``, ``5 days ago``, ``today``,
@@ -33,11 +33,11 @@ def read_period(text: str, now: datetime) -> Period | None:
     """
     words = " ".join(text.casefold().split())
     clock = now.replace(tzinfo=None)
-    for read in (_iso, _relative, _calendar, _weekday, _named):
+    for parse_form in (_iso, _relative, _calendar, _weekday, _named):
         try:
-            found = read(words, clock)
-            if found is not None:
-                return Period(_aware(found[0], now), _end(found, now))
+            span = parse_form(words, clock)
+            if span is not None:
+                return Period(_aware(span[0], now), _end(span, now))
         except (ValueError, OverflowError):
             continue
     return None
@@ -50,20 +50,20 @@ def _aware(moment: datetime, now: datetime) -> datetime:
         return moment.replace(tzinfo=now.tzinfo)
     try:
         return moment.astimezone()
-    except (ValueError, OverflowError, OSError):  # the edges of the calendar have no local time
+    except (ValueError, OverflowError, OSError):  # no local time at the limits of the calendar
         return moment.replace(tzinfo=UTC)
 
 
-_Found = tuple[datetime, relativedelta | None]
+_Span = tuple[datetime, relativedelta | None]
 
 
-def _end(found: _Found, now: datetime) -> datetime | None:
-    start, length = found
+def _end(span: _Span, now: datetime) -> datetime | None:
+    start, length = span
     if length is None:
         return None
     try:
         return _aware(start + length, now)
-    except (ValueError, OverflowError):  # the last year of the calendar has no next one
+    except (ValueError, OverflowError):  # the year 9999 has no next one
         return None
 
 
@@ -80,7 +80,7 @@ _ISO = (
 )
 
 
-def _iso(words: str, now: datetime) -> _Found | None:
+def _iso(words: str, now: datetime) -> _Span | None:
     for form, length in _ISO:
         if form.fullmatch(words) and words.isascii():
             return isoparse(words.upper()), length
@@ -99,13 +99,13 @@ _AMOUNT = re.compile(
 )
 
 
-def _relative(words: str, now: datetime) -> _Found | None:
-    found = _AMOUNT.fullmatch(words)
-    if not found:
+def _relative(words: str, now: datetime) -> _Span | None:
+    match = _AMOUNT.fullmatch(words)
+    if not match:
         return None
-    unit = found[2][0]
-    moment = now - _UNITS[unit](int(found[1]))
-    if found[3] and unit != "h":
+    unit = match[2][0]
+    moment = now - _UNITS[unit](int(match[1]))
+    if match[3] and unit != "h":
         return _midnight(moment), relativedelta(days=1)
     return moment, None
 
@@ -122,23 +122,23 @@ _CALENDAR: dict[str, tuple[relativedelta, relativedelta]] = {
 }
 
 
-def _calendar(words: str, now: datetime) -> _Found | None:
-    found = _CALENDAR.get(words)
-    return (_midnight(now) + found[0], found[1]) if found else None
+def _calendar(words: str, now: datetime) -> _Span | None:
+    span = _CALENDAR.get(words)
+    return (_midnight(now) + span[0], span[1]) if span else None
 
 
 _WEEKDAY = re.compile(r"(last )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-def _weekday(words: str, now: datetime) -> _Found | None:
-    found = _WEEKDAY.fullmatch(words)
-    if not found:
+def _weekday(words: str, now: datetime) -> _Span | None:
+    match = _WEEKDAY.fullmatch(words)
+    if not match:
         return None
-    back = (now.weekday() - _WEEKDAYS.index(found[2][:3])) % 7
-    if found[1] and not back:
-        back = 7
-    return _midnight(now) - relativedelta(days=back), relativedelta(days=1)
+    days_ago = (now.weekday() - _WEEKDAYS.index(match[2][:3])) % 7
+    if match[1] and not days_ago:
+        days_ago = 7
+    return _midnight(now) - relativedelta(days=days_ago), relativedelta(days=1)
 
 
 _MONTH = (
@@ -149,8 +149,8 @@ _NAMED_MONTH = re.compile(_MONTH + r" [0-9]{4}")
 _NAMED_DAY = re.compile(rf"(?:[0-9]{{1,2}} {_MONTH}|{_MONTH} [0-9]{{1,2}},?) [0-9]{{4}}")
 
 
-def _named(words: str, now: datetime) -> _Found | None:
-    first = datetime(2000, 1, 1)  # lends the day where only a month is named
+def _named(words: str, now: datetime) -> _Span | None:
+    first = datetime(2000, 1, 1)  # gives the day if only a month is named
     if _NAMED_MONTH.fullmatch(words):
         return parse(words, default=first), relativedelta(months=1)
     if _NAMED_DAY.fullmatch(words):

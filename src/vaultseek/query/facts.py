@@ -1,4 +1,4 @@
-"""What filters may ask about one note; an index that can answer this can be filtered."""
+"""The port of filters: the facts of a note that conditions refer to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Scope = Literal["content", "section", "line", "block"]
 
 
 class NoteFacts(Protocol):
-    """What filters ask about one note."""
+    """The facts of one note that conditions refer to."""
 
     @property
     def path(self) -> str:
@@ -33,15 +33,15 @@ class NoteFacts(Protocol):
 
     @property
     def created(self) -> float | None:
-        """Seconds since 1970, None when unknown."""
+        """Unix time, None if unknown."""
 
     @property
     def modified(self) -> float | None:
-        """Seconds since 1970, None when unknown."""
+        """Unix time, None if unknown."""
 
     @property
     def links(self) -> Collection[str]:
-        """Paths of the notes that this one links to; the target as written where nothing is there."""
+        """Paths of the notes that this one links to; for unresolved links the target as written."""
 
     @property
     def backlinks(self) -> Collection[str]:
@@ -54,4 +54,4 @@ class NoteFacts(Protocol):
     def tasks(self) -> Sequence[Task]: ...
 
     def passages(self, scope: Scope) -> Iterable[str]:
-        """The note's text: all in one, cut by heading, by line, or by paragraph, list item and quote."""
+        """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote."""

@@ -1,12 +1,13 @@
-"""Filters as values: what a note must satisfy, exactly, whatever its rank.
+"""Filters as values: exact conditions on a note, whatever its rank.
 
-The classes form a closed set, :data:`Filter`. Each says in its docstring what satisfies it, so that an index
-may answer the same from its own tables; :func:`matches` is the reference. All text is compared as
-:func:`vaultseek.query.compare.fold` leaves it.
+The classes form a closed set, :data:`Filter`. The docstring of each defines which notes match, so that an
+index may evaluate it from its own tables; :func:`matches` is the reference. All text is compared folded, see
+:func:`vaultseek.text.fold`.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,13 +24,13 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 
-_wanted = lru_cache(maxsize=256)(fold)
-"""What a condition asks for, folded once for thousands of notes."""
+_folded = lru_cache(maxsize=256)(fold)
+"""Folds the text of a condition once for thousands of notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of ``parts``; at least two."""
+    """Notes that match all of ``parts``, of which there are at least two."""
 
     parts: tuple[Filter, ...]
 
@@ -42,7 +43,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Any of ``parts``; at least two."""
+    """Notes that match any of ``parts``, of which there are at least two."""
 
     parts: tuple[Filter, ...]
 
@@ -55,7 +56,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Whatever ``part`` is not satisfied by."""
+    """Notes that do not match ``part``."""
 
     part: Filter
 
@@ -68,9 +69,9 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """Has ``text`` as whole words in path, title, an alias or the content; a ``prefix`` may go on.
+    """Notes with ``text`` as whole words in path, title, an alias or the content; as a prefix if ``prefix``.
 
-    Inside :class:`Within` and :class:`HasTask` the same is asked of one passage alone.
+    Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
     """
 
     text: str
@@ -81,8 +82,8 @@ class Contains:
         return any(map(self.holds, names)) or any(map(self.holds, facts.passages("content")))
 
     def holds(self, passage: str) -> bool:
-        """Whether the words stand in ``passage``."""
-        return contains(fold(passage), _wanted(self.text), prefix=self.prefix)
+        """True if the words are in ``passage``."""
+        return contains(fold(passage), _folded(self.text), prefix=self.prefix)
 
     def __str__(self) -> str:
         return f'text "{self.text}{"*" if self.prefix else ""}"'
@@ -90,7 +91,7 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """One passage of the given scope satisfies ``test`` (made of And, Or, Not and Contains) all by itself."""
+    """Notes of which one passage of the scope matches ``test``, made of And, Or, Not and Contains."""
 
     scope: Scope
     test: Filter
@@ -104,7 +105,7 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class HasTask:
-    """Has a task in ``state`` (any mark but a space is done) whose text satisfies ``test``, where given."""
+    """Notes with a task in ``state`` (any mark but a space is done) whose text matches ``test``, if any."""
 
     state: TaskState
     test: Filter | None
@@ -124,12 +125,12 @@ class HasTask:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Has the tag ``name`` or one nested under it. A name of digits alone is no tag and matches nothing."""
+    """Notes with the tag ``name`` or one nested under it. A name of digits alone has no notes."""
 
     name: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        name = _wanted(self.name).removeprefix("#").strip("/")
+        name = _folded(self.name).removeprefix("#").strip("/")
         if not name or name.isdigit():
             return False
         return any(f"{fold(tag).removeprefix('#')}/".startswith(f"{name}/") for tag in facts.tags)
@@ -140,12 +141,12 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class PathContains:
-    """Has ``text`` somewhere in the vault path; a leading ``/`` stands for the vault's root."""
+    """Notes with ``text`` anywhere in their path; a leading ``/`` stands for the vault's root."""
 
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return _wanted(self.text) in "/" + fold(facts.path)
+        return _folded(self.text) in "/" + fold(facts.path)
 
     def __str__(self) -> str:
         return f'path with "{self.text}"'
@@ -153,12 +154,12 @@ class PathContains:
 
 @dataclass(frozen=True, slots=True)
 class InFolder:
-    """Lies in the folder ``folder`` of the vault, at any depth."""
+    """Notes in the folder ``folder`` of the vault, at any depth."""
 
     folder: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        folder = _wanted(self.folder).strip("/")
+        folder = _folded(self.folder).strip("/")
         return not folder or fold(facts.path).startswith(f"{folder}/")
 
     def __str__(self) -> str:
@@ -167,12 +168,12 @@ class InFolder:
 
 @dataclass(frozen=True, slots=True)
 class FileContains:
-    """Has ``text`` in the file name, extension included."""
+    """Notes with ``text`` in the file name, extension included."""
 
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return _wanted(self.text) in fold(_base_name(facts.path))
+        return _folded(self.text) in fold(_base_name(facts.path))
 
     def __str__(self) -> str:
         return f'file name with "{self.text}"'
@@ -180,13 +181,13 @@ class FileContains:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """The file's extension begins with ``text``."""
+    """Notes whose extension begins with ``text``."""
 
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
         _, dot, extension = fold(_base_name(facts.path)).rpartition(".")
-        return bool(dot) and extension.startswith(_wanted(self.text).lstrip("."))
+        return bool(dot) and extension.startswith(_folded(self.text).lstrip("."))
 
     def __str__(self) -> str:
         return f"extension {self.text}"
@@ -194,12 +195,12 @@ class Extension:
 
 @dataclass(frozen=True, slots=True)
 class AliasContains:
-    """Has ``text`` in one of its aliases."""
+    """Notes with ``text`` in an alias."""
 
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return any(_wanted(self.text) in fold(alias) for alias in facts.aliases)
+        return any(_folded(self.text) in fold(alias) for alias in facts.aliases)
 
     def __str__(self) -> str:
         return f'alias with "{self.text}"'
@@ -207,12 +208,12 @@ class AliasContains:
 
 @dataclass(frozen=True, slots=True)
 class HeadingContains:
-    """Has ``text`` in one of its headings."""
+    """Notes with ``text`` in a heading."""
 
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return any(_wanted(self.text) in fold(heading) for heading in facts.headings)
+        return any(_folded(self.text) in fold(heading) for heading in facts.headings)
 
     def __str__(self) -> str:
         return f'heading with "{self.text}"'
@@ -220,7 +221,7 @@ class HeadingContains:
 
 @dataclass(frozen=True, slots=True)
 class LinksTo:
-    """Links to ``note``, named by path, by the end of its path, or by file name; ``.md`` may be left out."""
+    """Notes that link to ``note``: a path, the end of one, or a file name; ``.md`` may be left out."""
 
     note: str
 
@@ -233,7 +234,7 @@ class LinksTo:
 
 @dataclass(frozen=True, slots=True)
 class LinkedFrom:
-    """``note`` links to it; named as in :class:`LinksTo`."""
+    """Notes that ``note`` links to; it is named as in :class:`LinksTo`."""
 
     note: str
 
@@ -246,7 +247,7 @@ class LinkedFrom:
 
 @dataclass(frozen=True, slots=True)
 class HasProperty:
-    """Has the property, with whatever value."""
+    """Notes with the property, whatever its value."""
 
     name: str
 
@@ -259,7 +260,7 @@ class HasProperty:
 
 @dataclass(frozen=True, slots=True)
 class PropertyNull:
-    """Has the property without a value; an empty text or list is a value."""
+    """Notes with the property but no value; an empty string or list is a value."""
 
     name: str
 
@@ -272,14 +273,14 @@ class PropertyNull:
 
 @dataclass(frozen=True, slots=True)
 class PropertyEquals:
-    """The property, or an element of it when it is a list, has the ``comparable`` form of ``value``."""
+    """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form."""
 
     name: str
     value: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        wanted = comparable(self.value)
-        return any(comparable(element) == wanted for element in _elements(facts, self.name))
+        value = comparable(self.value)
+        return any(comparable(element) == value for element in _elements(facts, self.name))
 
     def __str__(self) -> str:
         return f'property {self.name} = "{self.value}"'
@@ -287,10 +288,10 @@ class PropertyEquals:
 
 @dataclass(frozen=True, slots=True)
 class PropertyCompare:
-    """The property, or an element of it, stands in that order to ``value``.
+    """Notes whose property, or an element of it, is less or greater than ``value``.
 
-    Numbers compare as numbers, ISO dates (also cut short, ``2026`` or ``2026-03``) as text; a number against
-    other text does not match.
+    Numbers compare as numbers, ISO dates (also partial ones, ``2026`` or ``2026-03``) as text; a number never
+    matches other text.
     """
 
     name: str
@@ -301,9 +302,9 @@ class PropertyCompare:
         return any(self._fits(element) for element in _elements(facts, self.name))
 
     def _fits(self, element: object) -> bool:
-        have, want = number_of(element), number_of(self.value)
-        if have is not None and want is not None:
-            return _COMPARE[self.comparison](have, want)
+        number, bound_number = number_of(element), number_of(self.value)
+        if number is not None and bound_number is not None:
+            return _COMPARE[self.comparison](number, bound_number)
         date, bound = comparable(element) or "", fold(self.value)
         dates = _DATE.match(date) and (_DATE.match(bound) or _YEAR.fullmatch(bound))
         return bool(dates) and _COMPARE[self.comparison](date, bound)
@@ -314,7 +315,7 @@ class PropertyCompare:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """Created or modified from ``start`` on and before ``end`` (aware); never true of an unknown date."""
+    """Notes created or modified from ``start`` on and before ``end`` (aware); never those without a date."""
 
     field: DateField
     start: datetime | None
@@ -324,8 +325,8 @@ class Dated:
         seconds = facts.created if self.field == "created" else facts.modified
         if seconds is None or seconds != seconds:
             return False
-        late_enough = self.start is None or seconds >= posix(self.start)
-        return late_enough and (self.end is None or seconds < posix(self.end))
+        late_enough = self.start is None or seconds >= unix_time(self.start)
+        return late_enough and (self.end is None or seconds < unix_time(self.end))
 
     def __str__(self) -> str:
         bounds = [f"from {self.start:%Y-%m-%d %H:%M} on"] if self.start else []
@@ -341,12 +342,12 @@ Filter = (
 
 
 def matches(condition: Filter | None, facts: NoteFacts) -> bool:
-    """Whether the note satisfies ``condition``; every note satisfies None."""
+    """True if the note matches ``condition``; every note matches None."""
     return condition is None or condition.matches(facts)
 
 
 def holds(test: Filter, passage: str) -> bool:
-    """Whether one passage of text satisfies a test made of And, Or, Not and Contains."""
+    """True if one passage of text matches a test made of And, Or, Not and Contains."""
     match test:
         case And(parts):
             return all(holds(part, passage) for part in parts)
@@ -361,7 +362,7 @@ def holds(test: Filter, passage: str) -> bool:
 
 
 def needs_text(condition: Filter | None) -> bool:
-    """Whether ``condition`` can ask for :meth:`NoteFacts.passages`."""
+    """True if evaluating ``condition`` can need :meth:`NoteFacts.passages`."""
     match condition:
         case And(parts) | Or(parts):
             return any(map(needs_text, parts))
@@ -372,47 +373,47 @@ def needs_text(condition: Filter | None) -> bool:
 
 
 def all_of(parts: Iterable[Filter | None]) -> Filter | None:
-    """The conjunction of ``parts``, flat and without repetition; None when there are none."""
-    found = _flat(parts, And)
-    return And(found) if len(found) > 1 else next(iter(found), None)
+    """Return the conjunction of ``parts``, flat and without repetition; None if there are none."""
+    flat = _flat(parts, And)
+    return And(flat) if len(flat) > 1 else next(iter(flat), None)
 
 
 def any_of(parts: Iterable[Filter | None]) -> Filter | None:
-    """The disjunction of ``parts``, flat and without repetition; None when there are none."""
-    found = _flat(parts, Or)
-    return Or(found) if len(found) > 1 else next(iter(found), None)
+    """Return the disjunction of ``parts``, flat and without repetition; None if there are none."""
+    flat = _flat(parts, Or)
+    return Or(flat) if len(flat) > 1 else next(iter(flat), None)
 
 
 def negated(part: Filter) -> Filter:
-    """The opposite of ``part``."""
+    """Return the negation of ``part``."""
     return part.part if isinstance(part, Not) else Not(part)
 
 
 def conjuncts(condition: Filter | None) -> tuple[Filter, ...]:
-    """The conditions that must all hold, so that an explanation can say how many notes each of them left."""
+    """Return the conditions that must all hold, for an explanation to count the notes that each leaves."""
     if condition is None:
         return ()
     return condition.parts if isinstance(condition, And) else (condition,)
 
 
 def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[Filter, ...]:
-    found: dict[Filter, None] = {}
+    flat: dict[Filter, None] = {}
     for part in parts:
         if isinstance(part, kind):
-            found.update(dict.fromkeys(part.parts))
+            flat.update(dict.fromkeys(part.parts))
         elif part is not None:
-            found[part] = None
-    return tuple(found)
+            flat[part] = None
+    return tuple(flat)
 
 
 def is_bound(value: str) -> bool:
-    """Whether anything can stand in an order to ``value``: it is a number, or an ISO date down to a year."""
+    """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year."""
     bound = fold(value)
     return number_of(value) is not None or bool(_DATE.match(bound) or _YEAR.fullmatch(bound))
 
 
-def posix(moment: datetime) -> float:
-    """Seconds since 1970 of an aware datetime, at any year."""
+def unix_time(moment: datetime) -> float:
+    """Return the Unix time of an aware datetime, of any year."""
     return (moment - _EPOCH).total_seconds()
 
 
@@ -420,10 +421,10 @@ _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:$|[t ])")
 _YEAR = re.compile(r"[0-9]{4}")
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": lambda have, want: have < want,
-    "<=": lambda have, want: have <= want,
-    ">": lambda have, want: have > want,
-    ">=": lambda have, want: have >= want,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 
 
@@ -432,8 +433,8 @@ def _base_name(path: str) -> str:
 
 
 def _values(facts: NoteFacts, name: str) -> list[Any]:
-    wanted = fold(name)
-    return [value for key, value in facts.properties.items() if fold(key) == wanted]
+    folded = fold(name)
+    return [value for key, value in facts.properties.items() if fold(key) == folded]
 
 
 def _elements(facts: NoteFacts, name: str) -> Iterable[object]:

@@ -1,4 +1,4 @@
-"""What stands behind ``name:value`` and ``[property:value]``: each operator makes a filter of its value."""
+"""The operators ``name:value`` and ``[property:value]``: each makes a filter from its value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import cast
 
-from vaultseek.query.dates import Period, read_period
+from vaultseek.query.dates import Period, parse_period
 from vaultseek.query.facts import Scope
 from vaultseek.query.fields import path_filter
 from vaultseek.query.filters import (
@@ -30,45 +30,45 @@ from vaultseek.query.filters import (
     any_of,
     is_bound,
 )
-from vaultseek.query.tree import Condition, Node, converted, rank_words, text_filter
+from vaultseek.query.tree import Condition, Node, rank_words, text_filter, to_filter
 from vaultseek.text import SHOWN_CHARS
 
 Operator = Callable[[Node, datetime], Condition | None]
-"""From the value and the present moment to a condition; None for a value that does not fit."""
+"""Makes a condition from a value and the current time; None for an invalid value."""
 
 
 def property_filter(inside: str) -> tuple[Filter, tuple[str, ...]]:
-    """The filter of ``[inside]``: a property's name, or its name and values with OR between them.
+    """Return the filter of ``[inside]``: a property's name, or its name and values with OR between them.
 
-    With it a sentence about each comparison that nothing can satisfy, and is taken for a plain value.
+    The second value has a note for each malformed comparison, which is read as a plain value.
     """
-    found = _PROPERTY.fullmatch(inside)
-    name, values = (_unquoted(found[1]), found[2]) if found else (inside.strip(), None)
+    match = _PROPERTY.fullmatch(inside)
+    name, values = (_unquoted(match[1]), match[2]) if match else (inside.strip(), None)
     options = [option.strip() for option in _OPTIONS.split(_without_parentheses(values or ""))]
     notes = tuple(
-        f"[{name[:SHOWN_CHARS]}:{option}] {_MISREAD}" for option in map(_misread, options) if option
+        f"[{name[:SHOWN_CHARS]}:{option}] {_MALFORMED}" for option in map(_malformed, options) if option
     )
     return any_of(_option(name, option) for option in options if option) or HasProperty(name), notes
 
 
 _PROPERTY = re.compile(r'\s*("[^"]*"|[^:]*)(?:\s*:(.*))?')
 _OPTIONS = re.compile(r'\sOR\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
-_MISREAD = "was taken as text to be equal to; expected a number or a date such as 2026-01-31 after < or >"
-_COMPARED = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
+_MALFORMED = "was taken as text to be equal to; expected a number or a date such as 2026-01-31 after < or >"
+_COMPARISON = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
 
 
 def _option(name: str, text: str) -> Filter:
-    compared = _COMPARED.fullmatch(text)
-    if compared and is_bound(compared[2]):
-        return PropertyCompare(name, cast(Comparison, compared[1]), compared[2])
+    match = _COMPARISON.fullmatch(text)
+    if match and is_bound(match[2]):
+        return PropertyCompare(name, cast(Comparison, match[1]), match[2])
     return PropertyNull(name) if text == "null" else PropertyEquals(name, _unquoted(text))
 
 
-def _misread(option: str) -> str | None:
-    """The option, cut short, if it looks like a comparison and is none."""
-    compared = _COMPARED.fullmatch(option)
-    misread = option.startswith(("<", ">")) and not (compared and is_bound(compared[2]))
-    return option[:SHOWN_CHARS] if misread else None
+def _malformed(option: str) -> str | None:
+    """Return the option, shortened, if it is a malformed comparison."""
+    match = _COMPARISON.fullmatch(option)
+    malformed = option.startswith(("<", ">")) and not (match and is_bound(match[2]))
+    return option[:SHOWN_CHARS] if malformed else None
 
 
 def _without_parentheses(text: str) -> str:
@@ -82,18 +82,18 @@ def _unquoted(text: str) -> str:
 
 
 def _of_each(make: Callable[[str], Filter | None]) -> Operator:
-    """Each word and phrase of the value becomes a filter of its own."""
+    """Make a filter from each word and phrase of the value."""
 
     def condition(value: Node, now: datetime) -> Condition | None:
-        found = converted(value, lambda leaf: make(leaf.text))
-        return Condition(found) if found else None
+        filter = to_filter(value, lambda leaf: make(leaf.text))
+        return Condition(filter) if filter else None
 
     return condition
 
 
 def _within(scope: Scope) -> Operator:
     def condition(value: Node, now: datetime) -> Condition | None:
-        test = converted(value, text_filter)
+        test = to_filter(value, text_filter)
         return Condition(Within(scope, test), tuple(rank_words(value))) if test else None
 
     return condition
@@ -101,7 +101,7 @@ def _within(scope: Scope) -> Operator:
 
 def _task(state: TaskState) -> Operator:
     def condition(value: Node, now: datetime) -> Condition | None:
-        return Condition(HasTask(state, converted(value, text_filter)), tuple(rank_words(value)))
+        return Condition(HasTask(state, to_filter(value, text_filter)), tuple(rank_words(value)))
 
     return condition
 
@@ -109,7 +109,7 @@ def _task(state: TaskState) -> Operator:
 def _dated(make: Callable[[Period], Filter]) -> Operator:
     def condition(value: Node, now: datetime) -> Condition | None:
         def of_period(text: str) -> Filter | None:
-            period = read_period(text, now)
+            period = parse_period(text, now)
             return make(period) if period else None
 
         return _of_each(of_period)(value, now)
@@ -147,11 +147,11 @@ OPERATORS: Mapping[str, Operator] = {
     "created": _dated(lambda period: Dated("created", period.start, period.end)),
     "modified": _dated(lambda period: Dated("modified", period.start, period.end)),
 }
-"""By name, in lower case. ``before`` and ``after`` look at the date of the last change."""
+"""Operators by name, in lower case. ``before`` and ``after`` refer to the modification date."""
 
 EXTENSIONS = (
     *("md", "markdown", "mdx", "txt", "canvas", "base", "excalidraw", "csv", "docx", "xlsx", "pptx", "pdf"),
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),
     *("mp3", "wav", "m4a", "ogg", "flac", "3gp", "webm", "mp4", "mov", "mkv", "ogv"),
 )
-"""What a bare ``.name`` may mean; any other, such as ``.net``, is a word."""
+"""Extensions that a bare ``.name`` filters by; any other, such as ``.net``, is a word."""

@@ -1,10 +1,10 @@
-"""What kind of question a query is, and how far to trust each lane with it.
+"""The profile of a query: its identifiers and words, and the weights of the lanes that follow from them.
 
-**Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the words that
-mean something; exact names are a matter for the keyword lane. That rule is ``auto``: other queries begin with
-equal weights, and what the words find decides how far they are trusted. ``length`` is the table that others
-use: the more words, the more the meaning counts, and a specific query may only move the weights towards the
-keywords. For linear fusion the specificity alone gives ``alpha`` in both.
+**Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the meaningful
+words; exact names are for the keyword lane. In the profile ``auto`` specificity alone decides; other queries
+begin with equal weights, which the matches of the words adjust later. In ``length`` the weight of meaning
+grows with the number of words, and specificity may only move it towards the keywords. The ``alpha`` of linear
+fusion depends on specificity alone in both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vaultseek.text import UNSPACED, fold
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Trust in each lane: two weights for rank fusion, the semantic share ``alpha`` for linear fusion."""
+    """Weights of the lanes: two for rank fusion, and the semantic share ``alpha`` for linear fusion."""
 
     semantic: float
     keyword: float
@@ -44,8 +44,8 @@ PLAIN_ALPHA = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The adaptive rules; the defaults are the constants of this module."""
+class AdaptiveRules:
+    """Thresholds and weights of the adaptive profiles; the defaults are the constants of this module."""
 
     short_words: int = SHORT_WORDS
     middle_words: int = MIDDLE_WORDS
@@ -59,22 +59,22 @@ class Rules:
     plain_alpha: float = PLAIN_ALPHA
 
 
-NAMED: Mapping[str, Weights] = {
+FIXED_PROFILES: Mapping[str, Weights] = {
     "code": Weights(0.7, 1.3, 0.35),
     "conceptual": Weights(1.5, 0.5, 0.75),
     "balanced": Weights(1.0, 1.0, 0.5),
 }
-"""Fixed profiles that a request may name beside the two adaptive ones."""
-ADAPTIVE = ("auto", "length")
+"""Profiles with fixed weights, which a request may name instead of an adaptive one."""
+ADAPTIVE_PROFILES = ("auto", "length")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was found out about a query.
+    """Features of a query and the weights that follow from them.
 
     ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in
-    [0, 1]. ``anchors`` are folded texts whose presence in a note should count: identifiers, quoted phrases
-    and a lone capitalised name. ``pure_identifier`` is a query of identifiers alone: embedding cannot help.
+    [0, 1]. ``anchors`` are folded texts that boost the notes with them: identifiers, quoted phrases and a
+    lone capitalised name. ``pure_identifier`` is true of identifiers alone, where embeddings do not help.
     """
 
     name: str
@@ -83,55 +83,56 @@ class Profile:
     anchors: tuple[str, ...]
     specificity: float
     pure_identifier: bool
-    weights: Weights = field(default=NAMED["balanced"])
+    weights: Weights = field(default=FIXED_PROFILES["balanced"])
 
 
-def profile(query: Query, name: str = "auto", rules: Rules | None = None) -> Profile:
-    """The profile of ``query``: with the weights of the query for ``auto`` and ``length``, else of the name.
+def profile_query(query: Query, name: str = "auto", rules: AdaptiveRules | None = None) -> Profile:
+    """Return the profile of ``query``; its weights depend on the query only if ``name`` is adaptive.
 
-    Raises BadQuery for a name that is neither in :data:`ADAPTIVE` nor in :data:`NAMED`.
+    Raises BadQuery for a name that is neither in :data:`ADAPTIVE_PROFILES` nor in :data:`FIXED_PROFILES`.
     """
-    if name not in ADAPTIVE and name not in NAMED:
-        raise BadQuery(f"unknown profile {name[:40]!r}; known are {', '.join((*ADAPTIVE, *NAMED))}")
-    found = find_identifiers(query.rank_text)
-    rest = _blanked(query.rank_text, found)
+    if name not in ADAPTIVE_PROFILES and name not in FIXED_PROFILES:
+        known = ", ".join((*ADAPTIVE_PROFILES, *FIXED_PROFILES))
+        raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
+    spans = find_identifiers(query.rank_text)
+    rest = _blanked(query.rank_text, spans)
     meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
-    specificity = len(found) / (len(found) + meaningful) if found else 0.0
+    specificity = len(spans) / (len(spans) + meaningful) if spans else 0.0
     words = count_words(query.rank_text)
-    names = tuple(dict.fromkeys(query.rank_text[start:end] for start, end in found))
+    names = tuple(dict.fromkeys(query.rank_text[start:end] for start, end in spans))
     by_query = _by_length if name == "length" else _by_specificity
-    adaptive, weights = by_query(words, specificity, rules or Rules())
+    adaptive, weights = by_query(words, specificity, rules or AdaptiveRules())
     return Profile(
-        name=adaptive if name in ADAPTIVE else name,
+        name=adaptive if name in ADAPTIVE_PROFILES else name,
         words=words,
         identifiers=names,
         anchors=_anchors(query, names),
         specificity=specificity,
-        pure_identifier=bool(found) and not count_words(rest),
-        weights=weights if name in ADAPTIVE else NAMED[name],
+        pure_identifier=bool(spans) and not count_words(rest),
+        weights=weights if name in ADAPTIVE_PROFILES else FIXED_PROFILES[name],
     )
 
 
 def find_identifiers(text: str) -> list[tuple[int, int]]:
-    """Where identifiers stand in ``text``: character ranges in order, without overlap.
+    """Return the character ranges of the identifiers in ``text``, in order and without overlap.
 
     Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
     ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
     ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
     """
     spaced = _UNSPACED_CHAR.sub(" ", text)
-    return [(found.start(), found.end()) for found in _IDENTIFIER.finditer(spaced) if _is_meant(found[0])]
+    return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0])]
 
 
 def count_words(text: str) -> int:
-    """Words by white space, and two characters a word in scripts without spaces."""
+    """Count words, by white space, and two characters as a word in scripts without spaces."""
     unspaced = len(_UNSPACED_CHAR.findall(text))
     return len(_WORD.findall(_UNSPACED_CHAR.sub(" ", text))) + (unspaced + 1) // 2
 
 
 _UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(r"[^\W_](?:[\w'’.\-/]*[^\W_])?")
-_CLASSES = (
+_FORMS = (
     r"[a-z][a-z0-9+.\-]*://\S+",  # address
     r"(?:[A-Za-z]:|[~.]{1,2})[\\/][\w.\-]+(?:[\\/][\w.\-]+)*[\\/]?|(?:/[\w.\-]+){2,}/?",  # path from a root
     r"\w[\w.\-]*(?:/[\w.\-]+)+\.\w{1,8}",  # path to a file
@@ -156,11 +157,11 @@ _CLASSES = (
     r"(?:[A-Z][a-z0-9]+){2,}[A-Z]?",  # CamelCase
 )
 _PARTS = re.compile(r"[\s\-]")
-_IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _CLASSES) + r")(?![\w/])")
+_IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _FORMS) + r")(?![\w/])")
 
 
-def _is_meant(text: str) -> bool:
-    """A small word before a number, as in ``IN 1999``, makes no identifier."""
+def _is_identifier(text: str) -> bool:
+    """True unless it is a stop word before a number, as in ``IN 1999``."""
     first = _PARTS.split(text)[0]
     return first == text or fold(first) not in STOP_WORDS
 
@@ -177,7 +178,7 @@ def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(fold, (*identifiers, *query.phrases, *lone))))
 
 
-def _by_length(words: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
+def _by_length(words: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
     name, by_length = (
         ("short", rules.short)
         if words <= rules.short_words
@@ -186,15 +187,15 @@ def _by_length(words: int, specificity: float, rules: Rules) -> tuple[str, Weigh
         else ("long", rules.long)
     )
     if specificity > rules.specific:
-        semantic, keyword = min(by_length, rules.short, key=_lean)
+        semantic, keyword = min(by_length, rules.short, key=_semantic_margin)
         return "specific", Weights(semantic, keyword, rules.specific_alpha)
     if specificity > rules.mixed:
-        semantic, keyword = min(by_length, rules.middle, key=_lean)
+        semantic, keyword = min(by_length, rules.middle, key=_semantic_margin)
         return "mixed", Weights(semantic, keyword, rules.mixed_alpha)
     return name, Weights(*by_length, rules.plain_alpha)
 
 
-def _by_specificity(_: int, specificity: float, rules: Rules) -> tuple[str, Weights]:
+def _by_specificity(_: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
     if specificity > rules.specific:
         return "specific", Weights(*rules.short, rules.specific_alpha)
     if specificity > rules.mixed:
@@ -202,5 +203,5 @@ def _by_specificity(_: int, specificity: float, rules: Rules) -> tuple[str, Weig
     return "plain", Weights(*rules.middle, rules.plain_alpha)
 
 
-def _lean(weights: tuple[float, float]) -> float:
+def _semantic_margin(weights: tuple[float, float]) -> float:
     return weights[0] - weights[1]

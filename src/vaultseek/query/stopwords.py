@@ -1,4 +1,8 @@
-"""Words that say nothing about what a question is about, in a few languages of vaults."""
+"""Stop words of queries, in four languages at once.
+
+The language of a query is unknown, and a query has more words that only ask (``explain``, ``find``) than a
+note has. The keyword index uses the list of its own language instead, see ``index/keyword/analysis.py``.
+"""
 
 from __future__ import annotations
 
@@ -29,4 +33,4 @@ para pero por porque qué que quien se ser si sin sobre son su sus te un una uno
 """
 
 STOP_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH} {_SPANISH}".split())
-"""Folded, with their accents."""
+"""Folded, but with accents."""

@@ -1,4 +1,4 @@
-"""A query between text and meaning: its terms and how they hang together."""
+"""The syntax tree of a query, and its conversion to a filter and to rank text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A filter, and the words that it lends to the rank text where it is not negated."""
+    """A filter, and the words that it adds to the rank text unless it is negated."""
 
     filter: Filter
     words: tuple[str, ...] = ()
@@ -33,21 +33,21 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Terms one after the other; none of them is nothing at all."""
+    """A sequence of terms, all of which apply; an empty one is :data:`NOTHING`."""
 
     parts: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Terms with OR between them."""
+    """Alternatives with ``OR`` between them."""
 
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """A term with ``-`` before it."""
+    """A term after a ``-``."""
 
     part: Node
 
@@ -58,42 +58,42 @@ Leaf = Callable[[Word | Phrase], Filter | None]
 NOTHING = All()
 
 
-def required(node: Node) -> Filter | None:
-    """The tree as a filter, in which bare words require nothing outside of an OR that has filters."""
+def required_filter(node: Node) -> Filter | None:
+    """Convert the tree to a filter; bare words filter only in an OR that has filters."""
     match node:
         case Word():
             return None
         case All(parts):
-            return all_of(map(required, parts))
-        case Any(parts) if all(required(part) is None for part in parts):
+            return all_of(map(required_filter, parts))
+        case Any(parts) if all(required_filter(part) is None for part in parts):
             return None
         case _:
-            return converted(node, text_filter)
+            return to_filter(node, text_filter)
 
 
-def converted(node: Node, leaf: Leaf) -> Filter | None:
-    """The tree as a filter, each word and phrase made one by ``leaf``."""
+def to_filter(node: Node, leaf: Leaf) -> Filter | None:
+    """Convert the tree to a filter, its words and phrases by ``leaf``."""
     match node:
         case Word() | Phrase():
             return leaf(node)
         case Condition(filter=condition):
             return condition
         case All(parts):
-            return all_of(converted(part, leaf) for part in parts)
+            return all_of(to_filter(part, leaf) for part in parts)
         case Any(parts):
-            return any_of(converted(part, leaf) for part in parts)
+            return any_of(to_filter(part, leaf) for part in parts)
         case Negated(part):
-            inner = converted(part, leaf)
+            inner = to_filter(part, leaf)
             return negated(inner) if inner else None
 
 
 def text_filter(leaf: Word | Phrase) -> Filter:
-    """The filter that asks for a word or phrase in the text; a word that ends in ``*`` may go on."""
+    """Return the filter for a word or phrase in the text; a word with a final ``*`` is a prefix."""
     return words_filter(leaf.text) if isinstance(leaf, Word) else Contains(leaf.text)
 
 
 def rank_words(node: Node) -> Iterator[str]:
-    """What a positive part of the tree lends to the rank text, in order."""
+    """Yield the rank text of the tree, in order; negated parts have none."""
     match node:
         case Word(text) | Phrase(text):
             yield text
@@ -105,7 +105,7 @@ def rank_words(node: Node) -> Iterator[str]:
 
 
 def phrases(node: Node) -> Iterator[str]:
-    """The quoted phrases that are neither negated nor the value of an operator."""
+    """Yield the quoted phrases that are neither negated nor the value of an operator."""
     match node:
         case Phrase(text):
             yield text

@@ -45,7 +45,7 @@ from vaultseek.query.filters import (
     Within,
     conjuncts,
     needs_text,
-    posix,
+    unix_time,
 )
 from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
@@ -122,8 +122,8 @@ def _with_tag(part: Tag, ledger: Ledger) -> Ids:
 
 
 def _in_period(part: Dated, ledger: Ledger) -> Ids:
-    start = posix(part.start) if part.start else float("-inf")
-    end = posix(part.end) if part.end else float("inf")
+    start = unix_time(part.start) if part.start else float("-inf")
+    end = unix_time(part.end) if part.end else float("inf")
     column = "created" if part.field == "created" else "modified"
     sql = f"SELECT id FROM notes WHERE {column} >= ? AND {column} < ?"
     return {row[0] for row in ledger.select(sql, start, end)}

@@ -13,7 +13,7 @@ from vaultseek.model import Mode
 from vaultseek.query.fields import from_fields
 from vaultseek.query.filters import all_of
 from vaultseek.query.grammar import Query, parse_query, plain_query
-from vaultseek.query.profile import Profile, profile
+from vaultseek.query.profile import Profile, profile_query
 from vaultseek.search import formula
 from vaultseek.settings.model import SearchSettings
 
@@ -76,7 +76,9 @@ def parse_request(request: SearchRequest) -> ParsedRequest:
     """Parse the query and its fields. Raises BadQuery for what cannot be searched for."""
     query = parse_with_fields(request.query, request.fields, plain=request.plain)
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
-    return ParsedRequest(request, query, profile(query, request.settings.profile), request.limit or listing)
+    return ParsedRequest(
+        request, query, profile_query(query, request.settings.profile), request.limit or listing
+    )
 
 
 def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = False) -> Query:
