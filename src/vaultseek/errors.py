@@ -39,6 +39,17 @@ class VaultseekError(Exception):
     """A ``model.ReasonCode`` that says more than ``code`` does."""
 
 
+def error_classes() -> dict[str, type[VaultseekError]]:
+    """Return every class of errors by its code."""
+    classes: dict[str, type[VaultseekError]] = {}
+    waiting = [VaultseekError]
+    while waiting:
+        kind = waiting.pop()
+        classes.setdefault(kind.code, kind)
+        waiting.extend(kind.__subclasses__())
+    return classes
+
+
 class ConfigError(VaultseekError):
     """A setting is wrong; the message names file, key and what was expected."""
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from vaultseek.messages import answers, params
+import vaultseek.messages.answers as answers
+import vaultseek.messages.params as params
 
 
 class Method(NamedTuple):

@@ -6,7 +6,7 @@ which clients tell errors apart. Batches are not part of the protocol.
 
 from __future__ import annotations
 
-from vaultseek.errors import ProtocolError, UsageError, VaultseekError
+from vaultseek.errors import ProtocolError, UsageError, VaultseekError, error_classes
 from vaultseek.limits import ERROR_CHARS, NAME_CHARS
 from vaultseek.text import one_line, quote
 from vaultseek.wire.frame import examine
@@ -101,7 +101,8 @@ def raised(error: object) -> VaultseekError:
     told = error if isinstance(error, dict) else {}
     data = told.get("data")
     code = data.get("code") if isinstance(data, dict) else None
-    kind = _classes().get(code, VaultseekError) if isinstance(code, str) else VaultseekError
+    classes = {**error_classes(), **_WITHOUT_CLASS}
+    kind = classes.get(code, VaultseekError) if isinstance(code, str) else VaultseekError
     message = str(told.get("message", "the daemon did not say what went wrong"))
     exception = kind(one_line(message, ERROR_CHARS))
     if isinstance(code, str):
@@ -183,13 +184,3 @@ def _coded(error: VaultseekError, code: str, number: int) -> VaultseekError:
     error.code = code
     error.number = number
     return error
-
-
-def _classes() -> dict[str, type[VaultseekError]]:
-    found = dict(_WITHOUT_CLASS)
-    waiting = [VaultseekError]
-    while waiting:
-        kind = waiting.pop()
-        found.setdefault(kind.code, kind)
-        waiting.extend(kind.__subclasses__())
-    return found

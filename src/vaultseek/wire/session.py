@@ -185,7 +185,7 @@ class Session:
             self._enqueue(request, size)
 
     def _cancel(self, request: Request) -> None:
-        self._requests.take_back(request.params.get("id"), Cancelled("the request was taken back"))
+        self._requests.take_back(request.params.get("id"), Cancelled("the request was cancelled"))
         if request.id is not None:
             self._outbox.put(encode(protocol.answer(request.id, None)))
 

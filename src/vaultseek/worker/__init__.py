@@ -1,4 +1,4 @@
-"""The process wall around models and vectors: the daemon's side is light, the child's may crash or hang."""
+"""Models and vectors run in a child process, which may crash or hang; the daemon's side of it is light."""
 
 from vaultseek.worker.answer import ChunkHit, NoteHit, SemanticAnswer
 from vaultseek.worker.semantic import CHUNKS, NOTES, SemanticWorker

@@ -1,4 +1,4 @@
-"""What comes of a semantic query."""
+"""The answer to a semantic query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vaultseek.worker.pipe import Frame
 
 
 class ChunkHit(NamedTuple):
-    """A passage that was found: chunk id, note, cosine to the query."""
+    """A passage near to the query: chunk id, note, cosine."""
 
     id: str
     note: int
@@ -18,7 +18,7 @@ class ChunkHit(NamedTuple):
 
 
 class NoteHit(NamedTuple):
-    """A note that was found by its own vector: note, cosine to the query."""
+    """A note whose own vector is near to the query: note, cosine."""
 
     note: int
     score: float
@@ -26,7 +26,7 @@ class NoteHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SemanticAnswer:
-    """What is nearest in meaning, best first in each list, and how long it took.
+    """The nearest passages and notes, best first in each list, and the time that it took.
 
     ``chunks`` holds up to ``k`` notes and a few passages of each; ``vector`` is the query's own.
     """
@@ -39,7 +39,7 @@ class SemanticAnswer:
 
 
 def answer_of(frame: Frame) -> SemanticAnswer:
-    """The answer that the child put into a frame."""
+    """Decode the answer in a frame from the child."""
     vector, chunk_notes, chunk_scores, notes, scores = frame.arrays
     columns = (frame.header["ids"], chunk_notes.tolist(), chunk_scores.tolist())
     return SemanticAnswer(

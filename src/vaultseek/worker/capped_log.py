@@ -1,4 +1,4 @@
-"""What the child prints, on disk, in bounds."""
+"""Log file of the child's output, of bounded size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultseek import limits
 
 
 class CappedLog:
-    """A file that is emptied into ``<name>.1`` when it is full; what goes wrong with it is let be."""
+    """A file that is renamed to ``<name>.1`` when it is full; errors while writing it are ignored."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path or Path(os.devnull)

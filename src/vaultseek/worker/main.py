@@ -1,6 +1,6 @@
-"""The semantic worker's own side: a child process that lives and dies with the daemon's pipe.
+"""Entry point of the semantic worker: a child process that ends when the daemon closes its pipe.
 
-Run as ``python -P -m vaultseek.worker.main``; it is of no use to a person.
+Run as ``python -P -m vaultseek.worker.main``, by the daemon only.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import BinaryIO
 
 from vaultseek.errors import ProtocolError, VaultseekError
 from vaultseek.model import JSON
-from vaultseek.worker import pipe
-from vaultseek.worker.pipe import Array, Frame
+from vaultseek.worker.pipe import Array, Frame, pack, read
 
 _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
@@ -27,11 +26,11 @@ _FINISH_SECONDS = 2.0
 
 def main() -> None:
     """Serve frames from standard input until it ends. Never returns."""
-    incoming, outgoing = _take_pipes()
+    incoming, outgoing = _claim_pipes()
     _become_expendable()
     outbox = _Outbox(outgoing)
     try:
-        hello = pipe.read(incoming)
+        hello = read(incoming)
         if hello is None:
             os._exit(0)
         _die_with(hello.header["parent"])
@@ -44,36 +43,37 @@ def main() -> None:
 
 def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     from vaultseek.models.embed import load
-    from vaultseek.worker.desk import Desk, open_directory
-    from vaultseek.worker.lanes import Lanes
+    from vaultseek.worker.handlers import RequestHandlers
+    from vaultseek.worker.queues import Queues
+    from vaultseek.worker.store_cache import open_directory
 
     settings = hello.header
     stores = open_directory(settings["stores"])
     folder = settings["directory"]
     encoder = load(settings["model"], Path(folder) if folder else None, precision=settings["precision"])
     encoder.encode(["warm up"])
-    lanes = Lanes(lambda frame: desk.handle(frame), outbox.send)
-    desk = Desk(encoder, stores, lanes.let_answers_pass)
+    queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
+    handlers = RequestHandlers(encoder, stores, queues.yield_to_answers)
     ready = {"ready": True, "model": encoder.fingerprint}
     outbox.send({**ready, "dimension": encoder.dimension, "window": encoder.window})
     with contextlib.suppress(ProtocolError):
-        while (frame := pipe.read(incoming)) is not None:
+        while (frame := read(incoming)) is not None:
             if "cancel" in frame.header:
-                lanes.cancel(frame.header["cancel"])
+                queues.cancel(frame.header["cancel"])
             else:
-                lanes.put(frame)
-    lanes.finish(_FINISH_SECONDS)
+                queues.put(frame)
+    queues.finish(_FINISH_SECONDS)
 
 
 class _Outbox:
-    """The pipe to the daemon, for several threads. When nobody reads it any more the process ends."""
+    """The pipe to the daemon, for several threads. The process ends when the daemon no longer reads it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
     def send(self, header: JSON, arrays: Sequence[Array] = ()) -> None:
-        data = pipe.pack({**header, "peak": _peak_bytes()}, arrays)
+        data = pack({**header, "peak": _peak_bytes()}, arrays)
         with self._lock:
             try:
                 self._stream.write(data)
@@ -82,8 +82,8 @@ class _Outbox:
                 os._exit(0)
 
 
-def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep standard input and output for frames; what libraries print goes to standard error."""
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Keep standard input and output for frames, and send what libraries print to standard error."""
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -94,7 +94,7 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _become_expendable() -> None:
-    """Private files; Ctrl-C is the daemon's business; if memory runs out, this process goes first."""
+    """Create private files only, leave Ctrl-C to the daemon, and be the first to go if memory runs out."""
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
@@ -102,7 +102,7 @@ def _become_expendable() -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Be killed when the daemon dies, even while native code hangs and nobody reads the pipe."""
+    """Have the kernel kill this process when the daemon dies, even while native code hangs."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -1,4 +1,4 @@
-"""The framing between daemon and semantic worker: a JSON header and raw arrays, little-endian, no pickle.
+"""Framing between daemon and semantic worker: a JSON header and raw arrays, little-endian, no pickle.
 
 A frame is a magic word, the lengths of header and arrays, the header as UTF-8 JSON (an object whose
 ``arrays`` says type and shape of each array), then the arrays' bytes one after another.
@@ -36,7 +36,7 @@ class Frame:
 
 
 def pack(header: JSON, arrays: Sequence[Array] = ()) -> bytes:
-    """The bytes of a frame. Raises `FrameTooLarge` for what the other side would refuse."""
+    """Return the bytes of a frame. Raises `FrameTooLarge` for one that the other side would refuse."""
     described = []
     parts = []
     for array in arrays:
@@ -50,7 +50,7 @@ def pack(header: JSON, arrays: Sequence[Array] = ()) -> bytes:
 
 
 def read(stream: BinaryIO) -> Frame | None:
-    """The next frame, or None at the end of the stream. Raises `FrameLost`: nothing follows."""
+    """Return the next frame, or None at the end of the stream. Raises `FrameLost` if the stream is broken."""
     prefix = stream.read(_PREFIX.size)
     if not prefix:
         return None
@@ -60,7 +60,7 @@ def read(stream: BinaryIO) -> Frame | None:
 
 
 async def read_async(stream: asyncio.StreamReader) -> Frame | None:
-    """`read` for asyncio."""
+    """Return the next frame of an asyncio stream, as `read` does."""
     try:
         prefix = await stream.readexactly(_PREFIX.size)
     except asyncio.IncompleteReadError as error:
@@ -97,15 +97,15 @@ def _frame(head: bytes, payload: bytes, expected: int) -> Frame:
     try:
         header = json.loads(head)
         arrays = []
-        at = 0
+        offset = 0
         for name, shape in header.pop("arrays"):
             dtype = _TYPES[name]
             if min(shape, default=0) < 0:
                 raise ValueError("negative length")
             size = math.prod(shape) * dtype.itemsize
-            arrays.append(np.frombuffer(payload[at : at + size], dtype=dtype).reshape(shape))
-            at += size
-        if at != expected or len(payload) != expected:
+            arrays.append(np.frombuffer(payload[offset : offset + size], dtype=dtype).reshape(shape))
+            offset += size
+        if offset != expected or len(payload) != expected:
             raise ValueError("lengths differ")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FrameLost("a message of the semantic worker's pipe cannot be read") from None

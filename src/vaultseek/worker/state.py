@@ -1,4 +1,4 @@
-"""How the semantic worker is run and how it is."""
+"""Settings and state of the semantic worker."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from vaultseek.worker.child import COMMAND
 
 WORKER_START_SECONDS = 120.0
 WORKER_QUERY_SECONDS = 10.0
-"""A query, or the embedding of one, that runs longer in the worker counts as hung: the worker is killed."""
+"""A query that runs longer in the worker counts as hung, and the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
-"""The same for opening, writing and dropping a vector store."""
+"""The same limit for opening, writing and dropping a vector store."""
 WORKER_STABLE_SECONDS = 60.0
-"""A worker that was ready for this long has earned a clean record: the breaker counts from zero again."""
+"""The circuit breaker counts failures from zero again after the worker was ready for this long."""
 
 Status = Literal["down", "starting", "ready", "broken"]
 
 
 class Model(Protocol):
-    """Which model the child loads: its name in the settings, and its folder unless the name says enough."""
+    """The model that the child loads: its name in the settings, and its folder unless the name is enough."""
 
     @property
     def name(self) -> str: ...
@@ -31,12 +31,12 @@ class Model(Protocol):
     def directory(self) -> Path | None: ...
     @property
     def fault(self) -> str | None:
-        """Why it cannot be loaded and no child needs to try; None if it can."""
+        """The reason for which it cannot be loaded, so that no child tries; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """How the worker is. ``reason`` says why it is not ready; ``doing`` what it works on, in words."""
+    """State of the worker. ``reason`` is None when it is ready; ``doing`` is its current work, in words."""
 
     status: Status
     reason: Reason | None = None
@@ -51,7 +51,7 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How the child is run; the defaults are for use, other values for tests."""
+    """Settings of the child; only tests change the defaults."""
 
     stores: Literal["chroma", "memory"] = "chroma"
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

@@ -1,8 +1,8 @@
-"""Keeps a child process alive: started, watched, started again, given up for a while.
+"""Supervisor of the child process: it restarts the child with a growing pause, and breaks the circuit.
 
-The child may crash, hang or be killed at any time. Whoever waits for it then gets `WorkerUnavailable` at
-once, and it is started again after a while, later each time; after some failures in a row only every few
-minutes (the breaker). A child that dies twice over the same store makes that store count as damaged.
+The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable` at
+once, and the child is started again after a pause, which grows; after some failures in a row it is the
+longest one (the circuit breaker). A store over which the child crashes twice is treated as corrupt.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.model import JSON, Reason
-from vaultseek.worker.child import Child, Death, Flight
+from vaultseek.worker.child import Child, ChildExit, Request
+from vaultseek.worker.poison import PoisonTexts
 from vaultseek.worker.state import Model, Status, WorkerSettings, WorkerState
-from vaultseek.worker.suspects import Suspects
 
 WORKER_BREAKER_FAILURES = 5
-WORKER_STORE_DEATHS = 2
-"""So many deaths of the worker at the same work on one store, and the store counts as damaged."""
+WORKER_STORE_CRASHES = 2
+"""Worker crashes on one store operation before the store is treated as corrupt."""
 
 log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """One child at a time, for one event loop. ``suspects`` knows the texts that killed one."""
+    """One child at a time, for one event loop. ``poison_texts`` are the texts that crash it."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class Supervisor:
         self._stopped = False
         self._supervising: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
-        self.suspects = Suspects()
-        self._deaths: dict[tuple[str, str], int] = {}
+        self.poison_texts = PoisonTexts()
+        self._crashes: dict[tuple[str, str], int] = {}
         self._damaged: set[str] = set()
 
     @property
     def state(self) -> WorkerState:
-        """How the worker is at this moment."""
+        """The current state of the worker."""
         child = self._child
         return WorkerState(
             status=self._status,
@@ -72,25 +72,25 @@ class Supervisor:
 
     @property
     def running(self) -> bool:
-        """Whether there is a child, ready or not."""
+        """True if there is a child, ready or not."""
         return self._child is not None
 
     @property
     def dimension(self) -> int:
-        """Of the model's vectors; known once the child was ready."""
+        """Dimension of the model's vectors; known once the child was ready."""
         return int(self._hello["dimension"])
 
     async def start(self) -> None:
-        """Begin to start the child; do not wait until it is ready. Starting twice is once."""
+        """Start the child without waiting until it is ready. Idempotent."""
         self._stopped = False
         if self._model.fault is not None:
-            self._become("broken", Reason("model_unusable", self._model.fault))
+            self._set_status("broken", Reason("model_unusable", self._model.fault))
         elif self._supervising is None:
-            self._become("starting", _LOADING)
+            self._set_status("starting", _LOADING)
             self._supervising = asyncio.create_task(self._supervise())
 
     async def stop(self) -> None:
-        """End the child and with it all calls under way. Only `start` brings it back, no call does."""
+        """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
         self._stopped = True
         supervising, self._supervising = self._supervising, None
         if supervising is None:
@@ -101,10 +101,10 @@ class Supervisor:
         if self._child is not None:
             await self._child.stop()
         self._child = None
-        self._become("down", Reason("worker_unavailable", "it was stopped"))
+        self._set_status("down", Reason("worker_unavailable", "it was stopped"))
 
     async def ready_child(self, seconds: float | None) -> Child:
-        """The child, once it is ready. Raises `WorkerUnavailable` if that takes longer than ``seconds``."""
+        """Return the child once it is ready. Raises `WorkerUnavailable` after ``seconds``."""
         if not self._stopped:
             await self.start()
         seconds = self._settings.start_seconds if seconds is None else seconds
@@ -119,38 +119,38 @@ class Supervisor:
             raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}", cause)
         return self._child
 
-    def check(self, store: Path) -> None:
-        """Raise `IndexDamaged` if the store is known to kill the child."""
+    def check_store(self, store: Path) -> None:
+        """Raise `IndexDamaged` if the store is known to crash the child."""
         if str(store) in self._damaged:
             raise IndexDamaged(_CRASHES)
 
-    def succeeded(self, call: str, store: str | None) -> None:
-        """The child did ``call`` at ``store`` and lives: earlier deaths over it mean nothing."""
-        self._deaths.pop((call, store or ""), None)
+    def record_success(self, call: str, store: str | None) -> None:
+        """Forget earlier crashes over ``call`` on ``store``: it succeeded."""
+        self._crashes.pop((call, store or ""), None)
 
-    def forgive(self, store: Path) -> None:
-        """The store is being thrown away: nothing is held against it any more."""
+    def clear_crashes(self, store: Path) -> None:
+        """Forget every crash over ``store``, which is about to be dropped."""
         self._damaged.discard(str(store))
-        for key in [key for key in self._deaths if key[1] == str(store)]:
-            del self._deaths[key]
+        for key in [key for key in self._crashes if key[1] == str(store)]:
+            del self._crashes[key]
 
     async def _supervise(self) -> None:
-        """Start the child, again and again, until `stop`."""
+        """Run one child after another until `stop`."""
         while True:
             pause = self._settings.backoff_seconds
             try:
-                death = await self._live()
+                exit = await self._run_child()
             except WorkerUnavailable as error:
-                death = Death(str(error))
-            log.warning("the semantic worker is down: %s", death.reason)
-            self._failures = WORKER_BREAKER_FAILURES if death.permanent else self._failures + 1
+                exit = ChildExit(str(error))
+            log.warning("the semantic worker is down: %s", exit.reason)
+            self._failures = WORKER_BREAKER_FAILURES if exit.permanent else self._failures + 1
             broken = self._failures >= WORKER_BREAKER_FAILURES
-            self._become("broken" if broken else "down", _reason(death))
+            self._set_status("broken" if broken else "down", _reason(exit))
             await asyncio.sleep(pause[-1] if broken else pause[min(self._failures, len(pause)) - 1])
 
-    async def _live(self) -> Death:
-        """One life of a child, from its start to its death."""
-        self._become("starting", _LOADING)
+    async def _run_child(self) -> ChildExit:
+        """Run a child from its start to its exit."""
+        self._set_status("starting", _LOADING)
         self._spawned += 1
         hello = {
             "model": self._model.name,
@@ -158,47 +158,46 @@ class Supervisor:
             "precision": self._settings.precision,
             "stores": self._settings.stores,
         }
-        child = await Child.spawn(hello, self._mourn, command=self._settings.command, log=self._log)
+        child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)
         self._child = child
-        ends: list[asyncio.Future[Any]] = [child.ready, child.ended]
+        ends: list[asyncio.Future[Any]] = [child.ready, child.exited]
         await asyncio.wait(ends, timeout=self._settings.start_seconds, return_when="FIRST_COMPLETED")
         if not child.ready.done():
             child.kill("it did not become ready in time")
         elif not child.ready.cancelled():
             self._hello = child.hello
-            self._become("ready", None)
-            await asyncio.wait({child.ended}, timeout=self._settings.stable_seconds)
-            if not child.ended.done():
+            self._set_status("ready", None)
+            await asyncio.wait({child.exited}, timeout=self._settings.stable_seconds)
+            if not child.exited.done():
                 self._failures = 0
-        return await asyncio.shield(child.ended)
+        return await asyncio.shield(child.exited)
 
-    def _mourn(self, death: Death) -> None:
-        """Answer what the dead child left behind, and learn from it."""
+    def _on_exit(self, exit: ChildExit) -> None:
+        """Answer the pending requests of a child that exited, and record what crashed it."""
         self._child = None
         if self._status == "ready":
-            self._become("down", _reason(death))
-        for flight in death.flights:
-            if flight.began:
-                self._learn(flight)
-        for flight in death.flights:
-            store = flight.request.store
-            if flight.began and store in self._damaged:
-                flight.fail(IndexDamaged(_CRASHES))
+            self._set_status("down", _reason(exit))
+        for pending in exit.pending:
+            if pending.started:
+                self._record_crash(pending.request)
+        for pending in exit.pending:
+            store = pending.request.store
+            if pending.started and store in self._damaged:
+                pending.fail(IndexDamaged(_CRASHES))
             else:
-                flight.fail(WorkerUnavailable(f"the semantic worker is down: {death.reason}"))
+                pending.fail(WorkerUnavailable(f"the semantic worker is down: {exit.reason}"))
 
-    def _learn(self, flight: Flight) -> None:
-        request = flight.request
+    def _record_crash(self, request: Request) -> None:
         if request.call == "embed":
-            self.suspects.died_over(request.header["texts"])
+            self.poison_texts.record_crash(request.header["texts"])
         elif request.store is not None and request.call != "drop":
             key = (request.call, request.store)
-            self._deaths[key] = self._deaths.get(key, 0) + 1
-            if self._deaths[key] == WORKER_STORE_DEATHS:
+            self._crashes[key] = self._crashes.get(key, 0) + 1
+            if self._crashes[key] == WORKER_STORE_CRASHES:
                 self._damaged.add(request.store)
-                self._failures -= 1  # the cause is found and set aside: this death is not the worker's fault
+                self._failures -= 1  # the store is set aside, so this crash does not count
 
-    def _become(self, status: Status, reason: Reason | None) -> None:
+    def _set_status(self, status: Status, reason: Reason | None) -> None:
         if (status, reason) == (self._status, self._reason):
             return
         self._status, self._reason = status, reason
@@ -207,8 +206,8 @@ class Supervisor:
         try:
             if self._on_state is not None:
                 self._on_state(self.state)
-        except Exception:  # those who wait for the child must not pay for it
-            log.exception("telling of the semantic worker's state failed")
+        except Exception:  # those who wait for the child must go on
+            log.exception("the listener to the semantic worker's state failed")
 
     def _doing(self, child: Child | None) -> str:
         if self._status != "ready" or child is None:
@@ -216,8 +215,8 @@ class Supervisor:
         return child.doing()
 
 
-def _reason(death: Death) -> Reason:
-    return Reason("model_unusable" if death.permanent else "worker_unavailable", death.reason)
+def _reason(exit: ChildExit) -> Reason:
+    return Reason("model_unusable" if exit.permanent else "worker_unavailable", exit.reason)
 
 
 _CRASHES = "the vector index crashes the semantic worker and has to be rebuilt"

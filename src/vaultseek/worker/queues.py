@@ -1,8 +1,8 @@
-"""Lines of work inside the semantic worker: one thread each, first come, first served.
+"""Work queues inside the semantic worker: one thread each, first in, first out.
 
-``answer`` is for what somebody waits for, ``embed`` for background embedding at the lowest priority,
-``store`` for writing vectors, ``rerank`` for a second look at answers. The lanes run side by side, so a
-query never stands behind a batch.
+``answer`` is for requests that a user waits for, ``embed`` for background embedding at the lowest priority,
+``store`` for writing vectors, ``rerank`` for the cross-encoder. The queues run in parallel, so a query never
+waits for a batch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vaultseek.worker.pipe import Array, Frame
 
 ANSWER, EMBED, STORE, RERANK = "answer", "embed", "store", "rerank"
 LOWEST_PRIORITY = 19
-_TAKE_IN_SECONDS = 0.001
+_RECEIVE_SECONDS = 0.001
 _YIELD_SECONDS = 0.5
 
 Reply = tuple[JSON, Sequence[Array]]
@@ -30,32 +30,32 @@ Handle = Callable[[Frame], Reply]
 Send = Callable[[JSON, Sequence[Array]], None]
 
 
-class Lanes:
-    """The lanes, each handing its frames to ``handle`` and what comes of it to ``send``."""
+class Queues:
+    """The queues; each passes its frames to ``handle`` and the replies to ``send``."""
 
     def __init__(self, handle: Handle, send: Send) -> None:
-        self._lanes = {name: _Lane(name, handle, send) for name in (ANSWER, EMBED, STORE, RERANK)}
+        self._queues = {name: _Queue(name, handle, send) for name in (ANSWER, EMBED, STORE, RERANK)}
 
     def put(self, frame: Frame) -> None:
-        """Line a frame up in the lane that its header names."""
-        self._lanes[frame.header["lane"]].put(frame)
+        """Append a frame to the queue that its header names."""
+        self._queues[frame.header["queue"]].put(frame)
 
     def cancel(self, id: int) -> None:
-        """Do not begin the work ``id`` if it is still waiting; it is answered all the same."""
-        for lane in self._lanes.values():
-            lane.cancelled.add(id)
+        """Do not start request ``id`` if it still waits; it is answered with an error."""
+        for waiting in self._queues.values():
+            waiting.cancelled.add(id)
 
-    def let_answers_pass(self) -> None:
-        """Wait a moment while somebody's answer is being worked on; for background work between batches."""
-        time.sleep(_TAKE_IN_SECONDS)  # a frame that waits for the interpreter lock is taken in now
-        self._lanes[ANSWER].idle.wait(_YIELD_SECONDS)
+    def yield_to_answers(self) -> None:
+        """Wait a moment while an answer is being worked on; background work calls this between batches."""
+        time.sleep(_RECEIVE_SECONDS)  # lets the reading thread have the interpreter lock
+        self._queues[ANSWER].idle.wait(_YIELD_SECONDS)
 
     def finish(self, seconds: float) -> None:
-        """Wait for the write that is under way, if any, but not longer than ``seconds``."""
-        self._lanes[STORE].idle.wait(seconds)
+        """Wait for the current write, if any, but not longer than ``seconds``."""
+        self._queues[STORE].idle.wait(seconds)
 
 
-class _Lane:
+class _Queue:
     def __init__(self, name: str, handle: Handle, send: Send) -> None:
         self._name = name
         self._handle = handle
@@ -86,12 +86,12 @@ class _Lane:
         id = frame.header["id"]
         try:
             if id in self.cancelled:
-                raise Cancelled("the request was taken back")
+                raise Cancelled("the request was cancelled")
             self._send({"began": id}, ())
             header, arrays = self._handle(frame)
         except VaultseekError as error:
             self._send({"id": id, "error": error.code, "cause": error.cause, "message": str(error)}, ())
-        except BaseException as error:  # native code may panic with one; the lane must go on
+        except BaseException as error:  # native code may panic with one; the queue must go on
             traceback.print_exc(limit=-5, file=sys.stderr)
             line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             self._send({"id": id, "error": "internal", "message": line}, ())
@@ -100,7 +100,7 @@ class _Lane:
 
 
 def _lower_priority() -> None:
-    """On Linux a thread has a priority of its own, and threads that torch starts from it inherit it."""
+    """Give this thread the lowest priority. On Linux that is per thread, and torch's threads inherit it."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)

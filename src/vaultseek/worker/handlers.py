@@ -1,0 +1,131 @@
+"""Request handlers of the semantic worker: embed, store vectors, search them. Runs in the child only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
+from vaultseek.index.vectors.index import VectorHit, VectorIndex
+from vaultseek.index.vectors.port import NoteIds, OpenDirectory, VectorBatch
+from vaultseek.models import rerank
+from vaultseek.models.embed import embed
+from vaultseek.models.encoder import Encoder, Vectors
+from vaultseek.models.rerank import CrossEncoderReranker
+from vaultseek.worker.pipe import Array, Frame
+from vaultseek.worker.queues import ANSWER, Reply
+from vaultseek.worker.store_cache import Pause, StoreCache
+
+
+class RequestHandlers:
+    """A handler for each ``call`` that a frame's header can name; `SemanticWorker` has a method for each."""
+
+    def __init__(self, encoder: Encoder, open_directory: OpenDirectory, pause: Pause) -> None:
+        self._encoder = encoder
+        self._stores = StoreCache(open_directory, pause)
+        self._pause = pause
+        self._rerankers: dict[str, CrossEncoderReranker] = {}
+        self._calls: dict[str, Callable[[Frame], Reply]] = {
+            "embed": self._embed,
+            "query": self._query,
+            "vectors": self._vectors,
+            "apply": self._apply,
+            "stamp": self._stamp,
+            "count": self._count,
+            "drop": self._drop,
+            "rerank": self._rerank,
+        }
+
+    def handle(self, frame: Frame) -> Reply:
+        """Return the reply to a frame: header and arrays."""
+        call = self._calls.get(frame.header["call"])
+        if call is None:
+            raise UsageError(f"the semantic worker knows no call {frame.header['call']!r}")
+        return call(frame)
+
+    def _embed(self, frame: Frame) -> Reply:
+        urgent = frame.header["queue"] == ANSWER
+        batch = embed(self._encoder, frame.header["texts"], pause=None if urgent else self._pause)
+        return {"failed": batch.failed}, [batch.vectors]
+
+    def _query(self, frame: Frame) -> Reply:
+        header = frame.header
+        began = time.perf_counter()
+        vector, allowed = self._query_arrays(frame)
+        embedded = time.perf_counter()
+        with self._stores.reading(Path(header["store"])) as collection:
+            chunks = _search(collection(header["chunks"]), vector, header["k"], allowed)
+            notes = _search(collection(header["notes"]), vector, header["k"], allowed)
+        answer = {
+            "ids": [hit.id for hit in chunks],
+            "embed_ms": 1000 * (embedded - began),
+            "search_ms": 1000 * (time.perf_counter() - embedded),
+        }
+        return answer, [vector, *_columns(chunks), *_columns(notes)]
+
+    def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
+        """Return the query's vector and the notes to search in. Both arrays are optional, in this order."""
+        arrays = list(frame.arrays)
+        text = frame.header["text"]
+        if text is None:
+            vector = np.asarray(arrays.pop(0), dtype=np.float32)
+        else:
+            batch = embed(self._encoder, [text], query=True)
+            if batch.failed:
+                raise WorkerUnavailable(f"the query cannot be embedded: {batch.failed[0][1]}")
+            vector = batch.vectors[0]
+        return vector, arrays.pop(0) if frame.header["filtered"] else None
+
+    def _vectors(self, frame: Frame) -> Reply:
+        header = frame.header
+        with self._stores.reading(Path(header["store"])) as collection:
+            index = collection(header["collection"])
+            by_note = index.vectors(frame.arrays[0].tolist()) if index is not None else {}
+        notes = np.array(list(by_note), dtype=np.int64)
+        matrix = np.stack(list(by_note.values())) if by_note else np.zeros((0, 0), np.float32)
+        return {}, [notes, matrix.astype(np.float32, copy=False)]
+
+    def _apply(self, frame: Frame) -> Reply:
+        header = frame.header
+        notes, vectors = frame.arrays
+        index = self._stores.writing(Path(header["store"]), header["collection"])
+        batch = VectorBatch(header["ids"], notes.tolist(), np.asarray(vectors, dtype=np.float32))
+        index.apply(batch, header["deletes"], header["stamp"])
+        return {}, ()
+
+    def _stamp(self, frame: Frame) -> Reply:
+        with self._stores.reading(Path(frame.header["store"])) as collection:
+            index = collection(frame.header["collection"])
+            return {"stamp": index.version if index is not None else None}, ()
+
+    def _count(self, frame: Frame) -> Reply:
+        with self._stores.reading(Path(frame.header["store"])) as collection:
+            index = collection(frame.header["collection"])
+            return {"count": len(index) if index is not None else 0}, ()
+
+    def _drop(self, frame: Frame) -> Reply:
+        self._stores.drop(Path(frame.header["store"]))
+        return {}, ()
+
+    def _rerank(self, frame: Frame) -> Reply:
+        name = frame.header["model"]
+        try:
+            if name not in self._rerankers:
+                self._rerankers = {name: rerank.load(name)}
+        except ConfigError as error:
+            raise WorkerUnavailable(str(error), "model_unusable") from None
+        return {}, [self._rerankers[name].score(frame.header["query"], frame.header["texts"])]
+
+
+def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> list[VectorHit]:
+    return index.search(vector, k, allowed) if index is not None else []
+
+
+def _columns(hits: list[VectorHit]) -> list[Array]:
+    return [
+        np.array([hit.note for hit in hits], dtype=np.int64),
+        np.array([hit.score for hit in hits], dtype=np.float32),
+    ]
