@@ -91,7 +91,7 @@ def test_over_a_port_both_sides_prove_themselves():
     conversation = Conversation(count(1), Secrets("token", "proof"))
     assert message(conversation.hello("test")[1])["params"]["token"] == "token"
     conversation.verify({"proof": "proof"})
-    with pytest.raises(Unavailable, match="not the daemon"):
+    with pytest.raises(Unavailable, match="another program answers"):
         conversation.verify({"proof": "another"})
 
 
