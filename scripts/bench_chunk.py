@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed of parsing and chunking, and what sizes of chunks come out: ``scripts/bench_chunk.py DIR...``"""
+"""Measure the speed of parsing and chunking, and the sizes of chunks: ``scripts/bench_chunk.py DIR...``"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vaultseek.models.tokens import TokenCounter
 
 @dataclass
 class Measured:
-    """What one folder took; seconds of processor time."""
+    """The notes of one folder and the processor time that they took, in seconds."""
 
     size: int = 0
     notes: int = 0
@@ -68,21 +68,21 @@ def measure(folder: Path, count: TokenCounter, window: int) -> Measured:
         chunked = time.process_time()
         assert keys is not None
         measured += Measured(len(data), 1, parsed - before, keyed - parsed, chunked - keyed)
-        measured.tokens += [count(found.text) for found in chunks]
+        measured.tokens += [count(passage.text) for passage in chunks]
     return measured
 
 
 def main() -> None:
-    """Print a line a folder and one for all; percentiles are 1, 10, 25, 50, 75, 90 and 100."""
+    """Print one line per folder and one for all; percentiles are 1, 10, 25, 50, 75, 90 and 100."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     arguments.add_argument("--window", type=int, default=254)
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     count = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
     gc.freeze()
     total = Measured()
-    for folder in given.folders:
-        measured = measure(folder, count, given.window)
+    for folder in options.folders:
+        measured = measure(folder, count, options.window)
         print(measured.line(folder.name))
         total += measured
     print(total.line("all"))

@@ -1,10 +1,10 @@
-"""Measures a running daemon on a vault of the reader's choice: building, saves, renames, restarts, idling.
+"""Measure a running daemon on a vault of your choice: indexing, saves, renames, restarts, idling.
 
     scripts/bench_daemon.py DIR [--notes N] [--saves N] [--model NAME] [--idle SECONDS]
 
 Copies up to N notes of DIR into a temporary vault, runs a daemon in temporary directories and prints one line
-a figure. With ``--model hashing`` the vectors mean nothing and cost next to nothing: what is left is the
-cost of everything else.
+per figure. With ``--model hashing`` embedding costs next to nothing, so the figures show the cost of
+everything else.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def main() -> None:
     options.add_argument("--saves", type=int, default=40)
     options.add_argument("--model", default="hashing")
     options.add_argument("--idle", type=float, default=0)
-    asked = options.parse_args()
+    arguments = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="vaultseek-bench-") as place:
-        vault = copy(asked.folder, Path(place) / "vault", asked.notes)
-        measure(vault, environment(Path(place), asked.model), asked.saves, asked.idle)
+        vault = copy(arguments.folder, Path(place) / "vault", arguments.notes)
+        measure(vault, environment(Path(place), arguments.model), arguments.saves, arguments.idle)
 
 
 def copy(source: Path, target: Path, most: int) -> Path:
     """Copy up to ``most`` notes, folders kept."""
-    chosen = sorted(path for path in source.rglob("*.md") if path.is_file())[:most]
-    for path in chosen:
+    notes = sorted(path for path in source.rglob("*.md") if path.is_file())[:most]
+    for path in notes:
         place = target / path.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
-    print(f"vault: {len(chosen)} notes, {sum(path.stat().st_size for path in chosen) / 1e6:.1f} MB")
+    print(f"vault: {len(notes)} notes, {sum(path.stat().st_size for path in notes) / 1e6:.1f} MB")
     return target
 
 
 def environment(place: Path, model: str) -> dict[str, str]:
-    """Directories of its own for the daemon."""
+    """Make directories for the daemon and return the environment that names them."""
     variables = dict(os.environ) | {"VAULTSEEK_MODEL__NAME": model}
     for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR"):
         folder = place / name.lower()
@@ -73,7 +73,7 @@ def environment(place: Path, model: str) -> dict[str, str]:
 
 
 def measure(vault: Path, variables: dict[str, str], saves: int, idle: float) -> None:
-    """All figures of one vault."""
+    """Print all figures of one vault."""
     with daemon(variables) as process:
         client = Client(timeout=600)
         build(client, vault, process)
@@ -86,10 +86,10 @@ def measure(vault: Path, variables: dict[str, str], saves: int, idle: float) -> 
     with daemon(variables):
         began = time.monotonic()
         client = Client(timeout=600)
-        asked = client.call("search", {"query": "list files", "vault": str(vault), "mode": "keyword"})
+        answer = client.call("search", {"query": "list files", "vault": str(vault), "mode": "keyword"})
         print(
             f"restart: first answer {time.monotonic() - began:.2f} s after the socket, "
-            f"{len(asked['results'])} results"
+            f"{len(answer['results'])} results"
         )
         client.call("index/refresh", {"vault": str(vault)})
         print(f"restart: compared with the disk after {time.monotonic() - began:.2f} s")
@@ -97,7 +97,7 @@ def measure(vault: Path, variables: dict[str, str], saves: int, idle: float) -> 
 
 @contextmanager
 def daemon(variables: dict[str, str]) -> Iterator[psutil.Process]:
-    """A daemon in the foreground of this script, from start to stop."""
+    """Run a daemon as a child of this script."""
     began = time.monotonic()
     process = subprocess.Popen([sys.executable, "-m", "vaultseek", "serve"], env=variables)
     wait(lambda: reachable(), "the socket")
@@ -110,7 +110,7 @@ def daemon(variables: dict[str, str]) -> Iterator[psutil.Process]:
 
 
 def reachable() -> bool:
-    """Whether a daemon answers."""
+    """Return true if a daemon answers."""
     from vaultseek.errors import VaultseekError
 
     try:
@@ -121,14 +121,14 @@ def reachable() -> bool:
 
 
 def build(client: Client, vault: Path, process: psutil.Process) -> None:
-    """From nothing to keyword-searchable to fully embedded, with searches all the while."""
-    asked = {"query": "list files", "vault": str(vault), "mode": "keyword"}
+    """Time an empty index until it is keyword-searchable and fully embedded, searching meanwhile."""
+    params = {"query": "list files", "vault": str(vault), "mode": "keyword"}
     began = time.monotonic()
-    client.call("search", asked)
+    client.call("search", params)
     latencies: list[float] = []
     memory: list[int] = []
     stop = threading.Event()
-    watcher = threading.Thread(target=load, args=(asked, latencies, memory, process, stop))
+    watcher = threading.Thread(target=load, args=(params, latencies, memory, process, stop))
     watcher.start()
     client.call("index/refresh", {"vault": str(vault)}, timeout=None)
     searchable = time.monotonic() - began
@@ -143,25 +143,25 @@ def build(client: Client, vault: Path, process: psutil.Process) -> None:
 
 
 def load(
-    asked: dict[str, Any],
+    params: dict[str, Any],
     latencies: list[float],
     memory: list[int],
     process: psutil.Process,
     stop: threading.Event,
 ) -> None:
-    """Search again and again, as somebody would who does not wait for the index."""
+    """Search again and again, as an impatient user would."""
     client = Client(timeout=600)
     number = 0
     while not stop.wait(0.1):
         number += 1
         began = time.monotonic()
-        client.call("search", asked | {"query": QUERIES[number % len(QUERIES)]})
+        client.call("search", params | {"query": QUERIES[number % len(QUERIES)]})
         latencies.append(time.monotonic() - began)
         memory.append(process.memory_info().rss)
 
 
 def search_speed(client: Client, vault: Path) -> None:
-    """Latency of searches in a quiet daemon."""
+    """Print the latency of searches in an idle daemon."""
     for mode in ("keyword", "semantic", "hybrid"):
         latencies = []
         for number in range(60):
@@ -172,7 +172,7 @@ def search_speed(client: Client, vault: Path) -> None:
 
 
 def freshness(client: Client, vault: Path, saves: int) -> None:
-    """From the end of a write to the first answer that has it."""
+    """Time from the end of a write to the first answer that has the note."""
     for mode in ("keyword", "semantic"):
         latencies = []
         for number in range(saves):
@@ -189,7 +189,7 @@ def freshness(client: Client, vault: Path, saves: int) -> None:
 
 
 def deletion(client: Client, vault: Path) -> None:
-    """From a deletion to the first answer without the note."""
+    """Time from a deletion to the first answer without the note."""
     latencies = []
     for number in range(10):
         note = vault / f"fresh-{number}.md"
@@ -216,7 +216,7 @@ def rename_folder(client: Client, vault: Path) -> None:
 
 
 def idling(process: psutil.Process, seconds: float) -> None:
-    """Processor time of daemon and worker while nothing happens."""
+    """Print the processor time of daemon and worker while nothing happens."""
     time.sleep(2)
     everybody = [process, *process.children(recursive=True)]
     before = sum(sum(p.cpu_times()[:2]) for p in everybody)
@@ -226,19 +226,19 @@ def idling(process: psutil.Process, seconds: float) -> None:
 
 
 def status(client: Client, vault: Path) -> dict[str, Any]:
-    """The vault's status."""
-    found: dict[str, Any] = client.call("index/status", {"vault": str(vault)})["vaults"][0]
-    return found
+    """Return the vault's status."""
+    vault_status: dict[str, Any] = client.call("index/status", {"vault": str(vault)})["vaults"][0]
+    return vault_status
 
 
 def first(client: Client, vault: Path, query: str, mode: str) -> str | None:
-    """The best path for a query."""
-    found = client.call("search", {"query": query, "vault": str(vault), "mode": mode, "limit": 1})["results"]
-    return found[0]["path"] if found else None
+    """Return the path of the first result."""
+    answer = client.call("search", {"query": query, "vault": str(vault), "mode": mode, "limit": 1})
+    return answer["results"][0]["path"] if answer["results"] else None
 
 
 def figures(latencies: list[float]) -> str:
-    """Median, 95th percentile and maximum in milliseconds."""
+    """Format median, 95th percentile and maximum in milliseconds."""
     ordered = sorted(latencies)
     late = ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
     middle = statistics.median(ordered)
@@ -247,7 +247,7 @@ def figures(latencies: list[float]) -> str:
 
 
 def wait(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    """Ask until it is true."""
+    """Poll until the condition is true; exit if that takes too long."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast notes are read: megabytes a second of each folder and of all together. One core, best of three.
+"""Measure the speed of parsing in megabytes per second, by folder and in all. One core, best of three.
 
 Usage: scripts/bench_parse.py DIR...
 """
@@ -17,7 +17,7 @@ ROUNDS = 3
 
 
 def main(folders: list[str]) -> None:
-    """Print one line a folder, then one for all."""
+    """Print one line per folder, then one for all."""
     total_bytes, total_seconds = 0, 0.0
     for folder in map(Path, folders):
         notes = [(str(path.relative_to(folder)), path.read_bytes()) for path in sorted(folder.rglob("*.md"))]

@@ -189,24 +189,24 @@ def test_judgements_name_visible_notes_and_known_queries_once() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=[query["id"] for query in QUERIES])
 def test_a_query_has_a_best_note_unless_it_is_nonsense(query: dict[str, str]) -> None:
-    grades = [grade for asked, _, grade in JUDGEMENTS if asked == query["id"]]
+    grades = [grade for judged, _, grade in JUDGEMENTS if judged == query["id"]]
     assert (2 in grades) if query["category"] != "nonsense" else not grades
 
 
 @pytest.mark.parametrize("query", [query for query in QUERIES if query["category"] == "paraphrase"])
 def test_a_paraphrase_shares_no_content_word_with_its_best_note(query: dict[str, str]) -> None:
-    for asked, path, grade in JUDGEMENTS:
-        if asked == query["id"] and grade == 2:
+    for judged, path, grade in JUDGEMENTS:
+        if judged == query["id"] and grade == 2:
             assert not _stems(query["query"]) & _stems(f"{path} {NOTES[path]}")
 
 
 def test_the_page_about_the_vault_names_queries_that_are_judged() -> None:
     page = (DATA / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"(?m)^\| (?:identifier|paraphrase|filter) \| `([^`]+)` \| `([^`]+)`", page)
-    best = {(asked, path) for asked, path, grade in JUDGEMENTS if grade == 2}
+    examples = re.findall(r"(?m)^\| (?:identifier|paraphrase|filter) \| `([^`]+)` \| `([^`]+)`", page)
+    best = {(judged, path) for judged, path, grade in JUDGEMENTS if grade == 2}
     ids = {query["query"]: query["id"] for query in QUERIES}
-    assert len(shown) == 3
-    assert all((ids[query], path) in best for query, path in shown)
+    assert len(examples) == 3
+    assert all((ids[query], path) in best for query, path in examples)
     assert not any("theodolite" in text for text in NOTES.values())
 
 

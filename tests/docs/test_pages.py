@@ -1,4 +1,4 @@
-"""The pages for people: every page is named, every link leads somewhere, every command line can be given."""
+"""The documentation: every page is linked, every link has a target, every command line parses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_readme_lists_every_command():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_leads_to_something(page):
+def test_every_link_has_a_target(page):
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     lost = []
     for target in _LINK.findall(text):
@@ -56,35 +56,35 @@ def test_every_link_leads_to_something(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_shown_is_one_that_can_be_given(page):
+def test_every_command_line_parses(page):
     wrong = {}
     for command in commands(page.read_text(encoding="utf-8")):
         try:
-            understood(command)
+            parse_command(command)
         except (click.UsageError, ValueError) as error:
             wrong[command] = str(error)
     assert wrong == {}
 
 
-def test_commands_are_found_where_they_are_shown():
-    shown = (
+def test_commands_are_extracted_and_wrong_ones_refused():
+    page = (
         "Say `vaultseek status`.\n```sh\ncd x && vaultseek index --wait  # see\nvaultseek tags | head\n```\n"
     )
-    assert list(commands(shown)) == [
+    assert list(commands(page)) == [
         "vaultseek index --wait  # see",
         "vaultseek tags",
         "vaultseek status",
     ]
     with pytest.raises(click.UsageError):
-        understood("vaultseek serch pump")
+        parse_command("vaultseek serch pump")
     with pytest.raises(click.UsageError):
-        understood("vaultseek status --colour")
+        parse_command("vaultseek status --colour")
     with pytest.raises(click.UsageError):
-        understood("vaultseek search pump --mode quick")
+        parse_command("vaultseek search pump --mode quick")
 
 
 def commands(text: str) -> Iterator[str]:
-    """The command lines of a page: in the blocks for a shell, and in the text."""
+    """Yield the command lines of a page: those in shell blocks and those in the text."""
     for _, language, block in _FENCE.findall(text):
         if language not in SHELLS:
             continue
@@ -97,27 +97,27 @@ def commands(text: str) -> Iterator[str]:
     yield from _INLINE.findall(_FENCE.sub("", text))
 
 
-def understood(command: str) -> None:
-    """Read a command line as the program would, without running it. Raises UsageError."""
-    given = [word for word in shlex.split(command, comments=True) if word != "…"][1:]
-    at: click.Command = vaultseek
+def parse_command(line: str) -> None:
+    """Parse a command line as the program does, without running it. Raises UsageError."""
+    words = [word for word in shlex.split(line, comments=True) if word != "…"][1:]
+    command: click.Command = vaultseek
     context = click.Context(vaultseek, info_name="vaultseek")
-    while isinstance(at, click.Group) and given and not given[0].startswith("-"):
-        name = given.pop(0)
-        found = at.get_command(context, name)
-        if found is None:
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        name = words.pop(0)
+        subcommand = command.get_command(context, name)
+        if subcommand is None:
             raise click.UsageError(f"no command {name}")
-        at, context = found, click.Context(found, parent=context, info_name=name)
-    if at.name == "search":
-        given = [word for word in given if not EXCLUSION.fullmatch(word)]
-    values, _, _ = at.make_parser(context).parse_args(given)
-    for parameter in at.params:
+        command, context = subcommand, click.Context(subcommand, parent=context, info_name=name)
+    if command.name == "search":
+        words = [word for word in words if not EXCLUSION.fullmatch(word)]
+    values, _, _ = command.make_parser(context).parse_args(words)
+    for parameter in command.params:
         if isinstance(parameter.type, click.Choice | click.IntRange) and parameter.name in values:
             parameter.type_cast_value(context, values[parameter.name])
 
 
 def anchors(page: Path) -> set[str]:
-    """What can follow ``#`` in a link to ``page``."""
+    """Return the anchors that a link to ``page`` may name after ``#``."""
     text = page.read_text(encoding="utf-8")
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""A model that is not there costs search by meaning and nothing else."""
+"""Without its model, vaultseek loses semantic search and nothing else."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import pytest
 NOTES = {"Pump.md": "The float switch of the sump pump.", "Soup.md": "Tomatoes, [[Pump]]."}
 
 
-@pytest.mark.parametrize("what", ["nothing", "file", "empty folder", "no tokenizer"])
-def test_everything_but_meaning_works_and_the_answer_says_why(daemon, vault, tmp_path, what):
+@pytest.mark.parametrize("kind", ["nothing", "file", "empty folder", "no tokenizer"])
+def test_keyword_search_works_and_the_answer_gives_the_reason(daemon, vault, tmp_path, kind):
     root, model = vault(NOTES), tmp_path / "model"
-    if what == "file":
+    if kind == "file":
         model.write_text("x")
-    elif what != "nothing":
+    elif kind != "nothing":
         model.mkdir()
-    if what == "no tokenizer":
+    if kind == "no tokenizer":
         (model / "tokenizer.json").write_text("[1, 2")
     daemon.environment["VAULTSEEK_MODEL__NAME"] = str(model)
 
@@ -23,19 +23,19 @@ def test_everything_but_meaning_works_and_the_answer_says_why(daemon, vault, tmp
     assert answer["results"][0]["path"] == "Pump.md"
     assert [part["lane"] for part in answer["partial"]] == ["semantic"]
     assert str(model) in answer["partial"][0]["reason"]
-    said = daemon.run("search", "float switch", "--vault", str(root))
-    assert "Pump.md" in said.stdout
-    assert str(model) in said.stdout + said.stderr
+    printed = daemon.run("search", "float switch", "--vault", str(root))
+    assert "Pump.md" in printed.stdout
+    assert str(model) in printed.stdout + printed.stderr
     status = daemon.json("status")
     assert status["daemon"]["worker"]["status"] == "broken"
     assert status["daemon"]["worker"]["pid"] is None
-    waited = daemon.run("index", "--wait", "--vault", str(root))
-    assert waited.returncode == 3
-    assert str(model) in waited.stderr
+    waiting = daemon.run("index", "--wait", "--vault", str(root))
+    assert waiting.returncode == 3
+    assert str(model) in waiting.stderr
     assert "Traceback" not in daemon.log()
 
 
-def test_when_the_model_is_back_nothing_is_computed_anew(daemon, vault, tmp_path):
+def test_embeddings_survive_the_absence_of_the_model(daemon, vault, tmp_path):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
     before = daemon.json("status")["vaults"][0]

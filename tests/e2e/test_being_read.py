@@ -1,4 +1,4 @@
-"""While a vault is being read, or cannot be, answers come from what is known and say so."""
+"""Answers while a vault is being indexed, or is missing: from the index as it is, marked as partial."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import shutil
 from vaultseek.client import Client
 
 
-def test_an_answer_while_the_vault_is_being_read_says_so(daemon, vault, eventually):
+def test_an_answer_during_indexing_is_marked_partial(daemon, vault, eventually):
     many = {f"{n // 500}/Note {n}.md": f"# Note {n}\n\nThe float switch number {n}." for n in range(6_000)}
     root = vault(many)
-    told = daemon.run("search", "float switch", "--vault", str(root))
-    assert "results may be out of date: the vault is being read" in told.stdout + told.stderr
+    printed = daemon.run("search", "float switch", "--vault", str(root))
+    assert "results may be out of date: the vault is being read" in printed.stdout + printed.stderr
     with Client(validate=True) as client:
         early = client.search("float switch", vault=str(root))
         assert [part for part in early["partial"] if part["lane"] == "vault"]
@@ -26,20 +26,20 @@ def _ready(client, root):
     return answer if answer["index"]["state"] == "ready" else None
 
 
-def test_an_answer_from_a_vault_that_is_not_there_says_so(daemon, vault, eventually):
+def test_an_answer_from_a_missing_vault_is_marked_partial(daemon, vault, eventually):
     root = vault({f"{n}.md": f"The float switch number {n}." for n in range(30)})
     daemon.run("index", "--wait", "--vault", str(root))
     shutil.rmtree(root)
     with Client(validate=True) as client:
-        asked = {"query": "float switch", "vault": str(root)}
-        answer = eventually(lambda: _with_gap(client, "search", asked), "the loss is noticed")
+        params = {"query": "float switch", "vault": str(root)}
+        answer = eventually(lambda: _partial(client, "search", params), "the loss is noticed")
         assert answer["results"], "the index is kept"
         assert answer["index"]["state"] == "vault_missing"
-        assert _with_gap(client, "note/related", {"note": "1.md", "vault": str(root)})
-    told = daemon.run("search", "float switch", "--vault", str(root))
-    assert "results may be out of date" in told.stdout + told.stderr
+        assert _partial(client, "note/related", {"note": "1.md", "vault": str(root)})
+    printed = daemon.run("search", "float switch", "--vault", str(root))
+    assert "results may be out of date" in printed.stdout + printed.stderr
 
 
-def _with_gap(client, method, asked):
-    answer = client.call(method, asked)
+def _partial(client, method, params):
+    answer = client.call(method, params)
     return answer if any(part["lane"] == "vault" for part in answer["partial"]) else None

@@ -1,4 +1,4 @@
-"""When changes may have been lost, everything is compared; what is only away for a while is not forgotten."""
+"""Lost file events lead to a full rescan; a vault that is missing for a while keeps its index."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_pa
     assert state(daemon)["state"] == "ready"
 
 
-def test_what_is_left_out_is_named_as_soon_as_it_is_there(daemon, vault, eventually, tmp_path):
+def test_skipped_files_appear_in_and_vanish_from_the_status(daemon, vault, eventually, tmp_path):
     root = vault({"a.md": "granite", "inner/.obsidian/app.json": "{}", "inner/b.md": "basalt"})
     daemon.run("index", "--wait", "--vault", str(root))
-    assert left_out(daemon) == {"inner": "nested_vault"}
+    assert skipped(daemon) == {"inner": "nested_vault"}
     (root / "elsewhere").symlink_to(tmp_path)
-    eventually(lambda: left_out(daemon) == {"inner": "nested_vault", "elsewhere": "link"})
+    eventually(lambda: skipped(daemon) == {"inner": "nested_vault", "elsewhere": "link"})
     (root / "elsewhere").unlink()
     shutil.rmtree(root / "inner")
-    eventually(lambda: left_out(daemon) == {})
+    eventually(lambda: skipped(daemon) == {})
 
 
-def left_out(daemon) -> dict[str, str]:
+def skipped(daemon) -> dict[str, str]:
     return {problem["path"]: problem["code"] for problem in state(daemon)["problems"]}
 
 
-def test_most_notes_gone_at_once_are_kept_until_the_user_says_so(daemon, vault, eventually):
+def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eventually):
     root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
     shutil.rmtree(root / "folder")
@@ -68,7 +68,7 @@ def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
                 (root / f"f{folder}" / f"{number}.md").write_text(f"slate {number}")
     finally:
         os.kill(pid, signal.SIGCONT)
-    eventually(lambda: state(daemon)["notes"] == 2101, "everything found")
+    eventually(lambda: state(daemon)["notes"] == 2101, "every note is indexed")
 
 
 def test_a_lost_keyword_index_is_filled_again_while_it_runs(daemon, vault, eventually, tmp_path):
@@ -95,12 +95,12 @@ def test_a_lost_vector_store_is_filled_again_without_the_model(daemon, vault, tm
     shutil.rmtree(store)
     daemon.run("index", "--wait", "--vault", str(root))
     assert (state(daemon)["embeddings_computed"], state(daemon)["pending"]) == (computed, 0)
-    found = daemon.json("search", "granite", "--mode", "semantic", "--vault", str(root))
-    assert len(found["results"]) == 10
+    answer = daemon.json("search", "granite", "--mode", "semantic", "--vault", str(root))
+    assert len(answer["results"]) == 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
-def test_the_limit_of_watches_is_said_and_survived(daemon, vault, eventually):
+def test_polling_takes_over_at_the_limit_of_watches(daemon, vault, eventually):
     try:
         subprocess.run(["unshare", "-Ur", "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
@@ -122,6 +122,6 @@ def test_the_limit_of_watches_is_said_and_survived(daemon, vault, eventually):
 
 
 def state(daemon):
-    """The only vault's part of the status."""
+    """Return the status of the only vault."""
     (vault,) = daemon.json("status")["vaults"]
     return vault

@@ -1,4 +1,4 @@
-"""Queries expanded by the vault's own terms, by a real daemon that keeps them in the background."""
+"""Query expansion by the vault's own terms, which a real daemon collects in the background."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def file_of(daemon: Any) -> Path | None:
     return next(data.glob("vaultseek/vaults/*/concept_vocabulary.json"), None)
 
 
-def kept(daemon: Any) -> set[str]:
+def vocabulary(daemon: Any) -> set[str]:
     file = file_of(daemon)
     return {entry["term"] for entry in json.loads(file.read_text("utf-8"))["terms"]} if file else set()
 
 
-def test_it_is_made_when_it_is_asked_for_follows_the_notes_and_outlives_the_daemon(daemon, vault, eventually):
+def test_the_vocabulary_is_built_on_demand_and_survives_a_restart(daemon, vault, eventually):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
     daemon.json("search", "lettuce", "--vault", str(root))
@@ -42,8 +42,8 @@ def test_it_is_made_when_it_is_asked_for_follows_the_notes_and_outlives_the_daem
     assert (first["results"][0]["path"], terms(first)) == ("Salad.md", [])
     eventually(lambda: terms(ask(daemon, root)) == ["Lettuce bed"], "the vocabulary is made")
     (root / "Salad.md").write_text("---\ntags: [kitchen]\n---\n# Lettuce soup\n\nhot")
-    eventually(lambda: "kitchen" in kept(daemon), "the vocabulary follows the notes")
-    assert not {"garden", "Lettuce bed"} & kept(daemon)
+    eventually(lambda: "kitchen" in vocabulary(daemon), "the vocabulary follows the notes")
+    assert not {"garden", "Lettuce bed"} & vocabulary(daemon)
     daemon.kill()
     eventually(lambda: terms(ask(daemon, root)) == ["Lettuce soup"], "it is there after a restart")
 
@@ -55,10 +55,10 @@ def test_who_waits_for_the_index_need_not_ask_twice(daemon, vault):
     assert "expansion: term Lettuce bed, similarity 0.707" in text.stdout
 
 
-def test_with_the_setting_on_it_is_there_before_anybody_asks(daemon, vault, eventually):
+def test_with_the_setting_on_it_is_built_before_the_first_query(daemon, vault, eventually):
     daemon.environment |= SWITCHED_ON
     daemon.run("index", "--wait", "--vault", str(vault(NOTES)))
-    eventually(lambda: "Lettuce bed" in kept(daemon), "the vocabulary is made")
+    eventually(lambda: "Lettuce bed" in vocabulary(daemon), "the vocabulary is made")
 
 
 def test_a_paused_vault_makes_none(daemon, vault):

@@ -1,4 +1,4 @@
-"""The plugin in a real Neovim that is typed into, with a real daemon."""
+"""The plugin, driven by keystrokes in a real Neovim with a real daemon."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOTES = {
 
 
 class Editor:
-    """A headless Neovim that is driven from outside, as by a person at the keys."""
+    """A headless Neovim, driven by keystrokes from outside."""
 
     def __init__(self, environment: dict[str, str], folder: Path, log: Path, eventually: Callable[..., Any]):
         self._eventually = eventually
@@ -73,35 +73,35 @@ class Editor:
         self._remote("--remote-send", text)
 
     def ask(self, lua: str) -> Any:
-        """The value of an expression in Lua."""
+        """Return the value of an expression in Lua."""
         quoted = "'" + lua.replace("'", "''") + "'"
         return json.loads(self._remote("--remote-expr", f"json_encode(luaeval({quoted}))"))
 
     def until(self, lua: str) -> Any:
-        """The value of an expression in Lua, as soon as it is true."""
+        """Return the value of an expression in Lua as soon as it is true."""
         return self._eventually(lambda: self.ask(lua), lua)
 
     def setup(self, **settings: Any) -> None:
         settings = {"command": COMMAND, "picker": "builtin", **settings}
         self.ask(f"require('vaultseek').setup(vim.json.decode([==[{json.dumps(settings)}]==]))")
-        # What a person would read at the bottom of the screen.
-        self.ask("load([[told = {}; vim.notify = function(m) table.insert(told, m) end]])()")
+        # Record the messages at the bottom of the screen.
+        self.ask("load([[messages = {}; vim.notify = function(m) table.insert(messages, m) end]])()")
 
-    def told(self) -> str:
-        """What was said to the user."""
-        return "\n".join(self.ask("told"))
+    def messages(self) -> str:
+        """Return the messages to the user."""
+        return "\n".join(self.ask("messages"))
 
     def lines(self, window: str) -> list[str]:
-        """The lines in a window of the picker."""
+        """Return the lines in a window of the picker."""
         buffer = f"require('vaultseek.picker').current.windows.{window}.buffer"
         return self.ask(f"vim.api.nvim_buf_get_lines({buffer}, 0, -1, false)")
 
     def where(self) -> list[Any]:
-        """File and line of the cursor."""
+        """Return file and line of the cursor."""
         return self.ask("{ vim.fn.expand('%:p'), vim.fn.line('.') }")
 
     def quickfix(self) -> list[list[Any]]:
-        """File, line and text of each item."""
+        """Return file, line and text of each item."""
         return self.ask(
             "vim.tbl_map(function(i)"
             " return { vim.fn.fnamemodify(vim.fn.bufname(i.bufnr), ':p'), i.lnum, i.text }"
@@ -109,7 +109,7 @@ class Editor:
         )
 
     def complete(self, before: str, after: str = "") -> list[str]:
-        """What the omnifunc offers with the cursor between the two parts of a line."""
+        """Return the omnifunc's completions with the cursor between the two parts of a line."""
         line = json.dumps(before + after, ensure_ascii=False)
         return self.ask(
             # As in insert mode, the cursor may stand behind the last letter.
@@ -135,7 +135,7 @@ class Editor:
 
 
 class Garden:
-    """A vault and a daemon that has taken it in, for all tests that change neither."""
+    """A vault and a daemon that has indexed it, for all tests that change neither."""
 
     def __init__(self, home: Path) -> None:
         self.root = home / "vault"
@@ -248,7 +248,7 @@ def test_newer_searches_take_the_place_of_older_ones(indexed):
     indexed.until("require('vaultseek.picker').current.query == 'slugs in the garden and a pump'")
     indexed.until("require('vaultseek.picker').current.pending == false")
     assert len(indexed.lines("list")) >= 2
-    assert indexed.told() == ""
+    assert indexed.messages() == ""
 
 
 def test_backlinks_and_related(indexed, root):
@@ -265,12 +265,12 @@ def test_backlinks_and_related(indexed, root):
     indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
     assert any("Garden.md" in line for line in indexed.lines("list"))
     indexed.keys("<C-c>:enew<CR>:VaultRelated<CR>")
-    indexed.until("#told > 0")
-    assert "this buffer is not a note" in indexed.told()
+    indexed.until("#messages > 0")
+    assert "this buffer is not a note" in indexed.messages()
     indexed.keys(":VaultBacklinks Evil<CR>:VaultBacklinks Nobody<CR>")
-    indexed.until("#told == 3")
-    assert "no other note links" in indexed.told()
-    assert "no note matches" in indexed.told()
+    indexed.until("#messages == 3")
+    assert "no other note links" in indexed.messages()
+    assert "no note matches" in indexed.messages()
 
 
 def test_status(indexed, root):
@@ -302,7 +302,7 @@ def test_completion_of_links_headings_and_tags(indexed):
 def test_completion_of_blocks(indexed):
     indexed.keys(":edit Garden.md<CR>")
     indexed.until("vim.bo.filetype == 'markdown'")
-    assert sorted(indexed.complete("see [[Boiler#^")) == ["drain-1]]", "scale]]"], indexed.told()
+    assert sorted(indexed.complete("see [[Boiler#^")) == ["drain-1]]", "scale]]"], indexed.messages()
     assert indexed.complete("see [[Boiler#^sc", "]] x") == ["scale"]
     assert indexed.complete("see [[Pump#^") == []
     indexed.keys("Gosee [[Boiler#^dr<C-x><C-o><Esc>")
@@ -311,7 +311,7 @@ def test_completion_of_blocks(indexed):
 
 def test_completion_of_properties_and_their_values(indexed):
     def typed(*lines: str, after: str = "") -> list[str]:
-        """What is offered at the end of the last line of a new note."""
+        """Return the completions at the end of the last line of a new note."""
         text = json.dumps([*lines[:-1], "", "---", "# A note"])
         indexed.ask(f"vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.json.decode([==[{text}]==]))")
         indexed.ask(f"vim.api.nvim_win_set_cursor(0, {{ {len(lines)}, 0 }})")
@@ -338,36 +338,36 @@ def test_completion_of_properties_and_their_values(indexed):
 def test_without_a_daemon_it_says_so(editor):
     editor.setup(command=["/nowhere/vaultseek"])
     editor.keys(":VaultSearch! slugs<CR>")
-    editor.until("#told == 1")
-    assert "cannot be run" in editor.told()
-    assert "install vaultseek" in editor.told()
+    editor.until("#messages == 1")
+    assert "cannot be run" in editor.messages()
+    assert "install vaultseek" in editor.messages()
     editor.setup(autostart=False)
     editor.keys(":VaultSearch slugs<CR>")
     editor.until("#(require('vaultseek.picker').current or {}).places == 0")
     editor.until("require('vaultseek.picker').current.pending == false")
     assert editor.lines("list") == ["no daemon is running; start one with `vaultseek start`"]
     editor.keys("<C-c>:VaultStatus<CR>")
-    editor.until("#told == 1")
+    editor.until("#messages == 1")
     editor.setup(command=["false"])
     editor.keys(":VaultSearch! slugs<CR>")
-    editor.until("#told >= 2")
-    assert "does not start" in editor.told()
+    editor.until("#messages >= 2")
+    assert "does not start" in editor.messages()
 
 
 def test_the_daemon_is_started_when_needed_and_again_when_it_was_killed(daemon, editor, eventually):
-    def found() -> bool:
-        # What is asked before the notes were looked at finds nothing, and says so.
+    def completed() -> bool:
+        # A completion before the first scan is empty and says why.
         editor.keys(":cclose<CR>:VaultSearch! lettuce<CR>")
         return editor.ask("#vim.fn.getqflist() > 0")
 
-    eventually(found)
-    assert "starting the daemon" in editor.told()
+    eventually(completed)
+    assert "starting the daemon" in editor.messages()
     first = daemon.pid()
     os.kill(first, signal.SIGKILL)
     editor.setup()
     editor.keys(":call setqflist([])<CR>")
-    eventually(found)
-    assert "starting the daemon" in editor.told()
+    eventually(completed)
+    assert "starting the daemon" in editor.messages()
     assert daemon.pid() != first
 
 
@@ -379,26 +379,26 @@ def test_it_goes_through_the_port_where_there_is_one_and_no_socket(daemon, edito
     editor.keys(":VaultSearch! slugs<CR>")
     editor.until("#vim.fn.getqflist() > 0")
     assert editor.quickfix()[0][0].endswith("Garden.md")
-    told = json.loads(file.read_text())
+    address = json.loads(file.read_text())
 
     editor.ask("require('vaultseek.client').close()")
-    file.write_text(json.dumps({**told, "proof": "another"}))
+    file.write_text(json.dumps({**address, "proof": "another"}))
     editor.keys(":cclose<CR>:VaultSearch! slugs<CR>")
-    editor.until("#told == 1")
-    assert "not the daemon" in editor.told()
+    editor.until("#messages == 1")
+    assert "not the daemon" in editor.messages()
 
-    file.write_text(json.dumps({**told, "token": "wrong"}))
+    file.write_text(json.dumps({**address, "token": "wrong"}))
     editor.keys(":VaultSearch! slugs<CR>")
-    editor.until("#told == 2")
-    assert "token" in editor.told().splitlines()[1]
+    editor.until("#messages == 2")
+    assert "token" in editor.messages().splitlines()[1]
 
     file.chmod(0o644)
     editor.keys(":VaultSearch! slugs<CR>")
-    editor.until("#told == 3")
-    assert "others could know" in editor.told()
+    editor.until("#messages == 3")
+    assert "others could know" in editor.messages()
 
     file.chmod(0o600)
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(address))
     editor.keys(":VaultSearch! pump<CR>")
     editor.until("vim.fn.getqflist({ title = 1 }).title == 'VaultSearch pump'")
 
@@ -407,8 +407,8 @@ def test_completion_without_a_daemon_has_one_started(daemon, editor):
     editor.keys(":edit Garden.md<CR>")
     editor.until("vim.bo.filetype == 'markdown'")
     assert editor.complete("see [[pu") == []
-    editor.until("#told == 2")
-    assert "complete again" in editor.told()
+    editor.until("#messages == 2")
+    assert "complete again" in editor.messages()
     daemon.run("index", "--wait", cwd=Path(editor.ask("vim.fn.getcwd()")))
     assert editor.complete("see [[pu")[0] == "Pump]]"
 
@@ -431,9 +431,9 @@ def test_every_help_tag_is_found(tmp_path):
     shutil.copytree(PLUGIN, tmp_path / "plugin")
     commands = [f"helptags {tmp_path / 'plugin' / 'doc'}"]
     commands += [f"help {tag}" for tag in ("vaultseek", "vaultseek-settings", ":VaultSearch", ":VaultStatus")]
-    asked = [word for command in [*commands, "qall!"] for word in ("-c", command)]
+    options = [word for command in [*commands, "qall!"] for word in ("-c", command)]
     done = subprocess.run(
-        [NVIM or "nvim", "--headless", "--clean", "--cmd", f"set rtp^={tmp_path / 'plugin'}", *asked],
+        [NVIM or "nvim", "--headless", "--clean", "--cmd", f"set rtp^={tmp_path / 'plugin'}", *options],
         capture_output=True,
         text=True,
         timeout=30,
@@ -454,7 +454,7 @@ TELESCOPE = """
 
 
 def test_telescope_is_used_where_it_is_installed(indexed, root):
-    """Against a stand-in with the functions of telescope that are called."""
+    """Run against a stub with the functions of telescope that the plugin calls."""
     indexed.ask(f"load([==[{TELESCOPE}]==])()")
     indexed.setup(picker="auto")
     indexed.keys(":VaultSearch slugs<CR>")
@@ -500,11 +500,11 @@ def test_frames_however_they_arrive(indexed):
 
 
 def test_wrong_settings_are_named(indexed):
-    said = indexed.ask("{ pcall(require('vaultseek').setup, { limitt = 3 }) }")
-    assert said[0] is False
-    assert '"limitt"' in said[1]
-    said = indexed.ask("{ pcall(require('vaultseek').setup, { limit = 'many' }) }")
-    assert "limit must be a number" in said[1]
+    result = indexed.ask("{ pcall(require('vaultseek').setup, { limitt = 3 }) }")
+    assert result[0] is False
+    assert '"limitt"' in result[1]
+    result = indexed.ask("{ pcall(require('vaultseek').setup, { limit = 'many' }) }")
+    assert "limit must be a number" in result[1]
 
 
 def test_no_place_outside_of_the_vault(indexed):

@@ -1,4 +1,4 @@
-"""Another model fills another store while the one before answers; nothing is lost if that is interrupted."""
+"""A change of model fills a new store while the old one answers, and survives an interruption."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_a_folder_that_is_no_model_is_said_and_costs_search_by_meaning_alone(dae
     model = tmp_path / "model"
     model.mkdir()
     daemon.environment["VAULTSEEK_MODEL__NAME"] = str(model)
-    for said in (f"{model} is not a model folder: it has no config.json", "has no readable tokenizer.json"):
+    for reason in (f"{model} is not a model folder: it has no config.json", "has no readable tokenizer.json"):
         daemon.run("index", "--vault", str(root))
         answer = daemon.json("search", "granite", "--vault", str(root))
         assert answer["results"]
-        assert said in answer["partial"][0]["reason"]
+        assert reason in answer["partial"][0]["reason"]
         assert "Traceback" not in daemon.log()
         daemon.stop()
         (model / "config.json").write_text("{}")

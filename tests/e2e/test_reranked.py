@@ -18,17 +18,17 @@ def test_results_are_read_again_and_what_is_missing_is_said(daemon, vault, tmp_p
     assert [part["lane"] for part in missing["partial"]] == ["rerank"]
     assert "vaultseek models fetch cross-encoder/ms-marco-MiniLM-L-6-v2" in missing["partial"][0]["reason"]
     model = save_cross_encoder(tmp_path / "tiny-reranker")
-    chosen = SWITCHED_ON | {
+    environment = SWITCHED_ON | {
         "VAULTSEEK_SEARCH__RERANK_MODEL": str(model),
         "VAULTSEEK_SEARCH__RERANK_SECONDS": "60",
     }
-    answer = daemon.json("search", "granite", "--explain", "--vault", str(root), env=chosen)
+    answer = daemon.json("search", "granite", "--explain", "--vault", str(root), env=environment)
     scores = [result["rerank"]["score"] for result in answer["results"]]
     assert answer["partial"] == []
     assert scores == sorted(scores, reverse=True)
     assert sorted(result["rerank"]["rank_before"] for result in answer["results"]) == [1, 2, 3, 4, 5]
     late = daemon.json(
         *("search", "granite", "--vault", str(root)),
-        env=chosen | {"VAULTSEEK_SEARCH__RERANK_SECONDS": "0.0001"},
+        env=environment | {"VAULTSEEK_SEARCH__RERANK_SECONDS": "0.0001"},
     )
     assert [part["lane"] for part in late["partial"]] == ["rerank"]

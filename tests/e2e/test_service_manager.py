@@ -1,4 +1,4 @@
-"""The daemon as a service manager runs it: by the unit's own command, heard through a socket."""
+"""The daemon under a service manager: started by the unit's command, notifying through a socket."""
 
 import contextlib
 import os
@@ -23,10 +23,10 @@ DEADLINE = 30.0
 
 
 class Manager:
-    """A service manager that hears what it is told, and can hand over a listening socket."""
+    """A service manager that records notifications and can pass a listening socket."""
 
     def __init__(self, tmp_path: Path, environment: dict[str, str]) -> None:
-        self.heard: list[str] = []
+        self.received: list[str] = []
         self.answered_when_ready: bool | None = None
         self._environment = environment
         self._address = str(tmp_path / "notify.sock")
@@ -41,7 +41,7 @@ class Manager:
             "import os, sys; os.environ['LISTEN_PID'] = str(os.getpid()); os.execv(sys.argv[1], sys.argv[1:])"
         )
         if listening is not None:
-            # The descriptor's number is the protocol's; a process of its own gives it that.
+            # The protocol fixes the descriptor's number, so a shell of its own sets it.
             code = f"import os; os.dup2({listening.fileno()}, 3); os.set_inheritable(3, True); {code}"
             environment["LISTEN_FDS"] = "1"
         handed = [] if listening is None else [listening.fileno()]
@@ -51,16 +51,16 @@ class Manager:
         )
 
     def wait_for(self, line: str, number: int = 1) -> None:
-        """Until the line has been heard so many times."""
+        """Wait until the line has been received ``number`` times."""
         self._inbox.settimeout(DEADLINE)
-        while self.heard.count(line) < number:
+        while self.received.count(line) < number:
             lines = self._inbox.recv(4096).decode().split("\n")
             if "READY=1" in lines:
                 self.answered_when_ready = answers()
-            self.heard += lines
+            self.received += lines
 
     def silent_for(self, seconds: float) -> bool:
-        """Whether, after what was on its way, nothing more comes for so long."""
+        """Return true if nothing more arrives for this many seconds, after what was already on its way."""
         self._inbox.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -97,7 +97,7 @@ def manager(tmp_path: Path, environment: dict[str, str]) -> Iterator[Manager]:
 
 @pytest.fixture
 def units(environment: dict[str, str]) -> Callable[..., dict[str, str]]:
-    """``units("--no-sandbox")`` is what ``service install --print`` shows, by file name."""
+    """``units("--no-sandbox")`` returns the output of ``service install --print`` by file name."""
 
     def printed(*arguments: str) -> dict[str, str]:
         command = [sys.executable, "-m", "vaultseek", "service", "install", "--print", *arguments]
@@ -119,24 +119,22 @@ def value(unit: str, key: str) -> str:
 
 @pytest.fixture
 def command(units: Callable[..., dict[str, str]]) -> list[str]:
-    """The command of the unit, taken apart as systemd does."""
+    """The command of the unit, split as systemd does."""
     return shlex.split(value(units()["vaultseek.service"], "ExecStart"))
 
 
-def test_the_manager_is_told_when_the_socket_answers_and_that_the_daemon_lives_and_ends(
-    manager: Manager, command: list[str]
-) -> None:
+def test_the_daemon_notifies_readiness_liveness_and_its_end(manager: Manager, command: list[str]) -> None:
     manager.start(command)
     manager.wait_for("READY=1")
     assert manager.answered_when_ready
     manager.wait_for("WATCHDOG=1", 3)
-    assert "STATUS=no vault is open" in manager.heard
+    assert "STATUS=no vault is open" in manager.received
     manager.processes[0].terminate()
     manager.wait_for("STOPPING=1")
     assert manager.processes[0].wait(DEADLINE) == 0
 
 
-def test_a_daemon_that_hangs_is_not_said_to_live(manager: Manager, command: list[str]) -> None:
+def test_a_hanging_daemon_sends_no_watchdog_notification(manager: Manager, command: list[str]) -> None:
     manager.start(command)
     manager.wait_for("WATCHDOG=1", 2)
     os.kill(manager.processes[0].pid, signal.SIGSTOP)
@@ -172,17 +170,17 @@ def test_a_socket_of_the_managers_is_used_and_outlives_the_daemon(
 
 
 @pytest.mark.parametrize(
-    ("where", "mode", "said"),
+    ("where", "mode", "message"),
     [("elsewhere.sock", 0o600, "but clients look for"), (None, 0o666, "which others may use")],
 )
 def test_a_socket_that_does_not_fit_is_refused(
-    manager: Manager, command: list[str], tmp_path: Path, where: str | None, mode: int, said: str
+    manager: Manager, command: list[str], tmp_path: Path, where: str | None, mode: int, message: str
 ) -> None:
     with listening(tmp_path / where if where else paths.socket_file(), mode) as door:
         manager.start(command, door)
         _, complaint = manager.processes[0].communicate(timeout=DEADLINE)
         assert manager.processes[0].returncode == Unavailable.exit_code
-        assert said in complaint.decode()
+        assert message in complaint.decode()
 
 
 def test_stop_does_not_start_what_it_ended(
@@ -192,7 +190,7 @@ def test_stop_does_not_start_what_it_ended(
         manager.start(command, door)
         manager.wait_for("READY=1")
         vaultseek = [sys.executable, "-m", "vaultseek"]
-        for arguments, said in (
+        for arguments, message in (
             (["stop"], "stopped"),
             (["stop"], "no daemon is running"),
             (["status"], "no daemon is running"),
@@ -200,7 +198,7 @@ def test_stop_does_not_start_what_it_ended(
             done = subprocess.run(
                 [*vaultseek, *arguments], env=environment, capture_output=True, text=True, timeout=60
             )
-            assert done.stdout == f"{said}\n"
+            assert done.stdout == f"{message}\n"
         door.setblocking(False)
         with pytest.raises(BlockingIOError):
             door.accept()
@@ -239,7 +237,7 @@ def test_systemd_understands_the_units(
 def test_the_daemon_is_not_looked_for_in_the_current_folder(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    """A vault is somebody else's: a file in it that is called like a module must not be run."""
+    """A vault is untrusted: a file in it named like a module must not be run."""
     here = tmp_path / "vault"
     here.mkdir()
     (here / "whoosh.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")

@@ -1,4 +1,4 @@
-"""From a note on disk to an answer on the terminal, and back."""
+"""The whole way from a note on disk to an answer on the terminal."""
 
 from __future__ import annotations
 
