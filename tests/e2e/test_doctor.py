@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from vaultseek import paths
-from vaultseek.doctor import surroundings
+from vaultseek.doctor import system
 
 NOTES = {"Secret Diary.md": "# Hidden thoughts\n", "sub/b.md": "# B\n"}
 
@@ -214,12 +214,12 @@ def test_the_page_says_what_to_do_and_forms_exclude_each_other(daemon, file):
 
 def test_too_few_watches_come_with_the_line_to_type(tmp_path, monkeypatch):
     limit = tmp_path / "max_user_watches"
-    monkeypatch.setattr(surroundings, "_WATCHES", limit)
-    assert list(surroundings.watches(10, None)) == []
+    monkeypatch.setattr(system, "_MAX_WATCHES", limit)
+    assert list(system.check_watches(10, None)) == []
     limit.write_text("5\n")
-    (found,) = surroundings.watches(10, None)
+    (found,) = system.check_watches(10, None)
     assert found.status == "warning"
     assert "`sudo sysctl fs.inotify.max_user_watches=1048576`" in found.advice
     limit.write_text("100000000\n")
-    (found,) = surroundings.watches(10, None)
+    (found,) = system.check_watches(10, None)
     assert found.status == "ok"

@@ -49,10 +49,10 @@ def test_a_page_that_cannot_be_written_is_known_before_measuring(daemon, vault, 
     place = tmp_path / "nowhere" / "report.html"
     done = daemon.run("evaluate", "--vault", str(vault(NOTES)), *judged, "--report", str(place))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"the page {place} cannot be written: No such file or directory" in done.stderr
+    assert f"cannot write {place}: No such file or directory" in done.stderr
 
 
 def test_an_empty_vault_is_no_vault_to_measure(daemon, vault, judged):
     done = daemon.run("evaluate", "--vault", str(vault({})), *judged)
     assert done.returncode == 2
-    assert "has no notes to search in" in done.stderr
+    assert "has no notes; use another --vault" in done.stderr

@@ -1,6 +1,6 @@
-"""Looking for what could keep vaultseek from working, and saying what to do about it. Changes nothing.
+"""Diagnosing problems, with advice for each. Read-only.
 
-Works without a daemon, without a configuration and with anything broken: each check stands for itself.
+Works without a daemon, without a configuration and with anything broken: the checks are independent.
 """
 
 from vaultseek.doctor.examine import examine

@@ -1,4 +1,4 @@
-"""Every check, one after the other; one that fails itself is a finding too."""
+"""Running every check in order. A check that crashes is a finding too."""
 
 from __future__ import annotations
 
@@ -6,37 +6,40 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from vaultseek.doctor import meaning, running, surroundings, vaults
+from vaultseek.doctor.daemon import check_daemon, daemon_pid, daemon_status
 from vaultseek.doctor.finding import BROKEN, Finding
-from vaultseek.doctor.settings import read_settings
+from vaultseek.doctor.semantic import check_models, check_worker
+from vaultseek.doctor.settings import check_settings
+from vaultseek.doctor.system import check_directories, check_disk, check_python, check_watches
+from vaultseek.doctor.vaults import check_index, check_notes, check_vectors, count_folders, known_vaults
 
 
 def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterator[Finding]:
-    """Look at everything; ``config`` is another configuration file than the usual one.
+    """Run all checks; ``config`` replaces the default configuration file.
 
-    With ``start_worker`` the model is really loaded, which takes some seconds.
+    ``start_worker`` also loads the model, which takes some seconds.
     """
-    settings, findings = read_settings(config)
-    yield from _guarded("python", surroundings.python)
+    settings, findings = check_settings(config)
+    yield from _guarded("python", check_python)
     yield from findings
-    yield from _guarded("directories", surroundings.directories)
-    yield from _guarded("disk", surroundings.disk)
-    told = running.status()
-    yield from _guarded("daemon", lambda: running.daemon(told))
-    known = vaults.known_vaults(settings)
-    for vault in known:
-        yield from _guarded(f"vault {vault.name}", partial(vaults.readable, vault))
-        yield from _guarded(f"index of {vault.name}", partial(vaults.index, vault))
-        yield from _guarded(f"vectors of {vault.name}", partial(vaults.vectors, vault))
-    yield from _guarded("inotify", lambda: surroundings.watches(vaults.folders(known), running.pid(told)))
-    yield from _guarded("model", lambda: meaning.model(settings))
+    yield from _guarded("directories", check_directories)
+    yield from _guarded("disk", check_disk)
+    status = daemon_status()
+    yield from _guarded("daemon", lambda: check_daemon(status))
+    vaults = known_vaults(settings)
+    for vault in vaults:
+        yield from _guarded(f"vault {vault.name}", partial(check_notes, vault))
+        yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
+        yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
+    yield from _guarded("inotify", lambda: check_watches(count_folders(vaults), daemon_pid(status)))
+    yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
-        yield from _guarded("worker", lambda: meaning.worker(settings))
+        yield from _guarded("worker", lambda: check_worker(settings))
 
 
-def _guarded(check: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
-        yield from look()
-    except Exception as error:  # a doctor who faints helps nobody
-        words = f"the check itself failed: {type(error).__name__}: {error}"
-        yield Finding(check, BROKEN, words, "please report it", f"the check failed: {type(error).__name__}")
+        yield from check()
+    except Exception as error:  # one broken check must not hide the others
+        message = f"the check itself failed: {type(error).__name__}: {error}"
+        yield Finding(name, BROKEN, message, "please report it", f"the check failed: {type(error).__name__}")

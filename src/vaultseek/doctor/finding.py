@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BROKEN: Status = "broken"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``message`` says what is, ``advice`` what to do about it.
+    """The state that a check found, with advice.
 
-    ``public`` stands in the place of a message that repeats what the user wrote, such as a wrong value or a
-    folder's name, where strangers will read it.
+    ``public`` replaces a message that contains the user's words, such as a wrong value or a folder's name, in
+    reports that strangers read.
     """
 
     check: str

@@ -1,4 +1,4 @@
-"""Findings as a text for a bug report: no home folder, no user, no host, no name of a vault or note."""
+"""Formatting findings for a bug report, without names of the user, the host, folders, vaults or notes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _PATH = re.compile(r"(?<![\w~<.])/[^\s'\"`,;:()]+")
 
 
 def report(findings: Iterable[Finding], config: Path | None = None) -> str:
-    """The text, in Markdown; ``config`` is the configuration file that was looked at."""
+    """Format the findings as Markdown; ``config`` is the configuration file that was checked."""
     lines = [f"vaultseek {__version__} on {platform.system()} {platform.release()} {platform.machine()}", ""]
-    hide = _Hiding(known_vaults(usable_settings(config)))
+    redact = _Redactor(known_vaults(usable_settings(config)))
     for finding in findings:
-        words = finding.public if finding.public is not None else finding.message
-        lines.append(f"- {finding.status}: {hide(finding.check)}: {hide(words)}")
+        message = finding.public if finding.public is not None else finding.message
+        lines.append(f"- {finding.status}: {redact(finding.check)}: {redact(message)}")
     return "\n".join(lines)
 
 
-class _Hiding:
-    """Callable: a text to the same text without what belongs to the user."""
+class _Redactor:
+    """A callable that replaces the user's names and paths in a text."""
 
     def __init__(self, vaults: Sequence[KnownVault]) -> None:
         words: dict[str, str] = {}
@@ -43,25 +43,25 @@ class _Hiding:
 
     def __call__(self, text: str) -> str:
         for word, mark in self._words:
-            text = text.replace(word, mark) if "/" in word else _named(word, mark, text)
+            text = text.replace(word, mark) if "/" in word else _replace_name(word, mark, text)
         for name, mark in self._names.items():
-            text = _whole(name, mark, text)
-        return _PATH.sub(lambda found: found[0] if found[0].startswith(_SYSTEM) else "<path>", text)
+            text = _replace_word(name, mark, text)
+        return _PATH.sub(lambda match: match[0] if match[0].startswith(_SYSTEM) else "<path>", text)
 
 
-def _named(word: str, mark: str, text: str) -> str:
-    """A vault's name hidden; one that is a word of ours only where it is the name of a vault."""
-    if word.casefold() not in _OUR_WORDS:
-        return _whole(word, mark, text)
+def _replace_name(word: str, mark: str, text: str) -> str:
+    """Replace a vault's name; a common word only where it is clearly the name of a vault."""
+    if word.casefold() not in _COMMON_WORDS:
+        return _replace_word(word, mark, text)
     return re.sub(rf"((?:vault|(?:index|vectors) of) ){re.escape(word)}(?!\w)", rf"\1{mark}", text)
 
 
-_OUR_WORDS = frozenset(
+_COMMON_WORDS = frozenset(
     {"notes", "note", "vault", "vaults", "index", "passages", "documents", "model", "memory"}
 )
 
 
-def _whole(word: str, mark: str, text: str) -> str:
+def _replace_word(word: str, mark: str, text: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", mark, text)
 
 

@@ -1,4 +1,4 @@
-"""The settings: what is wrong with them, and what of them can be used nevertheless."""
+"""Checking the configuration and the environment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from vaultseek.settings.origin import SettingProblem
 _ADVICE = "correct it; `vaultseek config check` names the line"
 
 
-def read_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
-    """What can be used of the settings, and what is wrong with the rest."""
+def check_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
+    """Return the usable settings, and a finding for each problem."""
     file = config or paths.config_file()
     try:
         settings, problems = examine(config)
@@ -23,18 +23,20 @@ def read_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
         public = "the file cannot be read"
         return Settings.model_construct(), [Finding("configuration", BROKEN, str(error), _ADVICE, public)]
     if not problems:
-        words = f"{file}: nothing is wrong" if file.exists() else "no file; the defaults hold"
-        return settings, [Finding("configuration", OK, words)]
-    return settings, [Finding("configuration", BROKEN, str(one), _ADVICE, _public(one)) for one in problems]
+        message = f"{file}: nothing is wrong" if file.exists() else "no file; the defaults hold"
+        return settings, [Finding("configuration", OK, message)]
+    return settings, [
+        Finding("configuration", BROKEN, str(problem), _ADVICE, _public(problem)) for problem in problems
+    ]
 
 
 def usable_settings(config: Path | None) -> Settings:
-    """The settings with a default for what is wrong."""
-    return read_settings(config)[0]
+    """Return the settings with defaults in place of wrong values."""
+    return check_settings(config)[0]
 
 
 def _public(problem: SettingProblem) -> str:
-    """Which key is wrong, without its value; an unknown one is the user's own word."""
+    """Name the wrong key without its value; an unknown key is the user's own word and left out."""
     known = [str(part) for part in problem.location if str(part).isidentifier()]
     if "unknown" in problem.message:
         known = known[:-1]

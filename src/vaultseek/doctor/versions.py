@@ -1,4 +1,4 @@
-"""The versions of what vaultseek is built on, read from what pip installed; nothing is imported for it."""
+"""The versions of Python and the dependencies, from package metadata, without importing them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ENGINES = (
 
 
 def versions() -> dict[str, str | None]:
-    """Python's and each engine's version by name; None for what is not installed."""
+    """Return the versions of Python and of each dependency by name; None if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found: dict[str, str | None] = {"Python": platform.python_version()}
+    installed: dict[str, str | None] = {"Python": platform.python_version()}
     for name in ENGINES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = None
-    return found
+            installed[name] = None
+    return installed

@@ -1,4 +1,4 @@
-"""The model and the worker: whether a text really becomes a vector that can be found again."""
+"""Checking the models, and the worker by embedding, storing and finding a text."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ from vaultseek.settings.model import Settings
 from vaultseek.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
 
 DOCTOR_WORKER_SECONDS = 60.0
+"""Time for each step of the worker."""
 
-_TEXT = "The doctor asks whether this text becomes a vector."
-_GET_ANOTHER = "`vaultseek models list` shows what is here, `vaultseek models use bundled` goes back"
+_TEXT = "A text to embed and to find again."
+_OTHER_MODEL = "see `vaultseek models list`; `vaultseek models use bundled` goes back to the bundled model"
 
 
-def model(settings: Settings) -> Iterator[Finding]:
-    """The models in use: whether they are here, whole and what they were."""
+def check_models(settings: Settings) -> Iterator[Finding]:
+    """Check that the models in use exist, are complete and have not changed since they were fetched."""
     yield _model("model", settings.model.name)
     if settings.search.rerank_enabled:
         yield _model("reranker", settings.search.rerank_model)
 
 
-def worker(settings: Settings) -> Iterator[Finding]:
-    """Start the worker, embed one text, store its vector and find it again."""
+def check_worker(settings: Settings) -> Iterator[Finding]:
+    """Start the worker, embed a text, store its vector and find it again."""
     try:
-        found = find_model(settings.model.name)
+        model = find_model(settings.model.name)
     except VaultseekError:
-        yield Finding("worker", BROKEN, "not started, since there is no model", _GET_ANOTHER)
+        yield Finding("worker", BROKEN, "not started, since there is no model", _OTHER_MODEL)
         return
-    began = time.monotonic()
+    start = time.monotonic()
     try:
-        dimension = asyncio.run(_embeds(found))
+        dimension = asyncio.run(_embed_and_find(model))
     except VaultseekError as error:
-        advice = "its log is worker.log in the directory of logs; searches by word work without it"
+        advice = "see worker.log in the directory of logs; searches by word work without it"
         yield Finding("worker", BROKEN, f"no text could be embedded: {error}", advice)
         return
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - start
     yield Finding("worker", OK, f"started, embedded and found a text again in {seconds:.1f} s ({dimension})")
 
 
@@ -55,57 +56,59 @@ def _model(check: str, name: str) -> Finding:
     try:
         directory = find_directory(name)
         if directory is None:
-            return Finding(check, WARNING, f"{name}: the stand-in for tests, without meaning", _GET_ANOTHER)
+            return Finding(check, WARNING, f"{name}: the stand-in for tests, without meaning", _OTHER_MODEL)
         if name == BUNDLED:
             verify_bundled(directory)
         check_model(directory)
         actual = digest(directory)
     except (ConfigError, OSError) as error:
-        return Finding(check, BROKEN, str(error), _GET_ANOTHER, "it cannot be used")
+        return Finding(check, BROKEN, str(error), _OTHER_MODEL, "it cannot be used")
     recorded = {fetched_directory(known): value for known, value in recorded_digests().items()}
     if recorded.get(directory, actual) != actual:
-        words = f"{directory.name} is not what was fetched (digest {actual[:16]})"
-        return Finding(check, BROKEN, words, "run `vaultseek models fetch` for it again")
-    shown = BUNDLED if name == BUNDLED else directory.name
-    rest = f"digest {actual[:16]}, window {window_of(directory)} tokens"
-    own = name != BUNDLED and directory not in recorded
-    return Finding(check, OK, f"{shown}, {rest}", public=f"the user's own, {rest}" if own else None)
+        message = f"{directory.name} is not what was fetched (digest {actual[:16]})"
+        return Finding(check, BROKEN, message, "run `vaultseek models fetch` for it again")
+    label = BUNDLED if name == BUNDLED else directory.name
+    details = f"digest {actual[:16]}, window {window_of(directory)} tokens"
+    is_private = name != BUNDLED and directory not in recorded
+    return Finding(
+        check, OK, f"{label}, {details}", public=f"the user's own, {details}" if is_private else None
+    )
 
 
-async def _embeds(found: LocalModel) -> str:
-    """How many numbers a vector has, in words. Raises VaultseekError."""
+async def _embed_and_find(model: LocalModel) -> str:
+    """Return the dimension of a vector, in words. Raises VaultseekError."""
     down = asyncio.Event()
 
-    def look(state: WorkerState) -> None:
+    def on_state(state: WorkerState) -> None:
         if state.status in ("down", "broken"):
             down.set()
 
-    # One attempt: a second one would fail as the first did, only later.
+    # One attempt only: a second would fail in the same way, later.
     settings = WorkerSettings(backoff_seconds=(2 * DOCTOR_WORKER_SECONDS,))
-    started = SemanticWorker(found, settings=settings, on_state=look)
+    worker = SemanticWorker(model, settings=settings, on_state=on_state)
     with tempfile.TemporaryDirectory(prefix="vaultseek-") as folder:
         try:
-            ready = asyncio.create_task(started.ready(DOCTOR_WORKER_SECONDS))
+            ready = asyncio.create_task(worker.ready(DOCTOR_WORKER_SECONDS))
             dead = asyncio.create_task(down.wait())
             await asyncio.wait([ready, dead], return_when=asyncio.FIRST_COMPLETED)
             if not ready.done():
                 ready.cancel()
             dead.cancel()
-            if started.state.status != "ready":
-                reason = started.state.reason
+            if worker.state.status != "ready":
+                reason = worker.state.reason
                 raise VaultseekError(reason.text if reason else "it did not start in time")
-            return await _found_again(started, Path(folder) / "store")
+            return await _store_and_find(worker, Path(folder) / "store")
         finally:
-            await started.stop()
+            await worker.stop()
 
 
-async def _found_again(started: SemanticWorker, store: Path) -> str:
+async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
     deadline = DOCTOR_WORKER_SECONDS
-    vectors = await started.embed([_TEXT], deadline=deadline)
+    vectors = await worker.embed([_TEXT], deadline=deadline)
     if not np.isfinite(vectors).all():
         raise VaultseekError("the model returned no numbers; fetch it again")
-    await started.apply(store, NOTES, ids=["1"], notes=[1], vectors=vectors, deadline=deadline)
-    answer = await started.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
+    await worker.apply(store, NOTES, ids=["1"], notes=[1], vectors=vectors, deadline=deadline)
+    answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
     if [hit.note for hit in answer.notes] != [1]:
         raise VaultseekError("a stored vector was not found; reinstall chromadb")
     return f"{vectors.shape[1]} numbers a vector"
