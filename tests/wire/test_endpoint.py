@@ -186,7 +186,7 @@ def test_a_live_socket_that_is_held_without_the_lock_is_left_alone(path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
         stranger.bind(str(path))
         stranger.listen()
-        with pytest.raises(AlreadyRunning, match="something answers"):
+        with pytest.raises(AlreadyRunning, match="another program answers"):
             Endpoint.open(path)
         assert connects(path)
 

@@ -248,7 +248,7 @@ def _resolve(model: str) -> tuple[str, Kind]:
     if find_directory(model) is None:
         return model, "embedding"
     raise ConfigError(
-        f"model {model!r} is not on this machine; fetch it with `vaultseek models fetch {model}`"
+        f"model {model!r} is not on this machine; run `vaultseek models fetch {model}`"
     )
 
 
