@@ -122,7 +122,7 @@ def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -
 
 
 @models.command()
-@click.argument("model", metavar="NAME|FOLDER")
+@click.argument("model", metavar="NAME|DIR")
 @json_option
 @shared_options
 @pass_invocation
