@@ -28,7 +28,7 @@ BATCH = 256
 def main() -> None:
     arguments = _arguments()
     with tempfile.TemporaryDirectory() as directory:
-        if arguments.what == "quality":
+        if arguments.command == "quality":
             for path in arguments.paths:
                 print(_quality(Path(path), Path(directory), arguments.unstemmed))
         else:
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def document(note: int, path: Path, root: Path) -> KeywordDocument:
-    """A note as plainly as can be: the first heading is the title, passages are paragraphs put together."""
+    """Return a note in the plainest way: its first heading is the title, passages are joined paragraphs."""
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = text.split("\n")
     title = next((line[2:] for line in lines if line.startswith("# ")), path.stem)
@@ -47,7 +47,7 @@ def document(note: int, path: Path, root: Path) -> KeywordDocument:
 
 
 def ndcg(ranked: Sequence[str], grades: dict[str, float], k: int = 10) -> float:
-    """nDCG@k with the grade as gain."""
+    """Return nDCG@k with the grade as gain."""
     gain = sum(grades.get(path, 0) / math.log2(place + 2) for place, path in enumerate(ranked[:k]))
     ideal = sorted(grades.values(), reverse=True)[:k]
     return gain / sum(grade / math.log2(place + 2) for place, grade in enumerate(ideal))
@@ -57,9 +57,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("quality", "speed"))
+    parser.add_argument("command", choices=("quality", "speed"))
     parser.add_argument("paths", nargs="+")
-    parser.add_argument("--unstemmed", action="store_true", help="without stemming")
+    parser.add_argument("--unstemmed", action="store_true", help="do not stem words")
     return parser.parse_args()
 
 
@@ -83,14 +83,14 @@ def _quality(data: Path, directory: Path, unstemmed: bool) -> str:
         None if unstemmed else detect_language(" ".join(c.prose for d in documents[:50] for c in d.chunks))
     )
     index = KeywordIndex.create(directory / data.name, language=language)
-    for at in range(0, len(documents), 1000):
-        index.apply(documents[at : at + 1000], (), str(at))
+    for start in range(0, len(documents), 1000):
+        index.apply(documents[start : start + 1000], (), str(start))
     queries, grades = _questions(data)
     names = [document.path for document in documents]
     scores, times = [], []
-    for key, wanted in grades.items():
+    for key, judged in grades.items():
         answer = index.search(queries[key], 10)
-        scores.append(ndcg([names[hit.note] for hit in answer.hits], wanted))
+        scores.append(ndcg([names[hit.note] for hit in answer.hits], judged))
         times.append(answer.milliseconds)
     return (
         f"{data.name:<12} {language} notes {len(documents):>6} queries {len(scores):>4} "
@@ -114,8 +114,8 @@ def _speed(root: Path, directory: Path) -> None:
     documents = [document(note, path, root) for note, path in enumerate(files)]
     index = KeywordIndex.create(directory)
     begun = time.perf_counter()
-    for at in range(0, len(documents), BATCH):
-        index.apply(documents[at : at + BATCH], (), str(at))
+    for start in range(0, len(documents), BATCH):
+        index.apply(documents[start : start + BATCH], (), str(start))
         while index.merge_step():
             pass
     seconds = time.perf_counter() - begun

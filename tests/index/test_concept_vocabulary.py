@@ -30,12 +30,12 @@ def nearest(vocabulary: ConceptVocabulary, text: str, floor: float = 0.5) -> lis
 
 
 def test_what_was_written_is_read_again(file):
-    found = read_vocabulary(file, "hashing")
-    assert found is not None
-    assert dict(found.terms) == TERMS
-    assert nearest(found, "sump pump") == [("sump pump", 3)]
-    assert nearest(found, "索道") == [("索道", 2)]
-    assert nearest(found, "zeppelin") == []
+    vocabulary = read_vocabulary(file, "hashing")
+    assert vocabulary is not None
+    assert dict(vocabulary.terms) == TERMS
+    assert nearest(vocabulary, "sump pump") == [("sump pump", 3)]
+    assert nearest(vocabulary, "索道") == [("索道", 2)]
+    assert nearest(vocabulary, "zeppelin") == []
 
 
 def test_it_is_for_the_user_alone_and_leaves_nothing_beside_it(file):
@@ -44,21 +44,21 @@ def test_it_is_for_the_user_alone_and_leaves_nothing_beside_it(file):
 
 
 def test_the_nearest_come_first_and_none_below_the_floor(file):
-    found = read_vocabulary(file, "hashing")
-    assert found is not None
+    vocabulary = read_vocabulary(file, "hashing")
+    assert vocabulary is not None
     vector = HashingEncoder().encode(["pump Grüße Grüße"])[0]
-    near = list(found.nearest(vector, 0.1))
+    near = list(vocabulary.nearest(vector, 0.1))
     assert [concept.term for concept in near] == ["Grüße", "sump pump"]
     assert near[0].similarity == pytest.approx(2 / 5**0.5, abs=1e-3)
-    assert [concept.term for concept in found.nearest(vector, 0.5)] == ["Grüße"]
+    assert [concept.term for concept in vocabulary.nearest(vector, 0.5)] == ["Grüße"]
 
 
 def test_a_vocabulary_without_terms_is_near_to_nothing(tmp_path):
     file = tmp_path / "none.json"
     write_vocabulary(ConceptVocabulary.build("hashing", {}, {}), file)
-    found = read_vocabulary(file, "hashing")
-    assert found is not None
-    assert nearest(found, "pump", 0.0) == []
+    vocabulary = read_vocabulary(file, "hashing")
+    assert vocabulary is not None
+    assert nearest(vocabulary, "pump", 0.0) == []
 
 
 def test_another_models_vectors_are_not_used(file):
@@ -72,9 +72,9 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def changed(file: Path, change: Any) -> None:
-    told = json.loads(file.read_text(encoding="utf-8"))
-    change(told)
-    file.write_text(json.dumps(told), encoding="utf-8")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    change(content)
+    file.write_text(json.dumps(content), encoding="utf-8")
 
 
 def vector(*numbers: float) -> str:
@@ -82,18 +82,18 @@ def vector(*numbers: float) -> str:
 
 
 DAMAGE = {
-    "another version": lambda told: told.update(version=99),
-    "no terms": lambda told: told.pop("terms"),
-    "terms of another kind": lambda told: told.update(terms=7),
-    "an entry of another kind": lambda told: told["terms"].append("pump"),
-    "no number of notes": lambda told: told["terms"][0].update(notes="three"),
-    "a term without letters": lambda told: told["terms"][0].update(term=""),
-    "a term that is a book": lambda told: told["terms"][0].update(term="x" * 10_000),
-    "a vector that is none": lambda told: told["terms"][0].update(vector="!!"),
-    "a vector cut off": lambda told: told["terms"][0].update(vector=told["terms"][0]["vector"][:7]),
-    "vectors of two lengths": lambda told: told["terms"][0].update(vector=vector(1.0, 0.0)),
-    "a vector that is not finite": lambda told: told["terms"][0].update(vector=vector(*[np.nan] * 64)),
-    "a vector that is too long": lambda told: told["terms"][0].update(vector=vector(*[1.0] * 64)),
+    "another version": lambda content: content.update(version=99),
+    "no terms": lambda content: content.pop("terms"),
+    "terms of another kind": lambda content: content.update(terms=7),
+    "an entry of another kind": lambda content: content["terms"].append("pump"),
+    "no number of notes": lambda content: content["terms"][0].update(notes="three"),
+    "a term without letters": lambda content: content["terms"][0].update(term=""),
+    "a term that is a book": lambda content: content["terms"][0].update(term="x" * 10_000),
+    "a vector that is none": lambda content: content["terms"][0].update(vector="!!"),
+    "a vector cut off": lambda content: content["terms"][0].update(vector=content["terms"][0]["vector"][:7]),
+    "vectors of two lengths": lambda content: content["terms"][0].update(vector=vector(1.0, 0.0)),
+    "a vector that is not finite": lambda content: content["terms"][0].update(vector=vector(*[np.nan] * 64)),
+    "a vector that is too long": lambda content: content["terms"][0].update(vector=vector(*[1.0] * 64)),
 }
 
 

@@ -1,1 +1,1 @@
-"""The ledger and the three indexes that can be refilled from it: keyword, semantic, graph."""
+"""The ledger, and the indexes that can be rebuilt from it: keywords, vectors, graph, concept vocabulary."""

@@ -59,16 +59,23 @@ def formula(
     words = {note: tokens(doc) for note, doc in vault.items()}
     if not words:
         return {}
-    average = means([{field: len(found) for field, found in fields.items()} for fields in words.values()])
+    average = means(
+        [
+            {field: len(words_of_field) for field, words_of_field in fields.items()}
+            for fields in words.values()
+        ]
+    )
     scores: dict[int, float] = {}
     for term in query:
         tf = {
             note: sum(
-                weights[f] * found.count(term) / (1 - FIELD_B[f] + FIELD_B[f] * len(found) / average[f])
-                for f, found in fields.items()
+                weights[f]
+                * words_of_field.count(term)
+                / (1 - FIELD_B[f] + FIELD_B[f] * len(words_of_field) / average[f])
+                for f, words_of_field in fields.items()
             )
             for note, fields in words.items()
-            if any(term in found for found in fields.values())
+            if any(term in words_of_field for words_of_field in fields.values())
         }
         idf = math.log(1 + (len(vault) - len(tf) + 0.5) / (len(tf) + 0.5))
         for note, value in tf.items():
@@ -84,12 +91,16 @@ def chunk_formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[s
     average = means([{"body": len(prose), "code": len(code)} for prose, code in parts.values()])
     scores = dict.fromkeys(parts, 0.0)
     for term in query:
-        df = sum(any(term in found for found in tokens(doc).values()) for doc in vault.values())
+        df = sum(
+            any(term in words_of_field for words_of_field in tokens(doc).values()) for doc in vault.values()
+        )
         idf = math.log(1 + (len(vault) - df + 0.5) / (df + 0.5))
         for key, both in parts.items():
             tf = sum(
-                FIELD_WEIGHTS[f] * found.count(term) / (1 - FIELD_B[f] + FIELD_B[f] * len(found) / average[f])
-                for f, found in zip(("body", "code"), both, strict=True)
+                FIELD_WEIGHTS[f]
+                * words_of_field.count(term)
+                / (1 - FIELD_B[f] + FIELD_B[f] * len(words_of_field) / average[f])
+                for f, words_of_field in zip(("body", "code"), both, strict=True)
             )
             scores[key] += idf * tf / (K1 + tf)
     return scores
@@ -130,7 +141,7 @@ def test_scores_are_those_of_the_formula(
         assert len({hit.note for hit in answer.hits}) == len(answer.hits)
         for hit in answer.hits:
             assert hit.score == pytest.approx(visible[hit.note], rel=1e-9)
-            present = {word for found in tokens(vault[hit.note]).values() for word in found}
+            present = {word for words_of_field in tokens(vault[hit.note]).values() for word in words_of_field}
             assert set(hit.matched) == present & set(query)
             assert 0 < hit.coverage <= 1
         ordered = sorted(visible.values(), reverse=True)

@@ -41,6 +41,6 @@ def test_every_word_one_typo_away_is_found(vault: set[str], word: str) -> None:
         index = KeywordIndex.create(Path(directory) / "index", language=None)
         index.apply([KeywordDocument(0, "", " ".join(sorted(vault)))], (), "1")
         snapshot: Snapshot = index._state.snapshot
-        found = set(terms_within_one_edit(snapshot, word.replace("é", "e"), 1000))
+        terms = set(terms_within_one_edit(snapshot, word.replace("é", "e"), 1000))
     folded = {w.replace("é", "e") for w in vault}
-    assert found == {w for w in folded if is_one_edit(w, word.replace("é", "e"))}
+    assert terms == {w for w in folded if is_one_edit(w, word.replace("é", "e"))}

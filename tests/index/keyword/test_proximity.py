@@ -37,13 +37,13 @@ def document(number: int, note: Note) -> KeywordDocument:
 
 def places(values: Sequence[str]) -> list[tuple[int, str]]:
     """Every word of a field with its position."""
-    found, position = [], 0
+    positions, position = [], 0
     for value in values:
         for word in value.split():
-            found.append((position, word))
+            positions.append((position, word))
             position += 1
         position += GAP
-    return found
+    return positions
 
 
 def near(note: Note, first: str, second: str) -> int:
@@ -63,8 +63,10 @@ def expected(query: list[str], vault: dict[int, Note], number: int) -> float:
     present = [length for length in lengths.values() if length]
     average = sum(present) / len(present) if present else 1.0
     b, total = FIELD_B["body"], 0.0
-    for first, second in pairwise(word for word in query if any(word in held for held in words.values())):
-        both = sum(first in held and second in held for held in words.values())
+    for first, second in pairwise(
+        word for word in query if any(word in of_note for of_note in words.values())
+    ):
+        both = sum(first in present and second in present for present in words.values())
         idf = math.log1p((len(vault) - both + 0.5) / (both + 0.5))
         count = near(vault[number], first, second)
         if both and query.index(second) - query.index(first) <= 3:

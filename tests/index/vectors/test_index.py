@@ -43,11 +43,13 @@ def entries(vectors: np.ndarray, per_note: int = 1, first: int = 0) -> VectorBat
     return VectorBatch([f"c{row}" for row in rows], [row // per_note for row in rows], vectors)
 
 
-def brute_force(held: VectorBatch, vector: np.ndarray, k: int, allowed: set[int] | None = None) -> list[int]:
+def brute_force(
+    stored: VectorBatch, vector: np.ndarray, k: int, allowed: set[int] | None = None
+) -> list[int]:
     """The ``k`` best notes by the best of their vectors."""
-    scores = held.vectors @ vector
+    scores = stored.vectors @ vector
     notes: dict[int, float] = {}
-    for note, score in zip(held.notes, scores.tolist(), strict=True):
+    for note, score in zip(stored.notes, scores.tolist(), strict=True):
         if allowed is None or note in allowed:
             notes[note] = max(score, notes.get(note, -2.0))
     return sorted(notes, key=lambda note: (-notes[note], note))[:k]
@@ -83,16 +85,16 @@ def collection(directory: StoreDirectory, name: str = "chunks") -> VectorStore:
 
 
 def test_what_was_written_is_found_and_outlives_closing(opener: Opener) -> None:
-    held = entries(unit(50), per_note=5)
-    VectorIndex(collection(opener())).apply(held, version="one")
+    stored = entries(unit(50), per_note=5)
+    VectorIndex(collection(opener())).apply(stored, version="one")
 
     index = VectorIndex(collection(opener()))
     assert (len(index), index.version) == (50, "one")
-    hits = index.search(held.vectors[7], 3)
+    hits = index.search(stored.vectors[7], 3)
     assert hits[0].id == "c7"
     assert hits[0].note == 1
     assert hits[0].score == pytest.approx(1.0, abs=1e-5)
-    assert notes_of(hits) == brute_force(held, held.vectors[7], 3)
+    assert notes_of(hits) == brute_force(stored, stored.vectors[7], 3)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
@@ -119,12 +121,12 @@ def test_writing_again_replaces_and_the_last_of_equal_ids_counts(opener: Opener)
 
 
 def test_deletes_come_first_and_unknown_ones_are_nothing(opener: Opener) -> None:
-    held = entries(unit(20))
+    stored = entries(unit(20))
     index = VectorIndex(collection(opener()))
-    index.apply(held)
-    index.apply(held.slice(3, 4), [*held.ids[:10], *held.ids[:10], "unknown"])
+    index.apply(stored)
+    index.apply(stored.slice(3, 4), [*stored.ids[:10], *stored.ids[:10], "unknown"])
     assert len(index) == 11
-    assert {hit.id for hit in index.search(held.vectors[0], 20)} == {"c3", *held.ids[10:]}
+    assert {hit.id for hit in index.search(stored.vectors[0], 20)} == {"c3", *stored.ids[10:]}
 
 
 def test_vectors_that_are_not_finite_are_left_out(opener: Opener) -> None:
@@ -138,45 +140,47 @@ def test_vectors_that_are_not_finite_are_left_out(opener: Opener) -> None:
 def test_more_ids_than_a_statement_takes(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_index, "VECTOR_WRITE", 5000)
     count = 2 * chroma.VECTOR_IDS + 1
-    held = entries(unit(count, 4))
+    stored = entries(unit(count, 4))
     index = VectorIndex(collection(opener()))
-    index.apply(held)
+    index.apply(stored)
     monkeypatch.setattr(vectors_index, "VECTOR_EXACT", count)
     everything = np.arange(count, dtype=np.int64)
-    assert notes_of(index.search(held.vectors[9], 7, everything)) == brute_force(held, held.vectors[9], 7)
-    index.apply(held.slice(0, 0), held.ids)
+    assert notes_of(index.search(stored.vectors[9], 7, everything)) == brute_force(
+        stored, stored.vectors[9], 7
+    )
+    index.apply(stored.slice(0, 0), stored.ids)
     assert len(index) == 0
 
 
 def test_a_filter_gives_what_brute_force_gives(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = entries(unit(900), per_note=3)
+    stored = entries(unit(900), per_note=3)
     index = VectorIndex(collection(opener()))
-    index.apply(held)
+    index.apply(stored)
     for exact in (0, 50, 10_000):
         monkeypatch.setattr(vectors_index, "VECTOR_EXACT", exact)
         for kept in (2, 6, 90, 300):
             allowed = np.random.default_rng(kept).choice(300, kept, replace=False)
             for vector in unit(5, seed=2):
-                expected = brute_force(held, vector, 10, set(allowed.tolist()))
+                expected = brute_force(stored, vector, 10, set(allowed.tolist()))
                 assert notes_of(index.search(vector, 10, np.append(allowed, 99_999))) == expected
 
 
 def test_a_filter_that_leaves_only_what_is_far_away(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_index, "VECTOR_EXACT", 10)
-    held = entries(unit(600))
-    vector = held.vectors[0]
-    far = np.argsort(held.vectors @ vector)[:60]
+    stored = entries(unit(600))
+    vector = stored.vectors[0]
+    far = np.argsort(stored.vectors @ vector)[:60]
     index = VectorIndex(collection(opener()))
-    index.apply(held)
-    assert notes_of(index.search(vector, 20, far)) == brute_force(held, vector, 20, set(far.tolist()))
+    index.apply(stored)
+    assert notes_of(index.search(vector, 20, far)) == brute_force(stored, vector, 20, set(far.tolist()))
 
 
 def test_a_store_is_read_page_by_page(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = entries(unit(30), per_note=3)
-    VectorIndex(collection(opener())).apply(held)
+    stored = entries(unit(30), per_note=3)
+    VectorIndex(collection(opener())).apply(stored)
     for page in (1, 7, 10, 30, 31):
         monkeypatch.setattr(chroma, "VECTOR_PAGE", page)
-        assert collection(opener()).notes() == dict(zip(held.ids, held.notes, strict=True))
+        assert collection(opener()).notes() == dict(zip(stored.ids, stored.notes, strict=True))
 
 
 def test_one_long_note_does_not_crowd_out_the_others(opener: Opener) -> None:
@@ -206,18 +210,18 @@ def test_any_history_of_writes_gives_what_a_dictionary_gives(data: st.DataObject
         for id in gone:
             model.pop(id, None)
         model.update({id: (note, row) for id, note, row in new})
-    held = VectorBatch(
+    stored = VectorBatch(
         list(model), [note for note, _ in model.values()], vectors[[row for _, row in model.values()]]
     )
     allowed = data.draw(st.none() | st.sets(st.integers(0, 5)))
     k = data.draw(st.integers(1, 4))
     hits = index.search(vectors[0], k, None if allowed is None else np.array(sorted(allowed), dtype=np.int64))
     scores = {note: score for note, score in reversed([(hit.note, hit.score) for hit in hits])}
-    best = brute_force(held, vectors[0], k, allowed)
+    best = brute_force(stored, vectors[0], k, allowed)
     assert len(scores) == len(best)
     assert sorted(scores.values()) == pytest.approx(
         sorted(
-            max(held.vectors[i] @ vectors[0] for i in range(len(held.ids)) if held.notes[i] == note)
+            max(stored.vectors[i] @ vectors[0] for i in range(len(stored.ids)) if stored.notes[i] == note)
             for note in best
         ),
         abs=1e-5,
@@ -268,10 +272,10 @@ def test_llama_index_gets_its_own_interface(tmp_path: Path) -> None:
 
     directory = semantic_chroma.ChromaDirectory(tmp_path)
     store = collection(directory)
-    held = entries(unit(30), per_note=3)
-    store.write(held, ())
+    stored = entries(unit(30), per_note=3)
+    store.write(stored, ())
     assert isinstance(store, semantic_chroma.ChromaStore)
-    vector = held.vectors[4].tolist()
+    vector = stored.vectors[4].tolist()
     plain = store.llama_index.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=2))
     assert plain.ids[0] == "c4"
     assert plain.nodes is None

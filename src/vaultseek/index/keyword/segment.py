@@ -174,7 +174,7 @@ class Segment:
         self.types = (self._sections["counts"].type, self._sections["positions"].type)
 
     def __len__(self) -> int:
-        """The number of notes, deleted ones included."""
+        """Return the number of notes, deleted ones included."""
         return len(self.tables.notes)
 
     def verify(self) -> None:

@@ -1,4 +1,4 @@
-"""What goes into the ledger and what comes out of it: values, and their conversion to and from rows."""
+"""The values that the ledger takes and returns, and their conversion to and from rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text,
 LINK_COLUMNS = "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved"
 
 LinkTarget = tuple[int, int, str, str, LinkKind]
-"""What resolving a link needs: note id, ordinal in the note, path of the note, target, kind."""
+"""A link to be resolved: note id, ordinal in the note, path of the note, target, kind."""
 
 
 @dataclass(frozen=True, slots=True)

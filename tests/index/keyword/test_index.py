@@ -39,7 +39,7 @@ def note(number: int, *passages: str, code: str = "", title: str = "", **fields:
     return KeywordDocument(number, str(fields.pop("path", "")), title, chunks=tuple(chunks), **fields)  # type: ignore[arg-type]
 
 
-def found(index: KeywordIndex, text: str, k: int = 10, allowed: set[int] | None = None) -> list[int]:
+def matches(index: KeywordIndex, text: str, k: int = 10, allowed: set[int] | None = None) -> list[int]:
     mask = None if allowed is None else np.array(sorted(allowed), np.int64)
     return [hit.note for hit in index.search(text, k, mask).hits]
 
@@ -60,23 +60,23 @@ def test_every_field_is_searched(tmp_path: Path) -> None:
         (),
         "1",
     )
-    assert sorted(found(index, "kettle")) == [1, 2, 3, 4, 5, 6, 7]
-    assert found(index, "md") == []
+    assert sorted(matches(index, "kettle")) == [1, 2, 3, 4, 5, 6, 7]
+    assert matches(index, "md") == []
 
 
 def test_a_word_in_the_title_counts_more_than_in_the_body(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index")
     index.apply([note(1, "a kettle", title="tea"), note(2, "some tea", title="kettle")], (), "1")
-    assert found(index, "kettle") == [2, 1]
+    assert matches(index, "kettle") == [2, 1]
     assert [hit.note for hit in index.search("kettle", 9, weights={"title": 0.1}).hits] == [1, 2]
 
 
 def test_applying_replaces_and_deletes(vault: Make) -> None:
     index = vault("red apple", "green apple", "blue sky")
     index.apply([note(1, "green pear")], [2], "second")
-    assert found(index, "apple") == [0]
-    assert found(index, "pear") == [1]
-    assert found(index, "sky") == []
+    assert matches(index, "apple") == [0]
+    assert matches(index, "pear") == [1]
+    assert matches(index, "sky") == []
     assert len(index) == 2
     assert index.revision == "second"
 
@@ -107,9 +107,9 @@ def test_a_note_twice_in_a_batch_is_refused(vault: Make) -> None:
 
 def test_filters_come_before_the_cut(vault: Make) -> None:
     index = vault(*["kettle kettle kettle"] * 20, "one kettle among many other words that make it longer")
-    assert found(index, "kettle", k=1, allowed={20}) == [20]
-    assert found(index, "kettle", allowed=set()) == []
-    assert found(index, "kettle", allowed={99}) == []
+    assert matches(index, "kettle", k=1, allowed={20}) == [20]
+    assert matches(index, "kettle", allowed=set()) == []
+    assert matches(index, "kettle", allowed={99}) == []
 
 
 def test_a_filter_changes_no_score(vault: Make) -> None:
@@ -122,15 +122,15 @@ def test_a_filter_changes_no_score(vault: Make) -> None:
 
 def test_equal_scores_come_in_the_order_of_ids(vault: Make) -> None:
     index = vault(*["same words"] * 9)
-    assert found(index, "same", k=4) == [0, 1, 2, 3]
+    assert matches(index, "same", k=4) == [0, 1, 2, 3]
 
 
 def test_identifiers_are_told_apart(vault: Make) -> None:
     index = vault("decision D40 was taken", "decision D41 was taken", "error E-4107", "error E-4108")
-    assert found(index, "D40") == [0]
-    assert found(index, "E-4107") == [2]
-    assert found(index, "D42") == []
-    assert found(index, "E-4109") == []
+    assert matches(index, "D40") == [0]
+    assert matches(index, "E-4107") == [2]
+    assert matches(index, "D42") == []
+    assert matches(index, "E-4109") == []
 
 
 @pytest.mark.parametrize(
@@ -160,12 +160,12 @@ def test_identifiers_are_told_apart(vault: Make) -> None:
 )
 def test_whole_and_in_parts(vault: Make, text: str, query: str) -> None:
     index = vault(text, "something else entirely")
-    assert found(index, query)[:1] == [0]
+    assert matches(index, query)[:1] == [0]
 
 
 def test_the_identifier_itself_comes_before_its_parts(vault: Make) -> None:
     index = vault("user user id id user id", "the user_id", "nothing")
-    assert found(index, "user_id") == [1, 0]
+    assert matches(index, "user_id") == [1, 0]
 
 
 def test_one_typo_and_the_beginning_stand_in_for_an_unknown_word(vault: Make) -> None:
@@ -174,10 +174,10 @@ def test_one_typo_and_the_beginning_stand_in_for_an_unknown_word(vault: Make) ->
         answer = index.search(query, 5)
         assert [hit.note for hit in answer.hits] == [0]
         assert answer.terms[0].fuzzy
-    assert found(index, "databa") == [0]
+    assert matches(index, "databa") == [0]
     assert not index.search("data", 5).terms[0].fuzzy
-    assert found(index, "data") == [1]
-    assert found(index, "xy") == []
+    assert matches(index, "data") == [1]
+    assert matches(index, "xy") == []
 
 
 def test_a_near_word_is_weaker_than_the_word(vault: Make) -> None:
@@ -189,14 +189,14 @@ def test_a_near_word_is_weaker_than_the_word(vault: Make) -> None:
 
 def test_numbers_and_identifiers_have_no_near_ones(vault: Make) -> None:
     index = vault("number 123456 and user_identity and sha256sum")
-    assert found(index, "123457") == []
-    assert found(index, "sha255sum") == []
+    assert matches(index, "123457") == []
+    assert matches(index, "sha255sum") == []
 
 
 def test_a_beginning_is_asked_for_by_a_star(vault: Make) -> None:
     index = vault("linking notes", "a link", "linkage", "a lunk")
-    assert sorted(found(index, "link*")) == [0, 1, 2]
-    assert sorted(found(index, "LINK*")) == [0, 1, 2]
+    assert sorted(matches(index, "link*")) == [0, 1, 2]
+    assert sorted(matches(index, "LINK*")) == [0, 1, 2]
     answer = index.search("linki*", 5)
     assert [hit.note for hit in answer.hits][:1] in ([0], [1])
     assert answer.terms[0].kind == "prefix"
@@ -207,7 +207,7 @@ def test_a_beginning_is_asked_for_by_a_star(vault: Make) -> None:
 )
 def test_odd_queries_are_only_words(vault: Make, text: str) -> None:
     index = vault("plain text")
-    assert found(index, text) == []
+    assert matches(index, text) == []
 
 
 def test_stop_words_count_less_unless_they_are_all_there_is(vault: Make) -> None:
@@ -215,7 +215,7 @@ def test_stop_words_count_less_unless_they_are_all_there_is(vault: Make) -> None
     weights = {term.word: term.weight for term in index.search("which kettle", 5).terms}
     assert weights["which"] < weights["kettle"] == 1
     assert [term.weight for term in index.search("the which", 5).terms] == [1, 1]
-    assert found(index, "the which") == [0]
+    assert matches(index, "the which") == [0]
 
 
 def test_a_repeated_word_counts_more_but_not_as_often(vault: Make) -> None:
@@ -305,9 +305,9 @@ def test_everything_deleted_leaves_nothing(vault: Make) -> None:
     index = vault(*["text"] * 20)
     index.apply([note(30, "more")], (), "second")
     index.apply([], range(31), "third")
-    assert (len(index), index.segments, index.dump(), found(index, "text more")) == (0, 0, "", [])
+    assert (len(index), index.segments, index.dump(), matches(index, "text more")) == (0, 0, "", [])
     index.apply([note(1, "text")], (), "fourth")
-    assert found(index, "text") == [1]
+    assert matches(index, "text") == [1]
 
 
 def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,7 +374,7 @@ def test_another_language_asks_for_a_refill(tmp_path: Path) -> None:
 def test_a_closed_index_finds_nothing(vault: Make) -> None:
     index = vault("some text")
     index.close()
-    assert found(index, "text") == []
+    assert matches(index, "text") == []
 
 
 bodies = st.lists(

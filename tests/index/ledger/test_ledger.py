@@ -10,7 +10,7 @@ from vaultseek.index.ledger import IndexedNote, Ledger, UnchangedNote, note_vect
 from vaultseek.model import Chunk, Link, Note, Problem
 from vaultseek.vault.scan import FileStat
 
-STAMP = FileStat(1, 2, 3, 4)
+STAT = FileStat(1, 2, 3, 4)
 
 
 @pytest.fixture
@@ -20,11 +20,11 @@ def ledger(tmp_path):
     opened.close()
 
 
-def taken(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = (), **parts) -> IndexedNote:
+def indexed(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = (), **parts) -> IndexedNote:
     chunks = tuple(Chunk(f"{path}:{text}", (), 1, 1, text) for text in texts)
     note = Note(path, title, links=links, **parts)
     keys = tuple(link.target.casefold() for link in links)
-    return IndexedNote(note, chunks, keys, STAMP, False, repr(texts).encode(), 100.0, 50.0)
+    return IndexedNote(note, chunks, keys, STAT, False, repr(texts).encode(), 100.0, 50.0)
 
 
 def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
@@ -33,7 +33,7 @@ def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
 
 
 def numbers(ledger: Ledger) -> list[int]:
-    """What the chunks that wait for the vector store are stored under."""
+    """The numbers of the chunks that wait for the vector store."""
     return [row.number for row in ledger.vectors.pending_chunks(100)]
 
 
@@ -42,7 +42,9 @@ def link(target: str) -> Link:
 
 
 def test_a_note_comes_back_as_it_went_in(ledger):
-    note = taken("a.md", "one", "two", tags=("Work/Pumps",), aliases=("A1",), frontmatter={"status": "open"})
+    note = indexed(
+        "a.md", "one", "two", tags=("Work/Pumps",), aliases=("A1",), frontmatter={"status": "open"}
+    )
     (number,) = put(ledger, note)
     row = ledger.notes.by_path("a.md")
     assert row is not None
@@ -58,7 +60,7 @@ def test_a_note_comes_back_as_it_went_in(ledger):
 
 def test_everything_is_there_when_it_is_opened_again(tmp_path):
     first = Ledger(tmp_path / "l.sqlite")
-    put(first, taken("a.md", "one", tags=("Work/Pumps", "b"), aliases=("A1",), links=(link("B"),)))
+    put(first, indexed("a.md", "one", tags=("Work/Pumps", "b"), aliases=("A1",), links=(link("B"),)))
     first.vectors.put({"k": b"v"})
     first.close()
     second = Ledger(tmp_path / "l.sqlite")
@@ -68,42 +70,42 @@ def test_everything_is_there_when_it_is_opened_again(tmp_path):
 
 
 def test_a_failed_commit_leaves_everything_as_it_was(ledger):
-    put(ledger, taken("a.md", "one"))
+    put(ledger, indexed("a.md", "one"))
     before = ledger.revision
-    broken = IndexedNote(Note("b.md", "T", links=(link("x"),)), (), (), STAMP, False, b"h", 0.0, 0.0)
+    broken = IndexedNote(Note("b.md", "T", links=(link("x"),)), (), (), STAT, False, b"h", 0.0, 0.0)
     with pytest.raises(ValueError):
-        put(ledger, taken("c.md", "two"), broken)
+        put(ledger, indexed("c.md", "two"), broken)
     assert (ledger.revision, ledger.notes.by_path("c.md")) == (before, None)
 
 
 def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
-    (number,) = put(ledger, taken("a.md", "one", "two"))
+    (number,) = put(ledger, indexed("a.md", "one", "two"))
     one, two = numbers(ledger)
     ledger.vectors.mark_stored([one, two], [number], [])
-    put(ledger, taken("a.md", "zero", "two"))
+    put(ledger, indexed("a.md", "zero", "two"))
     assert [row.chunk.text for row in ledger.vectors.pending_chunks(10)] == ["zero"]
     assert ledger.vectors.orphans(10) == [str(one)]
 
 
 def test_a_note_that_moves_keeps_its_vectors(ledger):
-    (number,) = put(ledger, taken("a.md", "one", "two", title="a", title_source="name"))
+    (number,) = put(ledger, indexed("a.md", "one", "two", title="a", title_source="name"))
     ledger.vectors.mark_stored(numbers(ledger), [number], [])
     with ledger.commit() as revision:
         ledger.notes.move("a.md", "x/b.md")
-        ledger.notes.put(taken("x/b.md", "one", "two", title="b", title_source="name"), revision)
+        ledger.notes.put(indexed("x/b.md", "one", "two", title="b", title_source="name"), revision)
     assert (ledger.counts().pending, ledger.vectors.orphans(10)) == (0, [])
     assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == ["x/b.md:one", "x/b.md:two"]
 
 
 def test_another_title_makes_every_chunk_wait_again(ledger):
-    (number,) = put(ledger, taken("a.md", "one", "two"))
+    (number,) = put(ledger, indexed("a.md", "one", "two"))
     ledger.vectors.mark_stored(numbers(ledger), [number], [])
-    put(ledger, taken("a.md", "one", "two", title="Other", title_source="heading"))
+    put(ledger, indexed("a.md", "one", "two", title="Other", title_source="heading"))
     assert len(ledger.vectors.pending_chunks(10)) == 2
 
 
 def test_removal_is_remembered_for_the_indexes(ledger):
-    (number,) = put(ledger, taken("a.md", "one"))
+    (number,) = put(ledger, indexed("a.md", "one"))
     (one,) = numbers(ledger)
     ledger.vectors.mark_stored([one], [number], [])
     at = ledger.revision
@@ -112,12 +114,12 @@ def test_removal_is_remembered_for_the_indexes(ledger):
     assert ledger.notes.removed_since(at) == [number]
     assert set(ledger.vectors.orphans(10)) == {str(one), note_vector_id(number)}
     assert ledger.counts().notes == 0
-    assert put(ledger, taken("a.md", "one")) != [number], "an id is never given twice"
+    assert put(ledger, indexed("a.md", "one")) != [number], "an id is never given twice"
 
 
 def test_removals_are_forgotten_once_they_are_many(ledger, monkeypatch):
     monkeypatch.setattr("vaultseek.index.ledger.notes.REMOVED_NOTES", 1)
-    a, b, c = put(ledger, taken("a.md"), taken("b.md"), taken("c.md"))
+    a, b, c = put(ledger, indexed("a.md"), indexed("b.md"), indexed("c.md"))
     start = ledger.revision
     removed = []
     for path in ("a.md", "b.md", "c.md"):
@@ -132,15 +134,15 @@ def test_removals_are_forgotten_once_they_are_many(ledger, monkeypatch):
 
 
 def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledger):
-    put(ledger, taken("a.md", "one"))
+    put(ledger, indexed("a.md", "one"))
     (one,) = numbers(ledger)
-    put(ledger, taken("a.md", "two"))
+    put(ledger, indexed("a.md", "two"))
     ledger.vectors.mark_stored([one], [], [])
     assert ledger.vectors.orphans(10) == [str(one)]
 
 
 def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
-    a, b = put(ledger, taken("a.md", links=(link("B"), link("Ghost"))), taken("b.md"))
+    a, b = put(ledger, indexed("a.md", links=(link("B"), link("Ghost"))), indexed("b.md"))
     assert [(note, target) for note, _, _, target, _ in ledger.links.targets_by_key({"b"})] == [(a, "B")]
     ledger.links.resolve([(a, 0, "b.md")])
     assert ledger.links.edges() == [(a, b)]
@@ -155,7 +157,7 @@ def test_vectors_are_counted_when_they_are_computed(ledger):
 
 
 def test_a_new_vector_store_starts_from_nothing(ledger):
-    (number,) = put(ledger, taken("a.md", "one"))
+    (number,) = put(ledger, indexed("a.md", "one"))
     ledger.vectors.mark_stored(numbers(ledger), [number], [])
     assert ledger.counts().pending == 0
     ledger.vectors.begin_store("store-2")
@@ -170,12 +172,12 @@ def test_only_what_was_looked_at_loses_its_scan_problems(ledger):
 
 
 def test_a_folder_is_its_own_subtree_only(ledger):
-    put(ledger, *(taken(path) for path in ("x/a.md", "x/y/b.md", "x.md", "xy/c.md", "x-/d.md")))
+    put(ledger, *(indexed(path) for path in ("x/a.md", "x/y/b.md", "x.md", "xy/c.md", "x-/d.md")))
     assert sorted(ledger.notes.file_states("x")) == ["x/a.md", "x/y/b.md"]
 
 
 def test_a_touched_note_keeps_its_content(ledger):
-    put(ledger, taken("a.md", "one"))
+    put(ledger, indexed("a.md", "one"))
     ledger.notes.touch([UnchangedNote("a.md", FileStat(9, 9, 9, 9), True, 5.0)])
     known = ledger.notes.file_state("a.md")
     assert known is not None
@@ -183,7 +185,7 @@ def test_a_touched_note_keeps_its_content(ledger):
 
 
 def test_many_ids_at_once(ledger):
-    ids = put(ledger, *(taken(f"{i}.md") for i in range(1200)))
+    ids = put(ledger, *(indexed(f"{i}.md") for i in range(1200)))
     assert len(ledger.notes.by_id(ids)) == 1200
 
 
@@ -201,7 +203,7 @@ def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
 def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes(tmp_path, damage):
     file = tmp_path / "ledger.sqlite"
     first = Ledger(file)
-    put(first, *(taken(f"{i}.md", "text " * 100) for i in range(200)))
+    put(first, *(indexed(f"{i}.md", "text " * 100) for i in range(200)))
     first.vectors.put({"key": b"vector"})
     if damage == "version":
         first._database.connection().execute("PRAGMA user_version = 999")
