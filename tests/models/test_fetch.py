@@ -230,7 +230,7 @@ def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_wri
     file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
     (tmp_path / "empty").mkdir()
     for given, said in (
-        ("owner/none", "is not on this machine; run `vaultseek models fetch owner/none`"),
+        ("owner/none", "is not on this machine; fetch it with `vaultseek models fetch owner/none`"),
         ("empty", "has no config.json"),
     ):
         ended = run("models", "use", given)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMPLETION_SECONDS = 0.3
-"""How long a shell waits for the daemon; after this, nothing is offered."""
+"""Timeout of a completion; after this, nothing is offered."""
 
 Items = list["CompletionItem[str]"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DAEMON_START_SECONDS = 20.0
 DAEMON_STOP_SECONDS = 30.0
 REBIND_SECONDS = 5.0
-"""How long to wait for a daemon to make its socket file again after the file was deleted."""
+"""Timeout for a daemon to make its socket file again after the file was deleted."""
 
 
 def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:

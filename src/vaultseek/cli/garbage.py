@@ -1,4 +1,4 @@
-"""How often Python looks for garbage: rarely in a command that ends soon, as usual in a server."""
+"""Thresholds of the garbage collector: high for a command that ends soon, as usual for a server."""
 
 from __future__ import annotations
 

@@ -43,18 +43,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_command(arguments: list[str]) -> int:
-    import click
-
-    from vaultseek.cli.commands import vaultseek
+    """Run a command and return its exit code; print errors, and bugs with their traceback."""
     from vaultseek.cli.invocation import COMPLETION_VARIABLE
     from vaultseek.cli.output import print_error
-    from vaultseek.errors import UsageError, VaultseekError
+    from vaultseek.errors import VaultseekError
 
     if COMPLETION_VARIABLE in os.environ:
+        from vaultseek.cli.commands import vaultseek
         from vaultseek.cli.shell_completion import print_completions
 
         print_completions(vaultseek)
         return SUCCESS
+    try:
+        return _invoke(arguments)
+    except VaultseekError as error:
+        print_error(str(error))
+        _print_json_failure(arguments, error.code, str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
+        return _report_bug(error)
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run a command by click and return its exit code; print the errors of click."""
+    import click
+
+    from vaultseek.cli.commands import vaultseek
+    from vaultseek.cli.output import print_error
+    from vaultseek.errors import UsageError
+
     try:
         # Not vaultseek.main: click ends with 1 after a closed pipe, which here means that nothing matched.
         with vaultseek.make_context("vaultseek", list(arguments)) as context:
@@ -71,15 +91,6 @@ def _run_command(arguments: list[str]) -> int:
         _print_help_hint(error)
         _print_json_failure(arguments, UsageError.code, error.format_message())
         return USAGE
-    except VaultseekError as error:
-        print_error(str(error))
-        _print_json_failure(arguments, error.code, str(error))
-        return error.exit_code
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
-        return _report_bug(error)
     return code if isinstance(code, int) else SUCCESS
 
 

@@ -46,7 +46,31 @@ def systemd_units(
     ``sandbox`` denies the daemon the network, and writing outside of the ``writable`` folders. It works only
     if the system lets users make namespaces.
     """
-    service = {
+    daemon = {
+        "Unit": {
+            "Description": "vaultseek, search in Markdown notes",
+            "Requires": f"{LABEL}.socket",
+            "After": f"{LABEL}.socket",
+            "StartLimitIntervalSec": "120",
+            "StartLimitBurst": "5",
+        },
+        "Service": _service_section(command, environment) | (_sandbox(writable) if sandbox else {}),
+        "Install": {"WantedBy": "default.target", "Also": f"{LABEL}.socket"},
+    }
+    listening = {
+        "Unit": {"Description": "vaultseek's socket"},
+        "Socket": {
+            "ListenStream": _specifiers(str(socket)),
+            "SocketMode": "0600",
+            "DirectoryMode": "0700",
+        },
+        "Install": {"WantedBy": "sockets.target"},
+    }
+    return {f"{LABEL}.service": _ini(daemon), f"{LABEL}.socket": _ini(listening)}
+
+
+def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    return {
         "Type": "notify",
         "ExecStart": " ".join(_argument(word) for word in command),
         **({"Environment": _environment(environment)} if environment else {}),
@@ -62,29 +86,11 @@ def systemd_units(
         # The socket is in this folder and is there when the daemon is not.
         "RuntimeDirectoryPreserve": "yes",
         **_HARDENED,
-        **(_SANDBOX | {"ReadWritePaths": " ".join(_quoted(str(p)) for p in writable)} if sandbox else {}),
     }
-    daemon = {
-        "Unit": {
-            "Description": "vaultseek, search in Markdown notes",
-            "Requires": f"{LABEL}.socket",
-            "After": f"{LABEL}.socket",
-            "StartLimitIntervalSec": "120",
-            "StartLimitBurst": "5",
-        },
-        "Service": service,
-        "Install": {"WantedBy": "default.target", "Also": f"{LABEL}.socket"},
-    }
-    listening = {
-        "Unit": {"Description": "vaultseek's socket"},
-        "Socket": {
-            "ListenStream": _specifiers(str(socket)),
-            "SocketMode": "0600",
-            "DirectoryMode": "0700",
-        },
-        "Install": {"WantedBy": "sockets.target"},
-    }
-    return {f"{LABEL}.service": _ini(daemon), f"{LABEL}.socket": _ini(listening)}
+
+
+def _sandbox(writable: Iterable[Path]) -> dict[str, str]:
+    return _SANDBOX | {"ReadWritePaths": " ".join(_quoted(str(folder)) for folder in writable)}
 
 
 def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: Path) -> dict[str, str]:

@@ -247,7 +247,9 @@ def _resolve(model: str) -> tuple[str, Kind]:
         return str(folder), check_model(folder)
     if find_directory(model) is None:
         return model, "embedding"
-    raise ConfigError(f"model {model!r} is not on this machine; run `vaultseek models fetch {model}`")
+    raise ConfigError(
+        f"model {model!r} is not on this machine; fetch it with `vaultseek models fetch {model}`"
+    )
 
 
 def _same(before: str | None, value: str) -> bool:
