@@ -57,6 +57,7 @@ HEAVY_FOR_THE_DAEMON = ("torch", "chromadb", "llama_index", "sentence_transforme
 
 TESTS = Path(__file__).parent
 TESTS_OF_NO_FOLDER = {"conformance", "data", "docs", "e2e"}
+MAX_PUBLIC_MEMBERS = 20
 
 
 def modules() -> list[Path]:
@@ -140,6 +141,32 @@ def test_no_imports_run_in_a_circle(graph):
 def test_no_folder_has_a_single_module():
     folders = Counter(file.parent for file in modules() if file.name != "__init__.py")
     assert [relative(folder) for folder, count in folders.items() if count == 1] == []
+
+
+def test_classes_have_few_public_members():
+    large = {}
+    for file in set(modules()) - generated():
+        for node in ast.walk(tree_of(file)):
+            if (
+                isinstance(node, ast.ClassDef)
+                and not node.name.startswith("_")
+                and (count := len(public_members(node))) > MAX_PUBLIC_MEMBERS
+            ):
+                large[f"{relative(file)}: {node.name}"] = count
+    assert large == {}
+
+
+def public_members(node: ast.ClassDef) -> set[str]:
+    """Return the public methods and properties of a class, not its fields."""
+    functions = (it for it in node.body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {function.name for function in functions if not function.name.startswith("_")}
+
+
+def generated() -> set[Path]:
+    """Return the modules written by a program, whose classes are as large as the protocol."""
+    return {
+        file for file in modules() if "Written by ``python -m" in (ast.get_docstring(tree_of(file)) or "")
+    }
 
 
 def test_tests_mirror_the_source():
