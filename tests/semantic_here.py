@@ -47,14 +47,14 @@ class WorkerHere:
         notes=(),
         vectors=None,
         deletes=(),
-        stamp=None,
+        version=None,
         **_: Any,
     ) -> None:
         index = self._stores.setdefault((str(store), collection), VectorIndex(MemoryStore()))
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
-        index.apply(VectorBatch(list(ids), [int(note) for note in notes], matrix), list(deletes), stamp)
+        index.apply(VectorBatch(list(ids), [int(note) for note in notes], matrix), list(deletes), version)
 
-    async def stamp(self, store: Path, collection: str, **_: Any) -> str | None:
+    async def version(self, store: Path, collection: str, **_: Any) -> str | None:
         index = self._stores.get((str(store), collection))
         return index.version if index else None
 

@@ -37,7 +37,7 @@ class StoreInMemory:
 
     def __init__(self) -> None:
         self.collections: dict[str, dict[str, int]] = {}
-        self.stamps: dict[str, str | None] = {}
+        self.versions: dict[str, str | None] = {}
         self.embedded: list[str] = []
 
     async def embed(self, texts: Sequence[str], **_: Any) -> Any:
@@ -45,20 +45,20 @@ class StoreInMemory:
         return np.ones((len(texts), 4), np.float32)
 
     async def apply(
-        self, store: Path, collection: str, *, ids=(), notes=(), vectors=None, deletes=(), stamp=None
+        self, store: Path, collection: str, *, ids=(), notes=(), vectors=None, deletes=(), version=None
     ) -> None:
         held = self.collections.setdefault(collection, {})
         for id in deletes:
             held.pop(id, None)
         held.update(zip(ids, notes, strict=True))
-        self.stamps[collection] = stamp
+        self.versions[collection] = version
 
-    async def stamp(self, store: Path, collection: str) -> str | None:
-        return self.stamps.get(collection)
+    async def version(self, store: Path, collection: str) -> str | None:
+        return self.versions.get(collection)
 
     async def drop(self, store: Path) -> None:
         self.collections.clear()
-        self.stamps.clear()
+        self.versions.clear()
 
 
 class Indexed:
@@ -175,7 +175,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def lose_the_vectors(self) -> None:
         self.worker.collections.clear()
-        self.worker.stamps.clear()
+        self.worker.versions.clear()
         self.indexed.embedding.ready = False
 
     @rule(everything=st.booleans())

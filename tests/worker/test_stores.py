@@ -27,11 +27,11 @@ def unit(count: int, dimension: int = 8) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-async def fill(worker: SemanticWorker, store: Path, stamp: str = "one") -> np.ndarray:
+async def fill(worker: SemanticWorker, store: Path, version: str = "one") -> np.ndarray:
     vectors = await worker.embed(TEXTS)
     ids = [f"c{i}" for i in range(len(TEXTS))]
-    await worker.apply(store, CHUNKS, ids=ids, notes=[10, 20, 30], vectors=vectors, stamp=stamp)
-    await worker.apply(store, NOTES, ids=["n10", "n20"], notes=[10, 20], vectors=vectors[:2], stamp=stamp)
+    await worker.apply(store, CHUNKS, ids=ids, notes=[10, 20, 30], vectors=vectors, version=version)
+    await worker.apply(store, NOTES, ids=["n10", "n20"], notes=[10, 20], vectors=vectors[:2], version=version)
     return vectors
 
 
@@ -59,18 +59,18 @@ async def test_filters_and_missing_collections(workers: Any, tmp_path: Path) -> 
     assert (len(chunks_only.chunks), chunks_only.notes) == (3, [])
     elsewhere = await worker.query(tmp_path / "other", "server", 5)
     assert (elsewhere.chunks, elsewhere.notes) == ([], [])
-    assert await worker.stamp(tmp_path / "other", CHUNKS) is None
+    assert await worker.version(tmp_path / "other", CHUNKS) is None
     assert await worker.count(tmp_path / "other", CHUNKS) == 0
     assert not (tmp_path / "other").exists()
 
 
-async def test_a_stamp_alone_and_deletes(workers: Any, tmp_path: Path) -> None:
+async def test_a_version_alone_and_deletes(workers: Any, tmp_path: Path) -> None:
     worker = workers.real()
-    await worker.apply(tmp_path, CHUNKS, stamp="empty")
-    assert (await worker.stamp(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("empty", 0)
+    await worker.apply(tmp_path, CHUNKS, version="empty")
+    assert (await worker.version(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("empty", 0)
     await fill(worker, tmp_path)
     await worker.apply(tmp_path, CHUNKS, deletes=["c0", "unknown"])
-    assert (await worker.stamp(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("one", 2)
+    assert (await worker.version(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("one", 2)
     with pytest.raises(ValueError, match="1 ids"):
         await worker.apply(tmp_path, CHUNKS, ids=["c0"])
 
@@ -89,10 +89,10 @@ async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: 
     store = tmp_path / "data" / "semantic"
     store.parent.mkdir()
     worker = workers.real(stores="chroma")
-    await fill(worker, store, stamp="first")
+    await fill(worker, store, version="first")
     await worker.stop()
     await worker.start()
-    assert (await worker.stamp(store, CHUNKS), await worker.count(store, CHUNKS)) == ("first", 3)
+    assert (await worker.version(store, CHUNKS), await worker.count(store, CHUNKS)) == ("first", 3)
     assert (await worker.query(store, "restart a server", 1, deadline=20)).chunks[0].note == 20
     modes = {path.name: path.stat().st_mode & 0o077 for path in store.parent.rglob("*")}
     assert modes
@@ -102,8 +102,8 @@ async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: 
     await worker.drop(store)
     assert not store.exists()
     assert (await worker.query(store, "server", 1, deadline=20)).chunks == []
-    await fill(worker, store, stamp="second")
-    assert await worker.stamp(store, NOTES) == "second"
+    await fill(worker, store, version="second")
+    assert await worker.version(store, NOTES) == "second"
 
 
 async def test_a_kill_in_the_middle_of_a_write_loses_nothing_that_was_stamped(
@@ -113,27 +113,27 @@ async def test_a_kill_in_the_middle_of_a_write_loses_nothing_that_was_stamped(
     vectors = unit(3000)
     ids = [f"c{i}" for i in range(3000)]
     await worker.ready()
-    stamps: list[int] = []
+    versions: list[int] = []
 
     async def write() -> None:
         for end in range(100, 3001, 100):
             rows = slice(end - 100, end)
             notes = range(end - 100, end)
             await worker.apply(
-                tmp_path, CHUNKS, ids=ids[rows], notes=notes, vectors=vectors[rows], stamp=str(end)
+                tmp_path, CHUNKS, ids=ids[rows], notes=notes, vectors=vectors[rows], version=str(end)
             )
-            stamps.append(end)
+            versions.append(end)
 
     writing = asyncio.create_task(write())
-    while len(stamps) < 12:
+    while len(versions) < 12:
         await asyncio.sleep(0.01)
     os.kill(worker.state.pid, signal.SIGKILL)
     with pytest.raises(WorkerUnavailable):
         await writing
-    stamp = int(await worker.stamp(tmp_path, CHUNKS) or 0)
-    assert stamp >= stamps[-1]
-    assert await worker.count(tmp_path, CHUNKS) >= stamp
-    for row in range(0, stamp, 97):
+    version = int(await worker.version(tmp_path, CHUNKS) or 0)
+    assert version >= versions[-1]
+    assert await worker.count(tmp_path, CHUNKS) >= version
+    for row in range(0, version, 97):
         answer = await worker.query(tmp_path, vectors[row], 1, deadline=20)
         assert answer.chunks[0].id == f"c{row}"
 
@@ -146,7 +146,7 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     vectors = unit(1100)
     ids = [f"c{i}" for i in range(1100)]
     whole, store = tmp_path / "whole", tmp_path / "store"
-    await worker.apply(whole, CHUNKS, ids=ids, notes=range(1100), vectors=vectors, stamp="s")
+    await worker.apply(whole, CHUNKS, ids=ids, notes=range(1100), vectors=vectors, version="s")
     shutil.copytree(whole, store)
     harm(store, damage)
 
@@ -161,7 +161,7 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
         await ask_until_it_is_known()
     await worker.ready()
     await worker.drop(store)
-    await worker.apply(store, CHUNKS, ids=ids[:5], notes=range(5), vectors=vectors[:5], stamp="new")
+    await worker.apply(store, CHUNKS, ids=ids[:5], notes=range(5), vectors=vectors[:5], version="new")
     assert (await worker.query(store, vectors[3], 1, deadline=20)).chunks[0].id == "c3"
 
 

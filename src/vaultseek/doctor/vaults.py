@@ -131,9 +131,9 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
     except IndexDamaged as error:
         yield Finding(check, BROKEN, str(error), advice)
         return
-    stored, stamp = collections.get(CHUNKS, (0, None))
+    stored, version = collections.get(CHUNKS, (0, None))
     of_notes, _ = collections.get(NOTES, (0, None))
-    if stamp != name:
+    if version != name:
         message = "the vector store is not the one that the ledger names"
         yield Finding(check, WARNING, message, "the daemon fills it again at its next start")
     elif stored < passages and examine_stored(ledger) == (name, passages):

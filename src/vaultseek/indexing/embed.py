@@ -253,7 +253,7 @@ class Embedding:
 
     async def _open_store(self) -> None:
         """Open the store if it is the one that the ledger's marks refer to; begin a new one if not."""
-        version = await self._worker.stamp(self.store, CHUNKS)
+        version = await self._worker.version(self.store, CHUNKS)
         if (
             not version
             or version != self._ledger.vectors.store()
@@ -263,7 +263,7 @@ class Embedding:
             await self._in_writer(self._keep_previous)
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
-                await self._worker.apply(self.store, collection, stamp=version)
+                await self._worker.apply(self.store, collection, version=version)
             failpoint("store.made")
             await self._in_writer(self._ledger.vectors.begin_store, version)
         await self._begin_with_previous()
@@ -324,7 +324,7 @@ class Embedding:
         chunks = [orphan for orphan in orphans if not orphan.startswith("note:")]
         for collection, ids in ((CHUNKS, chunks), (NOTES, notes)):
             if ids:
-                await self._worker.apply(self.store, collection, deletes=ids, stamp=version)
+                await self._worker.apply(self.store, collection, deletes=ids, version=version)
         failpoint("vectors.forgotten")
         await self._in_writer(self._ledger.vectors.mark_stored, [], [], orphans)
 
@@ -372,7 +372,7 @@ class Embedding:
                 vectors=np.frombuffer(b"".join(data for _, data in vectors), np.float32).reshape(
                     len(vectors), -1
                 ),
-                stamp=self._ledger.vectors.store(),
+                version=self._ledger.vectors.store(),
             )
         failpoint("vectors.stored")
         # A failed text counts as stored, or it would be tried again forever.

@@ -33,7 +33,7 @@ class RequestHandlers:
             "query": self._query,
             "vectors": self._vectors,
             "apply": self._apply,
-            "stamp": self._stamp,
+            "version": self._version,
             "count": self._count,
             "drop": self._drop,
             "rerank": self._rerank,
@@ -93,13 +93,13 @@ class RequestHandlers:
         notes, vectors = frame.arrays
         index = self._stores.writing(Path(header["store"]), header["collection"])
         batch = VectorBatch(header["ids"], notes.tolist(), np.asarray(vectors, dtype=np.float32))
-        index.apply(batch, header["deletes"], header["stamp"])
+        index.apply(batch, header["deletes"], header["version"])
         return {}, ()
 
-    def _stamp(self, frame: Frame) -> Reply:
+    def _version(self, frame: Frame) -> Reply:
         with self._stores.reading(Path(frame.header["store"])) as collection:
             index = collection(frame.header["collection"])
-            return {"stamp": index.version if index is not None else None}, ()
+            return {"version": index.version if index is not None else None}, ()
 
     def _count(self, frame: Frame) -> Reply:
         with self._stores.reading(Path(frame.header["store"])) as collection:

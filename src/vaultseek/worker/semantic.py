@@ -93,12 +93,12 @@ class SemanticWorker:
         notes: Sequence[int] | NDArray[np.int64] = (),
         vectors: Vectors | None = None,
         deletes: Sequence[str] = (),
-        stamp: str | None = None,
+        version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete, store or replace vectors in a collection, created if need be; then set the stamp, if given.
+        """Delete, store or replace vectors in a collection, created if need be; then set the version.
 
-        Safe to repeat. After a crash the stamp is never newer than the vectors. Vectors that are not finite
+        Safe to repeat. After a crash the version is never newer than the vectors. Vectors that are not finite
         are left out; of equal ids the last is stored.
         """
         remaining = _Deadline(deadline)
@@ -115,7 +115,7 @@ class SemanticWorker:
             header = {
                 "ids": list(ids[rows]),
                 "deletes": list(deleted),
-                "stamp": stamp if number == len(parts) - 1 else None,
+                "version": version if number == len(parts) - 1 else None,
             }
             arrays = (numbers[rows], matrix[rows])
             await self._at_store("apply", store, {"collection": collection, **header}, remaining, arrays)
@@ -188,10 +188,10 @@ class SemanticWorker:
         scores: NDArray[np.float32] = (await child.ask(request, deadline)).arrays[0]
         return scores
 
-    async def stamp(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the stamp of the last complete `apply`; None if there is no such collection."""
-        frame = await self._at_store("stamp", store, {"collection": collection}, _Deadline(deadline))
-        value: str | None = frame.header["stamp"]
+    async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
+        """Return the version of the last complete `apply`; None if there is no such collection."""
+        frame = await self._at_store("version", store, {"collection": collection}, _Deadline(deadline))
+        value: str | None = frame.header["version"]
         return value
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
