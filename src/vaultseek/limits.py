@@ -130,9 +130,9 @@ REQUESTS_IN_FLIGHT = 8
 """Requests of one client that run at the same time."""
 REQUESTS_WAITING = 1000
 """Queued requests of one client, however small."""
-KNOCKING = 8
+UNAUTHENTICATED_CLIENTS = 8
 """Connections to the loopback port that have not shown the token yet."""
-KNOCK_BYTES = 4 * KIB
+AUTH_BYTES = 4 * KIB
 """Largest first message at the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
 """Largest address file of the loopback port."""
@@ -144,7 +144,7 @@ DEADLINE_SECONDS = 600.0
 """Longest deadline of a request."""
 CALL_SECONDS = 30.0
 """Deadline of a request that names none."""
-PARTING_SECONDS = 1.0
+CLOSE_SECONDS = 1.0
 """Time at shutdown for a client to read its last messages and for cancelled work to end."""
 RECONNECT_SECONDS = 2.0
 """Time in which a client tries to reconnect."""

@@ -14,7 +14,7 @@ from vaultseek import limits, paths
 from vaultseek.client import AsyncClient, Client
 from vaultseek.errors import Forbidden, Unavailable
 from vaultseek.wire import loopback
-from vaultseek.wire.auth import Doorkeeper
+from vaultseek.wire.auth import Authenticator
 from vaultseek.wire.frame import encode
 from vaultseek.wire.loopback import LoopbackPort
 from vaultseek.wire.server import Limits, Server
@@ -35,8 +35,8 @@ class Port:
         self.file = self.port.file
         self.told = json.loads(self.file.read_text())
         self.server = Server(handlers or {"echo": echo}, bounds=Limits(**bounds))
-        self.keeper = Doorkeeper(self.port.secrets, self.server.enter)
-        self.serving = asyncio.create_task(self.server.serve(self.port.socket, self.keeper.knock))
+        self.authenticator = Authenticator(self.port.secrets, self.server.add_client)
+        self.serving = asyncio.create_task(self.server.serve(self.port.socket, self.authenticator.accept))
 
     async def knock(self, data: bytes, *, hold: bool = False) -> bytes:
         """All that comes back for these bytes until the daemon hangs up."""
@@ -51,7 +51,7 @@ class Port:
                 await writer.wait_closed()
 
     async def close(self) -> None:
-        await self.keeper.close()
+        await self.authenticator.close()
         await self.server.close(0.0)
         await self.serving
         self.port.close()

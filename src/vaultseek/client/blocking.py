@@ -27,7 +27,7 @@ from vaultseek.client.conversation import (
 )
 from vaultseek.client.methods import Methods
 from vaultseek.errors import Cancelled, Unavailable
-from vaultseek.limits import CALL_SECONDS, PARTING_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
+from vaultseek.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
 from vaultseek.wire import endpoint
 
 TYPE_CHECKING = False
@@ -228,7 +228,7 @@ class Client(Methods):
     def _cancel(self, connection: _Connection, id: int) -> None:
         try:
             if not connection.broken:
-                connection.send(connection.conversation.cancel(id), _deadline(PARTING_SECONDS))
+                connection.send(connection.conversation.cancel(id), _deadline(CLOSE_SECONDS))
         except TimeoutError:
             pass
         if connection.broken:

@@ -23,7 +23,7 @@ from vaultseek.models.catalogue import LocalModel, absent_model, find_model
 from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
-from vaultseek.wire.auth import Doorkeeper
+from vaultseek.wire.auth import Authenticator
 from vaultseek.wire.endpoint import Endpoint, answers
 from vaultseek.wire.loopback import LoopbackPort, forget_address
 from vaultseek.wire.server import Server
@@ -94,14 +94,14 @@ async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncItera
         forget_address(beside)
         yield
         return
-    keeper = Doorkeeper(port.secrets, server.enter)
-    serving = asyncio.create_task(server.serve(port.socket, keeper.knock))
+    authenticator = Authenticator(port.secrets, server.add_client)
+    serving = asyncio.create_task(server.serve(port.socket, authenticator.accept))
     log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
     try:
         yield
     finally:
         serving.cancel()
-        await keeper.close()
+        await authenticator.close()
         port.close()
 
 

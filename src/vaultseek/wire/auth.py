@@ -1,4 +1,4 @@
-"""Who knocks at the loopback port: shows the token in ``initialize``, its first message, or is shown out."""
+"""Authenticate TCP clients by the token in ``initialize``, which must be their first message."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ from vaultseek.errors import Forbidden, ProtocolError, VaultseekError
 from vaultseek.model import JSON
 from vaultseek.wire import protocol
 from vaultseek.wire.frame import FrameReader, encode
-from vaultseek.wire.loopback import PROOF, TOKEN, Secrets, hurry
+from vaultseek.wire.loopback import PROOF, TOKEN, Secrets, disable_nagle
 from vaultseek.wire.protocol import Rejected
 
 log = logging.getLogger(__name__)
 
-Enter = Callable[[socket.socket, bytes, JSON], None]
-"""Takes a connection over, with what was read from it already and what the client is to be told of us."""
+AddClient = Callable[[socket.socket, bytes, JSON], None]
+"""Takes over a connection, the bytes read from it so far, and what to add to the answer to ``initialize``."""
 
 
-class Doorkeeper:
-    """Hears the first message of each who knocks; ``enter`` takes over those who know the token.
+class Authenticator:
+    """Reads the first message of each connection; ``add_client`` takes over those with the right token.
 
-    Until then nobody costs more than a small buffer, and few are heard at once. What does not even speak this
+    Until then a connection costs only a small buffer, and only few are read at once. What is not of this
     protocol, such as a web page's request with its Host and Origin, gets no answer at all.
     """
 
-    def __init__(self, secrets: Secrets, enter: Enter) -> None:
+    def __init__(self, secrets: Secrets, add_client: AddClient) -> None:
         self._secrets = secrets
-        self._enter = enter
-        self._heard: set[asyncio.Task[None]] = set()
+        self._add_client = add_client
+        self._pending: set[asyncio.Task[None]] = set()
         self._refused_before = False
 
-    def knock(self, connection: socket.socket) -> None:
-        """Hear a connection that was just accepted, or close it if too many wait to be heard."""
-        if len(self._heard) >= limits.KNOCKING:
+    def accept(self, connection: socket.socket) -> None:
+        """Read the first message of a new connection, or close it if too many are being read."""
+        if len(self._pending) >= limits.UNAUTHENTICATED_CLIENTS:
             connection.close()
             return
         connection.setblocking(False)
-        task = asyncio.create_task(self._hear(connection))
-        self._heard.add(task)
-        task.add_done_callback(self._heard.discard)
+        task = asyncio.create_task(self._authenticate(connection))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
 
     async def close(self) -> None:
-        """Show out everybody who has not entered."""
-        waiting = list(self._heard)
+        """Close every connection that is not authenticated yet."""
+        waiting = list(self._pending)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
 
-    async def _hear(self, connection: socket.socket) -> None:
-        entered = False
+    async def _authenticate(self, connection: socket.socket) -> None:
+        accepted = False
         try:
             with contextlib.suppress(OSError, TimeoutError, ProtocolError):
-                hurry(connection)
+                disable_nagle(connection)
                 async with asyncio.timeout(limits.HALF_FRAME_SECONDS):
                     received, first = await _first_message(connection)
-                    error = self._wrong(first)
+                    error = self._rejection(first)
                     if error is None:
-                        entered = True
-                        self._enter(connection, received, {PROOF: self._secrets.proof})
+                        accepted = True
+                        self._add_client(connection, received, {PROOF: self._secrets.proof})
                     else:
                         await self._refuse(connection, first, error)
         finally:
-            if not entered:
+            if not accepted:
                 connection.close()
 
-    def _wrong(self, first: protocol.Request | Rejected | None) -> VaultseekError | None:
+    def _rejection(self, first: protocol.Request | Rejected | None) -> VaultseekError | None:
         if isinstance(first, Rejected):
             return first.error
         if first is None or first.method != protocol.INITIALIZE:
@@ -77,7 +77,7 @@ class Doorkeeper:
         if self._secrets.admit(first.params):
             return None
         if not self._refused_before:
-            log.warning("somebody knocked at the port without the right token")
+            log.warning("a client connected to the port without the right token")
         self._refused_before = True
         return Forbidden(f"the {TOKEN!r} is missing or wrong; it stands in the daemon's address file")
 
@@ -89,9 +89,9 @@ class Doorkeeper:
 
 
 async def _first_message(connection: socket.socket) -> tuple[bytes, protocol.Request | Rejected | None]:
-    """All bytes received until the first message was whole, and that message."""
+    """Return all bytes received until the first message was complete, and that message."""
     loop = asyncio.get_running_loop()
-    frames = FrameReader(limits.KNOCK_BYTES)
+    frames = FrameReader(limits.AUTH_BYTES)
     received = b""
     while (body := frames.next()) is None:
         data = await loop.sock_recv(connection, limits.RECEIVE_BYTES)

@@ -1,4 +1,4 @@
-"""What the handler of a request sees of the wire: who asks, until when, and how to tell them something."""
+"""Context of a request for its handler: the client, the deadline, and notifications."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vaultseek.wire.protocol import VERSION, Id
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What clients may use; counts, bytes and seconds."""
+    """Limits for clients; counts, bytes and seconds."""
 
     clients: int = limits.CLIENTS
     in_flight: int = limits.REQUESTS_IN_FLIGHT
@@ -28,7 +28,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """Who asks: a number of this daemon's own, the name the client gave itself, the protocol spoken."""
+    """A client: a number given by this daemon, the name it gave itself, the protocol version."""
 
     id: int = 0
     name: str = "unnamed"
@@ -41,28 +41,28 @@ class Line(Protocol):
     gone: bool
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Send a notification or drop it; whether it will be sent."""
+        """Send a notification or drop it. Return whether it will be sent."""
 
     def when_gone(self, callback: Callable[[], None]) -> None:
-        """Call back when the client has left."""
+        """Call ``callback`` when the client has disconnected."""
 
 
 class NoLine:
-    """Nobody at the other end: for calls that no client made."""
+    """A connection to nobody, for calls that no client made."""
 
     gone = False
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Nothing is sent."""
+        """Send nothing."""
         return False
 
     def when_gone(self, callback: Callable[[], None]) -> None:
-        """Nobody leaves."""
+        """Do nothing: nobody disconnects."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a handler knows of a request beside its parameters.
+    """Context of a request beside its parameters.
 
     ``deadline`` is a time of the event loop's clock or None. ``line`` and ``notify`` may be used after the
     request is answered, from the event loop's thread.
@@ -73,10 +73,10 @@ class RequestContext:
     deadline: float | None = None
     line: Line = field(default_factory=NoLine)
     cancelled: Callable[[], bool] = lambda: False
-    """Whether the answer is not wanted any more; for work in threads, which cannot be interrupted."""
+    """True once the request is cancelled; for work in threads, which cannot be interrupted."""
 
     def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
-        """Tell the client something; whether it will be sent.
+        """Send the client a notification. Return whether it will be sent.
 
         While the client is behind with reading, notifications are dropped. With ``latest`` the newest of a
         method is kept for it instead, which suits progress.
@@ -84,13 +84,13 @@ class RequestContext:
         return self.line.notify(method, params, latest=latest)
 
     def remaining(self) -> float | None:
-        """Seconds until the deadline, not below zero, or None without one."""
+        """Return the seconds until the deadline, not below zero, or None without one."""
         if self.deadline is None:
             return None
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     def when_gone(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when the client leaves (at once if it has)."""
+        """Call ``callback`` when the client disconnects, at once if it has."""
         self.line.when_gone(callback)
 
 

@@ -1,4 +1,4 @@
-"""Who may speak: the folder, the lock and the socket of the daemon.
+"""The daemon's folder, lock and socket.
 
 The order is the point. The lock is taken before anything else is touched, so whoever holds it may replace a
 socket that nobody answers on any more; a socket that is alive is never replaced, and what is not a socket of
@@ -18,7 +18,7 @@ import sys
 import time
 
 from vaultseek.errors import AlreadyRunning, Busy, NotRunning, Unavailable
-from vaultseek.limits import BACKLOG, PARTING_SECONDS, RECONNECT_FIRST_SECONDS
+from vaultseek.limits import BACKLOG, CLOSE_SECONDS, RECONNECT_FIRST_SECONDS
 from vaultseek.wire import protocol
 from vaultseek.wire.frame import encode
 
@@ -76,7 +76,7 @@ class Endpoint:
             raise
 
     def is_ours(self) -> bool:
-        """Whether clients that go to ``path`` still arrive here."""
+        """True if clients that connect to ``path`` still arrive here."""
         return self._activated or (self._inode is not None and _inode(self.path) == self._inode)
 
     def rebind(self) -> socket.socket:
@@ -98,14 +98,14 @@ class Endpoint:
 
 
 def default_path() -> Path:
-    """Where the user's own daemon listens."""
+    """Return the path of the socket of the user's daemon."""
     from vaultseek import paths
 
     return paths.socket_file()
 
 
 def holder(path: Path | None = None) -> int | None:
-    """The process id of the daemon that holds the lock beside ``path``, 0 if unknown; None for no daemon.
+    """Return the process id of the daemon that holds the lock beside ``path``, 0 if unknown, None if none.
 
     Nothing is connected to: a socket that a service manager keeps would start a daemon.
     """
@@ -128,7 +128,7 @@ def holder(path: Path | None = None) -> int | None:
 
 
 def connect(path: Path, until: float | None) -> socket.socket:
-    """A blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
+    """Return a blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
 
     Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it lets nobody in
     in time.
@@ -174,7 +174,7 @@ def answers(path: Path, until: float) -> bool:
 
 
 def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | None]:
-    """A blocking socket connected to the daemon at ``path``, and what is to be shown on it, if anything.
+    """Return a blocking socket connected to the daemon at ``path``, and the secrets for it, if any.
 
     ``path`` is the Unix socket, or the address file of the loopback port; where there is no Unix socket, the
     address file beside it is looked for. Raises as ``connect`` does, and Forbidden.
@@ -202,7 +202,7 @@ def make_folders(folder: Path) -> None:
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """The user id of the process at the other end, None where the system cannot tell."""
+    """Return the user id of the process at the other end, None where the system cannot tell."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", raw)[1])
@@ -214,13 +214,13 @@ def peer_uid(connection: socket.socket) -> int | None:
 
 
 def peer_is_us(connection: socket.socket) -> bool:
-    """Whether the other end is a process of this user."""
+    """True if the other end is a process of this user."""
     return peer_uid(connection) == os.geteuid()
 
 
 @contextlib.contextmanager
 def address(path: Path) -> Iterator[str]:
-    """What to bind or connect to in order to reach ``path``, however long it is.
+    """Give the address to bind or connect to for ``path``, however long it is.
 
     Raises Unavailable for a path that does not fit into a socket address where there is no way round that.
     """
@@ -240,7 +240,7 @@ def address(path: Path) -> Iterator[str]:
 
 
 def _connect(connection: socket.socket, place: str, until: float | None) -> None:
-    connection.settimeout(PARTING_SECONDS)
+    connection.settimeout(CLOSE_SECONDS)
     while True:
         try:
             return connection.connect(place)

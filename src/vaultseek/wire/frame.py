@@ -25,7 +25,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def encode(message: JSON) -> bytes:
-    """The frame of ``message``.
+    """Return the frame of ``message``.
 
     Lone surrogates (they come from file names that are not UTF-8) travel as U+FFFD. Raises ``ValueError`` or
     ``TypeError`` if the message is not JSON, NaN and infinity included.
@@ -61,7 +61,7 @@ class FrameReader:
 
     @property
     def partial(self) -> bool:
-        """Whether a frame has begun and not ended."""
+        """True if a frame has begun and not ended."""
         return bool(self._buffer) or self._head > 0
 
     def feed(self, data: bytes) -> None:
@@ -69,7 +69,7 @@ class FrameReader:
         self._buffer += data
 
     def next(self) -> bytes | None:
-        """The next whole body, or None if more bytes are needed.
+        """Return the next whole body, or None if more bytes are needed.
 
         Raises FrameTooLarge as soon as the header announces too much, FrameLost if the header is broken.
         """
@@ -151,7 +151,7 @@ class Decoded:
 
 
 def decode(body: bytes) -> object:
-    """The JSON value of ``body``. Raises ProtocolError for everything that ``examine`` finds fault with."""
+    """Return the JSON value of ``body``. Raises ProtocolError for every fault that ``examine`` finds."""
     decoded = examine(body)
     if decoded.fault is not None:
         raise ProtocolError(decoded.fault)

@@ -1,8 +1,8 @@
-"""The second door: a port of this machine alone, for programs that cannot use the Unix socket.
+"""TCP port on the loopback interface, for programs that cannot use the Unix socket.
 
-Anybody on the machine can knock at a port, so whoever does has to show the token first; it stands in the
-address file, which only the user can read. The file holds a second secret with which the daemon shows that it
-is the one who wrote it: after a crash somebody else may have the port.
+Anybody on the machine can connect to a port, so clients have to send a token first. It is in the address
+file, which only the user can read. The file holds a second secret, with which the daemon proves that it wrote
+the file: after a crash another program may have the port.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from vaultseek.model import JSON
 
 TOKEN_LENGTH = 32
-"""Bytes of chance in a token."""
+"""Random bytes in a token."""
 LOOPBACK_SECONDS = 5.0
 
 HOST = "127.0.0.1"
 SUFFIX = ".tcp"
 TOKEN = "token"
-"""The parameter of ``initialize`` in which a client shows the token."""
+"""Parameter of ``initialize`` that carries the token."""
 PROOF = "proof"
-"""The field of the answer to it in which the daemon shows that it wrote the address file."""
+"""Field of its answer that proves that the daemon wrote the address file."""
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Secrets:
-    """What the two ends show each other: ``token`` the client, ``proof`` the daemon."""
+    """The secrets that the two ends send each other: ``token`` the client, ``proof`` the daemon."""
 
     __slots__ = ("proof", "token")
 
@@ -51,11 +51,11 @@ class Secrets:
         return "Secrets(…)"
 
     def admit(self, params: JSON) -> bool:
-        """Whether the parameters of ``initialize`` show the token."""
+        """True if the parameters of ``initialize`` have the right token."""
         return _same(params.get(TOKEN), self.token)
 
     def check(self, answer: object) -> None:
-        """Raise Unavailable unless the answer to ``initialize`` shows the proof."""
+        """Raise Unavailable unless the answer to ``initialize`` has the right proof."""
         shown = answer.get(PROOF) if isinstance(answer, dict) else None
         if not _same(shown, self.proof):
             raise Unavailable(
@@ -104,7 +104,7 @@ class LoopbackPort:
 
 
 def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
-    """A blocking socket connected to the port that ``file`` names, and what is to be shown on it.
+    """Return a blocking socket connected to the port in ``file``, and the secrets for it.
 
     Raises FileNotFoundError if there is no file, ConnectionError if nobody listens (the file is a dead
     daemon's), Forbidden if others can read or could have written it, Unavailable if it is no address file.
@@ -112,7 +112,7 @@ def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     port, secrets = _read(file)
     seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()
     connection = socket.create_connection((HOST, port), timeout=min(LOOPBACK_SECONDS, max(0.01, seconds)))
-    hurry(connection)
+    disable_nagle(connection)
     return connection, secrets
 
 
@@ -122,8 +122,8 @@ def forget_address(beside: Path) -> None:
         beside.with_suffix(SUFFIX).unlink(missing_ok=True)
 
 
-def hurry(connection: socket.socket) -> None:
-    """Send what there is at once: messages are small and somebody waits for each."""
+def disable_nagle(connection: socket.socket) -> None:
+    """Disable Nagle's algorithm: messages are small and somebody waits for each."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 

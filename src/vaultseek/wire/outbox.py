@@ -1,4 +1,4 @@
-"""What waits to be sent to one client: bounded, and given up when the client does not read."""
+"""Send buffer of one connection: bounded, and abandoned when the other end does not read."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Outbox:
 
     @property
     def full(self) -> bool:
-        """Whether more is unsent than one client may have waiting."""
+        """True if more is unsent than one client may have waiting."""
         return self._unsent > self._cap
 
     def put(self, frame: bytes) -> None:
-        """Send ``frame`` when its turn comes. Callers wait for ``room`` first where they can."""
+        """Append ``frame``. Callers await ``room`` first where they can."""
         self._frames.append(frame)
         self._unsent += len(frame)
         self._settle()
 
     def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
-        """Send a notification unless the client is behind; whether it was taken.
+        """Send a notification unless the client is behind. Return whether it was accepted.
 
         With ``latest`` the newest frame of a kind is kept until the client has caught up.
         """
@@ -55,7 +55,7 @@ class Outbox:
         await self._room.wait()
 
     async def flush(self, seconds: float) -> bool:
-        """Wait until everything is sent, at most so long; whether it was."""
+        """Wait until everything is sent, at most ``seconds``. Return whether it was."""
         try:
             async with asyncio.timeout(seconds):
                 await self._empty.wait()
@@ -64,7 +64,7 @@ class Outbox:
         return True
 
     def abandon(self) -> None:
-        """Forget what is unsent: the client is gone, and nobody needs to wait for it."""
+        """Drop what is unsent: the client is gone, and nobody needs to wait for it."""
         self._frames.clear()
         self._late.clear()
         self._unsent = 0

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Id = int | str
 
 VERSION = 1
-"""The protocol that this package speaks."""
+"""Protocol version of this package."""
 OLDEST_VERSION = 1
-"""The oldest protocol that it still understands."""
+"""Oldest protocol version that it still understands."""
 
 INITIALIZE = "initialize"
 CANCEL = "$/cancelRequest"
@@ -39,7 +39,7 @@ _WITHOUT_CLASS: dict[str, type[VaultseekError]] = {
 
 
 class Request:
-    """What a client wants done. ``id`` is None for a notification, which gets no answer."""
+    """A request of a client. ``id`` is None for a notification, which gets no answer."""
 
     __slots__ = ("id", "method", "params")
 
@@ -50,7 +50,7 @@ class Request:
 
 
 class Rejected:
-    """A message that is no request; ``id`` is None where it could not be read."""
+    """A message that is not a valid request; ``id`` is None if it could not be read."""
 
     __slots__ = ("error", "id")
 
@@ -60,7 +60,7 @@ class Rejected:
 
 
 def read(body: bytes) -> Request | Rejected | None:
-    """What a client says in ``body``. Never raises. None for an answer: nobody asked the client anything."""
+    """Parse a message of a client. Never raises. None for an answer, which nobody asked for."""
     decoded = examine(body)
     value = decoded.value
     if decoded.fault is not None:
@@ -76,28 +76,28 @@ def read(body: bytes) -> Request | Rejected | None:
 
 
 def request(id: Id, method: str, params: JSON) -> JSON:
-    """The message that asks for ``method``."""
+    """Return a request."""
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
 def notification(method: str, params: JSON) -> JSON:
-    """The message that tells something and wants no answer."""
+    """Return a notification."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def answer(id: Id, result: object) -> JSON:
-    """The message that answers request ``id``."""
+    """Return the answer to request ``id``."""
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
 def refusal(id: Id | None, error: VaultseekError) -> JSON:
-    """The message that says why there is no answer to request ``id``."""
+    """Return the error that answers request ``id``."""
     told = {"code": error.number, "message": one_line(str(error), ERROR_CHARS), "data": {"code": error.code}}
     return {"jsonrpc": "2.0", "id": id, "error": told}
 
 
 def raised(error: object) -> VaultseekError:
-    """The exception that the ``error`` member of an answer stands for, its ``code`` and ``number`` kept."""
+    """Return the exception for the ``error`` member of an answer, with its ``code`` and ``number``."""
     told = error if isinstance(error, dict) else {}
     data = told.get("data")
     code = data.get("code") if isinstance(data, dict) else None
@@ -113,23 +113,23 @@ def raised(error: object) -> VaultseekError:
 
 
 def unknown_method(method: str) -> VaultseekError:
-    """The error for a method that the daemon does not have."""
+    """Return the error for a method that the daemon does not have."""
     return _coded(UsageError(f"there is no method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
 
 
 def duplicate_id(id: Id) -> VaultseekError:
-    """The error for a request whose id belongs to one that is still being worked on."""
+    """Return the error for a request with the id of one that is still running."""
     text = f"request {quote(id)} is still being worked on; every request needs an id of its own"
     return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
 
 
 def internal(incident: str) -> VaultseekError:
-    """The error for a fault of our own; ``incident`` stands beside the traceback in the log."""
+    """Return the error for a bug of the daemon; ``incident`` is beside the traceback in the log."""
     return _coded(VaultseekError(f"internal error {incident}; the log says more"), "internal", INTERNAL_ERROR)
 
 
 def negotiate(params: JSON) -> int:
-    """The protocol version to speak with a client that sent ``params`` with ``initialize``.
+    """Return the protocol version to speak with a client that sent ``params`` with ``initialize``.
 
     Raises UsageError, its code ``unsupported_version`` if the client is too old.
     """
@@ -143,14 +143,14 @@ def negotiate(params: JSON) -> int:
 
 
 def client_name(params: JSON) -> str:
-    """The name that a client gives itself with ``initialize``: ``client``, or ``clientInfo.name``."""
+    """Return the name that a client gives itself with ``initialize``: ``client``, or ``clientInfo.name``."""
     info = params.get("clientInfo")
     name = params.get("client", info.get("name") if isinstance(info, dict) else None)
     return one_line(name, ERROR_CHARS)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
 
 
 def is_id(value: object) -> bool:
-    """Whether ``value`` can be the id of a request."""
+    """True if ``value`` can be the id of a request."""
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""The requests of one client: a few run, the others wait for a slot, and any of them can be taken back."""
+"""Requests of one client: a few run, the others wait for a slot, and any of them can be cancelled."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from vaultseek.text import quote
 from vaultseek.wire.protocol import Id, Request, is_id
 
 DEADLINE_GRACE_SECONDS = 1.0
-"""What a handler gets beyond the deadline of its request before it is cut off."""
+"""Seconds that a handler has beyond the deadline of its request before it is cancelled."""
 
 
 @dataclass(eq=False, slots=True)
 class Work:
-    """A request that came in.
+    """A request that was received.
 
-    ``deadline`` is a time of the event loop's clock or None; ``reason`` is why the answer is not wanted any
-    more, or None.
+    ``deadline`` is a time of the event loop's clock or None; ``reason`` is set when it is cancelled.
     """
 
     request: Request
@@ -32,12 +31,12 @@ class Work:
     reason: VaultseekError | None = None
 
     def is_cancelled(self) -> bool:
-        """Whether the answer is not wanted any more."""
+        """True if the request was cancelled."""
         return self.reason is not None
 
 
 class Requests:
-    """Runs ``perform`` for at most ``slots`` requests at once and tells ``finished`` how each one ended.
+    """Runs ``perform`` for at most ``slots`` requests at once and calls ``finished`` with each outcome.
 
     ``finished`` gets the frame to send, or the error of a request that was cancelled.
     """
@@ -62,15 +61,15 @@ class Requests:
 
     @property
     def unanswered(self) -> bool:
-        """Whether somebody waits for an answer."""
+        """True if a request waits for its answer."""
         return bool(self._by_id)
 
     def crowded(self, waiting_bytes: int) -> bool:
-        """Whether so much waits that no more should be read."""
+        """True if so much waits that no more should be read."""
         return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
 
     async def changed(self) -> None:
-        """Wait until a request has begun or ended."""
+        """Wait until a request was started or finished."""
         self._changed.clear()
         await self._changed.wait()
 
@@ -86,25 +85,25 @@ class Requests:
         self._waiting_bytes += work.size
         self._start()
 
-    def take_back(self, id: object, reason: VaultseekError) -> None:
-        """Cancel request ``id``; anything that is no request of this client's is ignored."""
+    def cancel(self, id: object, reason: VaultseekError) -> None:
+        """Cancel request ``id``; ids that are not of a current request are ignored."""
         work = self._by_id.get(id) if isinstance(id, int | str) and is_id(id) else None
         if work is not None:
             self._cancel(work, reason)
 
-    def refuse_waiting(self, reason: VaultseekError) -> None:
-        """Cancel what has not begun."""
+    def cancel_waiting(self, reason: VaultseekError) -> None:
+        """Cancel every request that has not started."""
         for work in list(self._waiting):
             self._cancel(work, reason)
 
     def cancel_all(self, reason: VaultseekError) -> None:
-        """Cancel everything."""
-        self.refuse_waiting(reason)
+        """Cancel every request."""
+        self.cancel_waiting(reason)
         for work in list(self._running):
             self._cancel(work, reason)
 
     async def ended(self, seconds: float) -> None:
-        """Wait until what runs has ended, at most so long."""
+        """Wait until the running requests are finished, at most ``seconds``."""
         tasks = {work.task for work in self._running if work.task is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)

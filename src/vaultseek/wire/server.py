@@ -1,4 +1,4 @@
-"""The daemon's side of the socket: lets clients in, gives each a session, and parts from them in order."""
+"""The daemon's side of the socket: accept clients, run a session for each, and shut down in order."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
 
 log = logging.getLogger(__name__)
 
-Knock = Callable[[socket.socket], None]
-"""Decides about a connection that was just accepted."""
+Accept = Callable[[socket.socket], None]
+"""Takes a connection that was just accepted."""
 
 _TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EPROTO)
 
@@ -56,50 +56,50 @@ class Server:
         self._admits = admits
         self._numbers = count(1)
         self._sessions: dict[Session, asyncio.Task[None]] = {}
-        self._doors: dict[int, asyncio.Future[None]] = {}
+        self._listeners: dict[int, asyncio.Future[None]] = {}
         self._refused_before = False
-        self._parted = asyncio.Event()
+        self._closed = asyncio.Event()
 
     @property
     def clients(self) -> tuple[ClientInfo, ...]:
         """The clients that are connected now."""
         return tuple(session.client for session in self._sessions)
 
-    async def serve(self, listening: socket.socket, knock: Knock | None = None) -> None:
-        """Let clients in until cancelled, which sessions survive, or until ``close`` is done.
+    async def serve(self, listening: socket.socket, accept: Accept | None = None) -> None:
+        """Accept clients until cancelled, which sessions survive, or until ``close`` is done.
 
         ``listening`` must not block. It stays the caller's and stays open. May run for several sockets. With
-        ``knock``, that decides about each connection and calls ``enter`` for those that it lets in. Raises
+        ``accept``, that gets each connection and calls ``add_client`` for those that it lets in. Raises
         Unavailable if the socket breaks.
         """
         loop = asyncio.get_running_loop()
         number = listening.fileno()
-        self._doors[number] = ended = loop.create_future()
-        self._open(listening, knock or self._welcome)
+        self._listeners[number] = closed = loop.create_future()
+        self._listen(listening, accept or self._accept_local)
         try:
-            await ended
+            await closed
         finally:
-            self._shut(number)
-        await self._parted.wait()
+            self._stop_listening(number)
+        await self._closed.wait()
 
     async def close(self, timeout: float) -> None:
-        """Let nobody in, give running requests ``timeout`` seconds, send what is ready, part from everybody.
+        """Stop accepting, give running requests ``timeout`` seconds, send what is ready, and disconnect.
 
-        Not to be awaited by a handler, which it would wait for.
+        A handler must not await this, because it waits for handlers.
         """
-        for number, ended in list(self._doors.items()):
-            self._shut(number)
-            ended.set_result(None)
+        for number, closed in list(self._listeners.items()):
+            self._stop_listening(number)
+            closed.set_result(None)
         reason = Unavailable("the daemon is shutting down; try again")
         sessions = dict(self._sessions)
         await asyncio.gather(*(session.close(timeout, reason) for session in sessions))
         await asyncio.gather(*sessions.values(), return_exceptions=True)
-        self._parted.set()
+        self._closed.set()
 
-    def enter(self, connection: socket.socket, begun: bytes = b"", about: JSON | None = None) -> None:
-        """Make whoever is at the other end a client, unless there are too many.
+    def add_client(self, connection: socket.socket, begun: bytes = b"", about: JSON | None = None) -> None:
+        """Start a session for a connection, unless there are too many clients.
 
-        ``begun``: what was read from the connection already; ``about`` adds to what it is told of us.
+        ``begun`` was read from the connection already; ``about`` adds to the answer to ``initialize``.
         """
         if len(self._sessions) >= self._bounds.clients:
             _say_busy(connection, self._bounds.clients)
@@ -107,46 +107,46 @@ class Server:
             return
         connection.setblocking(False)
         client = ClientInfo(next(self._numbers))
-        told = partial(self._introduction, about or {})
-        session = Session(connection, client, self._handlers, self._bounds, told, begun)
+        introduction = partial(self._introduction, about or {})
+        session = Session(connection, client, self._handlers, self._bounds, introduction, begun)
         task = asyncio.create_task(session.run())
         self._sessions[session] = task
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
 
-    def _open(self, listening: socket.socket, knock: Knock) -> None:
+    def _listen(self, listening: socket.socket, accept: Accept) -> None:
         number = listening.fileno()
-        if number in self._doors:
-            asyncio.get_running_loop().add_reader(number, self._accept, listening, knock)
+        if number in self._listeners:
+            asyncio.get_running_loop().add_reader(number, self._accept, listening, accept)
 
-    def _shut(self, number: int) -> None:
-        if self._doors.pop(number, None) is not None:
+    def _stop_listening(self, number: int) -> None:
+        if self._listeners.pop(number, None) is not None:
             asyncio.get_running_loop().remove_reader(number)
 
-    def _accept(self, listening: socket.socket, knock: Knock) -> None:
+    def _accept(self, listening: socket.socket, accept: Accept) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 connection, _ = listening.accept()
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                self._rest(listening, knock, error)
+                self._accept_failed(listening, accept, error)
                 break
-            knock(connection)
+            accept(connection)
 
-    def _rest(self, listening: socket.socket, knock: Knock, error: OSError) -> None:
+    def _accept_failed(self, listening: socket.socket, accept: Accept, error: OSError) -> None:
         loop = asyncio.get_running_loop()
         number = listening.fileno()
         loop.remove_reader(number)
         if error.errno in _TRANSIENT:
             log.warning("a client could not be let in: %s", error.strerror)
-            loop.call_later(ACCEPT_RETRY_SECONDS, self._open, listening, knock)
+            loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
         else:
             broken = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
-            self._doors[number].set_exception(broken)
+            self._listeners[number].set_exception(broken)
 
-    def _welcome(self, connection: socket.socket) -> None:
+    def _accept_local(self, connection: socket.socket) -> None:
         if self._is_admitted(connection):
-            self.enter(connection)
+            self.add_client(connection)
             return
         if not self._refused_before:
             log.warning("another user (uid %s) tried to connect", endpoint.peer_uid(connection))

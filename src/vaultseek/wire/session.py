@@ -1,4 +1,4 @@
-"""One client of the daemon, from its first byte to its last."""
+"""Session of one client of the daemon, from its first byte to its last."""
 
 from __future__ import annotations
 
@@ -74,16 +74,16 @@ class Session:
             finally:
                 self._connection.close()
         self._log_end(sending, receiving)
-        await self._requests.ended(limits.PARTING_SECONDS)
+        await self._requests.ended(limits.CLOSE_SECONDS)
 
     async def close(self, seconds: float, reason: VaultseekError) -> None:
-        """Refuse what waits and comes, let what runs end within so many seconds, send what is ready, part."""
+        """Refuse new and waiting requests, give running ones ``seconds``, send what is ready, disconnect."""
         self._closing = reason
-        self._requests.refuse_waiting(reason)
+        self._requests.cancel_waiting(reason)
         await self._requests.ended(seconds)
         self._requests.cancel_all(reason)
-        await self._requests.ended(limits.PARTING_SECONDS)
-        await self._outbox.flush(limits.PARTING_SECONDS)
+        await self._requests.ended(limits.CLOSE_SECONDS)
+        await self._outbox.flush(limits.CLOSE_SECONDS)
         self._ending.set()
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
@@ -113,7 +113,7 @@ class Session:
                 if body is not None:
                     begun = None
                     self._take(body)
-                    if not await self._calm():
+                    if not await self._ready_to_read():
                         return None
                     continue
                 if begun is None and frames.partial:
@@ -122,7 +122,7 @@ class Session:
                     return await self._after_end()
         except ProtocolError as error:
             self._refuse(None, error)
-            await self._outbox.flush(limits.PARTING_SECONDS)
+            await self._outbox.flush(limits.CLOSE_SECONDS)
 
     async def _more(self, frames: FrameReader, begun: float | None) -> bool:
         loop = asyncio.get_running_loop()
@@ -135,12 +135,12 @@ class Session:
         except OSError:
             return False
         frames.feed(data)
-        # A client that always has more to say must not keep the others waiting.
+        # A client that keeps sending must not starve the others.
         await asyncio.sleep(0)
         return bool(data)
 
-    async def _calm(self) -> bool:
-        """Wait until more may be read; False if the client hung up, which only reading would tell."""
+    async def _ready_to_read(self) -> bool:
+        """Wait until more may be read. False if the client hung up, which only reading would show."""
         while self._requests.crowded(self._bounds.read_ahead_bytes):
             if _hung_up(self._connection):
                 return False
@@ -154,7 +154,7 @@ class Session:
                 await self._requests.changed()
 
     async def _after_end(self) -> None:
-        # Who has only stopped writing, as shell pipes do, still gets answers; who hung up does not.
+        # A client that only closed its sending half, as shell pipes do, still gets answers.
         while self._requests.unanswered and not _hung_up(self._connection):
             await self._something_changed()
         if not _hung_up(self._connection):
@@ -185,7 +185,7 @@ class Session:
             self._enqueue(request, size)
 
     def _cancel(self, request: Request) -> None:
-        self._requests.take_back(request.params.get("id"), Cancelled("the request was cancelled"))
+        self._requests.cancel(request.params.get("id"), Cancelled("the request was cancelled"))
         if request.id is not None:
             self._outbox.put(encode(protocol.answer(request.id, None)))
 
@@ -199,7 +199,7 @@ class Session:
     def _enqueue(self, request: Request, size: int) -> None:
         deadline = _deadline(request.params.pop("deadline_ms", None))
         superseded = request.params.pop("supersedes", None)
-        self._requests.take_back(superseded, Cancelled("a newer request took the place of this one"))
+        self._requests.cancel(superseded, Cancelled("a newer request took the place of this one"))
         self._requests.add(Work(request, size, deadline))
 
     async def _work(self, work: Work) -> bytes:
@@ -211,7 +211,7 @@ class Session:
             incident = secrets.token_hex(4)
             log.exception("incident %s in %s", incident, quote(work.request.method))
             frame = encode(protocol.refusal(work.request.id, protocol.internal(incident)))
-        # The slot is kept until there is room: whoever does not read answers gets no more of them made.
+        # The slot stays occupied until there is room, so a client that does not read stops further work.
         await self._outbox.room()
         return frame
 
@@ -266,7 +266,7 @@ def _deadline(milliseconds: object) -> float | None:
 
 
 def _hung_up(connection: socket.socket) -> bool:
-    # TCP does not tell who has left from who has only stopped writing.
+    # TCP cannot tell a client that left from one that only closed its sending half.
     stopped = _POLL_STOPPED if connection.family == socket.AF_INET else 0
     poll = select.poll()
     poll.register(connection, stopped)
