@@ -1,1 +1,1 @@
-"""The daemon: open vaults, the tasks that follow them, and the methods of the protocol."""
+"""The daemon: the open vaults, the tasks that follow them, and the RPC methods."""

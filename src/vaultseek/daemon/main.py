@@ -1,4 +1,4 @@
-"""The composition root: the only place that knows every concrete part. ``serve`` is the daemon."""
+"""The composition root, which alone knows every concrete part. ``serve`` runs the daemon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from vaultseek import limits, paths
-from vaultseek.daemon.methods import Service, Subscribers
+from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import ConfigError, Unavailable, VaultseekError
@@ -33,13 +33,13 @@ LOG_FILES = 5
 STOP_SECONDS = 5.0
 SOCKET_CHECK_SECONDS = 1.0
 READY_SECONDS = 10.0
-"""How long the daemon waits for its own socket to answer before it says why it is not ready."""
+"""How long the daemon waits for its own socket to answer before it logs that it is not ready."""
 
 log = logging.getLogger("vaultseek")
 
 
 def serve(config_path: Path | None = None) -> int:
-    """Run the daemon in the foreground until it is told to stop; returns the exit code.
+    """Run the daemon in the foreground until it is stopped; return the exit code.
 
     Raises ConfigError for wrong settings and AlreadyRunning if another daemon has the socket.
     """
@@ -47,7 +47,7 @@ def serve(config_path: Path | None = None) -> int:
     manager = ServiceManager.of_environment()
     file = SettingsFile(config_path)
     settings = file.read()
-    os.chdir("/")  # or the folder of whoever started it could not be unmounted
+    os.chdir("/")  # so that the folder it was started in can be unmounted
     _start_log()
     endpoint = Endpoint.open()
     try:
@@ -60,21 +60,21 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
     model, spec = _model(settings.model.name)
     worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
     subscribers = Subscribers()
-    registry = VaultRegistry(settings, worker, spec, subscribers.changed)
-    service = Service(file, registry, worker, str(endpoint.path), subscribers)
-    server = Server(service.handlers())
-    stop_on_signal(service.stop.set)
+    registry = VaultRegistry(settings, worker, spec, subscribers.publish)
+    methods = Methods(file, registry, worker, str(endpoint.path), subscribers)
+    server = Server(methods.handlers())
+    stop_on_signal(methods.stop.set)
     serving = asyncio.create_task(server.serve(endpoint.socket))
     opening = asyncio.create_task(_open(registry, file, settings, worker))
-    watching = asyncio.create_task(_keep_address(endpoint, server, service.stop.set))
-    telling = asyncio.create_task(_tell(manager, endpoint, registry))
+    watching = asyncio.create_task(_keep_address(endpoint, server, methods.stop.set))
+    reporting = asyncio.create_task(_report(manager, endpoint, registry))
     log.info("listening on %s", endpoint.path)
     try:
         async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
-            await service.stop.wait()
+            await methods.stop.wait()
     finally:
         manager.stopping()
-        for task in (telling, opening, watching, serving):
+        for task in (reporting, opening, watching, serving):
             task.cancel()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(_close(server, registry, worker), STOP_SECONDS)
@@ -84,7 +84,7 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
 
 @contextlib.asynccontextmanager
 async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncIterator[None]:
-    """Let clients with the token in through a port, too; one that cannot be had is no reason not to run."""
+    """Also accept clients with the token on a loopback port; go on without it if it cannot be opened."""
     try:
         port = LoopbackPort.open(beside) if wanted else None
     except Unavailable as error:
@@ -122,29 +122,29 @@ async def _close(server: Server, registry: VaultRegistry, worker: SemanticWorker
 
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
-    """Bind again when the socket file is lost; end when something else has its place."""
+    """Bind again when the socket file is lost; stop when something else has taken its place."""
     serving = []
     while True:
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
         if endpoint.is_ours():
             continue
         try:
-            again = endpoint.rebind()
+            listening = endpoint.rebind()
         except VaultseekError as error:
             log.error("the socket %s is lost: %s; stopping", endpoint.path, error)
             stop()
             return
         log.warning("the socket %s was gone and is bound again", endpoint.path)
-        serving.append(asyncio.create_task(server.serve(again)))
+        serving.append(asyncio.create_task(server.serve(listening)))
 
 
-async def _tell(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:
-    """Tell the service manager, once the socket has answered, that it does, and then how things are."""
+async def _report(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:
+    """Report to the service manager that the socket answers, and from then on the status."""
     while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + READY_SECONDS):
         log.warning("the socket %s does not answer yet", endpoint.path)
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
     manager.ready(_status(registry))
-    await manager.keep_told(lambda: _status(registry))
+    await manager.keep_reporting(lambda: _status(registry))
 
 
 def _status(registry: VaultRegistry) -> str:
@@ -160,12 +160,12 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
 
 
 def _model(name: str) -> tuple[LocalModel, EmbeddingSpec]:
-    """The model of the settings; without it everything but search by meaning goes on, and says why."""
+    """Return the configured model, or a stand-in with the reason: keyword search needs no model."""
     try:
         model = find_model(name)
         return model, _spec(model)
     except ConfigError as error:
-        log.error("search by meaning takes no part: %s", error)
+        log.error("semantic search is off: %s", error)
         absent = absent_model(name, str(error))
         return absent, _spec(absent)
 

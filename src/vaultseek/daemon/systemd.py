@@ -1,7 +1,7 @@
-"""Telling the service manager how the daemon is: the notification protocol of systemd, sd_notify(3).
+"""Report the daemon's status to the service manager, by the notification protocol of systemd, sd_notify(3).
 
-Messages are lines of ``NAME=value`` in one datagram to the socket that ``$NOTIFY_SOCKET`` names. Where nobody
-asked to be told, every call does nothing.
+Messages are lines of ``NAME=value`` in one datagram to the socket that ``$NOTIFY_SOCKET`` names. Without that
+variable every call does nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Self
 
 WATCHDOG_SHARE = 0.4
-"""After this share of what the service manager's watchdog allows it is told that the daemon lives."""
+"""A sign of life is sent after this share of the watchdog's interval."""
 WATCHDOG_SLOWEST_SECONDS = 10.0
-"""But no less often than this, so that the status it shows is no older."""
+"""The longest time between two reports, so that the status shown is no older."""
 
 
 log = logging.getLogger(__name__)
@@ -25,10 +25,10 @@ _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
 class ServiceManager:
-    """Who started this daemon and wants to know that it is ready, alive and about to end.
+    """The service manager that started this daemon.
 
-    ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None tells nobody.
-    ``watchdog`` is how often, in seconds, it wants to hear that the daemon is alive; None for never.
+    ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None if there is none.
+    ``watchdog`` is the interval in seconds at which it expects a sign of life; None for never.
     """
 
     def __init__(self, address: str | None = None, watchdog: float | None = None) -> None:
@@ -38,42 +38,44 @@ class ServiceManager:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """The one that the environment names. The variables are removed: they are not for child processes."""
+        """Return the one that the environment names. Removes the variables: they are not for children."""
         address, microseconds, pid = (os.environ.pop(name, "") for name in _VARIABLES)
         if address[:1] not in ("/", "@"):
             return cls()
-        for_us = pid in ("", str(os.getpid())) and microseconds.isascii() and microseconds.isdecimal()
-        return cls(address, int(microseconds) / 1e6 if for_us and int(microseconds) else None)
+        is_for_this_process = (
+            pid in ("", str(os.getpid())) and microseconds.isascii() and microseconds.isdecimal()
+        )
+        return cls(address, int(microseconds) / 1e6 if is_for_this_process and int(microseconds) else None)
 
     def ready(self, status: str) -> None:
-        """The socket answers."""
-        self._tell("READY=1", f"STATUS={status}")
+        """Report that the socket answers."""
+        self._send("READY=1", f"STATUS={status}")
 
     def stopping(self) -> None:
-        """The end has begun."""
-        self._tell("STOPPING=1", "STATUS=stopping")
+        """Report that the daemon is stopping."""
+        self._send("STOPPING=1", "STATUS=stopping")
 
-    async def keep_told(self, status: Callable[[], str]) -> None:
-        """Until cancelled, say that the event loop lives, and what ``status`` returns.
+    async def keep_reporting(self, status: Callable[[], str]) -> None:
+        """Report signs of life and the ``status`` until cancelled.
 
-        A loop that hangs says nothing, which is what a watchdog is there to notice.
+        A hanging event loop reports nothing, which the watchdog notices.
         """
         if self._address is None:
             return
         pause = min((self._watchdog or WATCHDOG_SLOWEST_SECONDS) * WATCHDOG_SHARE, WATCHDOG_SLOWEST_SECONDS)
         while True:
             alive = ("WATCHDOG=1",) if self._watchdog else ()
-            now = status()
-            self._tell(*alive, *((f"STATUS={now}",) if now != self._status else ()))
-            self._status = now
+            current = status()
+            self._send(*alive, *((f"STATUS={current}",) if current != self._status else ()))
+            self._status = current
             await asyncio.sleep(pause)
 
-    def _tell(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> None:
         if self._address is None or not lines:
             return
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
-                line.setblocking(False)
-                line.sendto("\n".join(lines).encode(), self._address)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
+                connection.setblocking(False)
+                connection.sendto("\n".join(lines).encode(), self._address)
         except OSError as error:
-            log.warning("the service manager cannot be told %s: %s", lines[0], error.strerror or error)
+            log.warning("cannot report %s to the service manager: %s", lines[0], error.strerror or error)

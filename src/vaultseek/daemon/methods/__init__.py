@@ -1,4 +1,4 @@
-"""What the daemon does for each method of the protocol: parameters in, an answer out."""
+"""The handlers of the protocol's methods: parameters in, an answer out."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from vaultseek import __version__, limits
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.indexing import Indexing
-from vaultseek.daemon.methods.notes import Notes
-from vaultseek.daemon.methods.progress import Subscribers
-from vaultseek.daemon.methods.searching import Searching
-from vaultseek.daemon.methods.vaults import Vaults
+from vaultseek.daemon.methods.index import IndexMethods
+from vaultseek.daemon.methods.notes import NoteMethods
+from vaultseek.daemon.methods.search import SearchMethods
+from vaultseek.daemon.methods.subscribers import Subscribers
+from vaultseek.daemon.methods.vaults import VaultMethods
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.messages import schemas
 from vaultseek.messages.params import Nothing, VaultParams, read
@@ -24,11 +24,11 @@ from vaultseek.settings.watch import SettingsFile
 from vaultseek.wire.context import Handler, RequestContext
 from vaultseek.worker import SemanticWorker
 
-__all__ = ["Service", "Subscribers"]
+__all__ = ["Methods", "Subscribers"]
 
 
-class Service:
-    """The handlers of one daemon. ``subscribers`` are told what the registry reports to them."""
+class Methods:
+    """All handlers of one daemon. ``stop`` is set when a client asks it to end."""
 
     def __init__(
         self,
@@ -44,20 +44,20 @@ class Service:
         self._worker = worker
         self._socket = socket
         self._began = time.monotonic()
-        self._vaults = Vaults(file, registry)
+        self._vaults = VaultMethods(file, registry)
         self._parts = (
             self._vaults,
-            Searching(self._find, lambda: registry.settings.search),
-            Notes(self._find),
-            Indexing(registry, self._find, subscribers or Subscribers(), self._daemon),
+            SearchMethods(self._find, lambda: registry.settings.search),
+            NoteMethods(self._find),
+            IndexMethods(registry, self._find, subscribers or Subscribers(), self._daemon),
         )
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Method name to handler."""
-        found: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
+        """Return the handlers by method name."""
+        handlers: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
         for part in self._parts:
-            found |= part.handlers()
-        return found
+            handlers |= part.handlers()
+        return handlers
 
     async def shutdown(self, params: JSON, context: RequestContext) -> JSON:
         """End the daemon after this answer."""
@@ -66,13 +66,13 @@ class Service:
         return {}
 
     async def schema(self, params: JSON, context: RequestContext) -> JSON:
-        """The JSON Schema of every method's parameters and answer."""
+        """Return the JSON Schema of every method's parameters and answer."""
         read(Nothing, params)
         return await asyncio.to_thread(schemas)
 
-    async def _find(self, asked: VaultParams) -> VaultFollower:
+    async def _find(self, call: VaultParams) -> VaultFollower:
         await self._vaults.follow_settings()
-        return await self._registry.find(asked.vault, asked.cwd)
+        return await self._registry.find(call.vault, call.cwd)
 
     def _daemon(self) -> JSON:
         worker = self._worker.state
@@ -96,7 +96,7 @@ class Service:
 
 
 def _memory() -> int:
-    """Resident bytes of this process."""
+    """Return the resident bytes of this process."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no Path for a pseudo file
             return int(file.read().split()[1]) * resource.getpagesize()

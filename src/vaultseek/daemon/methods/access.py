@@ -1,4 +1,4 @@
-"""How the methods come to the vault and the note that a request means."""
+"""The vault and the note that a request refers to."""
 
 from __future__ import annotations
 
@@ -9,45 +9,47 @@ from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import NoteRow
+from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.messages.params import VaultParams
 from vaultseek.model import JSON, Reason
 from vaultseek.notes.lookup import resolve_note
 
 Find = Callable[[VaultParams], Awaitable[VaultFollower]]
-"""The vault that a request means. Raises UsageError, VaultMissing or ConfigError."""
+"""A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
 
 
-async def found_note(name: str, follower: VaultFollower) -> NoteRow:
-    """The note that ``name`` means.
+async def find_note(name: str, follower: VaultFollower) -> NoteRow:
+    """Return the note that ``name`` refers to.
 
-    Raises BadPath, NotFound, UsageError, or Unavailable while a vault has not been read.
+    Raises BadPath, NotFound, UsageError, or Unavailable before the first scan of the vault.
     """
+    vault = follower.vault
     await follower.wait_if_new()
     try:
-        return await asyncio.to_thread(resolve_note, name, follower.vault.ledger, follower.vault.options.root)
+        return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
     except NotFound:
-        # Right after the start, or in a new vault, it may only not have been read yet.
+        # After a start, or in a new vault, the note may only not have been read yet.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
-            raise Unavailable(f"{follower.vault.name} is still being read; try again in a moment") from None
-    gap = follower.degraded_reason()
+            raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
+    degraded = follower.degraded_reason()
     try:
-        return await asyncio.to_thread(resolve_note, name, follower.vault.ledger, follower.vault.options.root)
+        return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
     except NotFound as error:
-        raise NotFound(f"{error}; {gap.text}") if gap else error from None
+        raise NotFound(f"{error}; {degraded.text}") if degraded else error from None
 
 
-def of_vault(follower: VaultFollower, answer: JSON) -> JSON:
-    """``answer`` with the vault that it is about."""
-    return {"vault": follower.vault.name, "vault_path": str(follower.vault.options.root), **answer}
+def about_vault(vault: OpenVault, answer: JSON) -> JSON:
+    """Return ``answer`` with the vault that it is about."""
+    return {"vault": vault.name, "vault_path": str(vault.options.root), **answer}
 
 
-def of_note(follower: VaultFollower, row: NoteRow, answer: JSON) -> JSON:
-    """``answer`` with the note that it is about."""
-    return of_vault(follower, {"path": row.path, "title": row.title, **answer})
+def about_note(vault: OpenVault, row: NoteRow, answer: JSON) -> JSON:
+    """Return ``answer`` with the note that it is about."""
+    return about_vault(vault, {"path": row.path, "title": row.title, **answer})
 
 
-def with_gap(answer: JSON, gap: Reason | None) -> JSON:
-    """``answer`` that says in ``partial`` why it may not know all notes, if there is a reason."""
-    if gap is not None:
-        answer["partial"].append({"lane": "vault", **gap.as_json()})
+def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:
+    """Return ``answer`` with the reason in ``partial`` why it may not cover all notes, if there is one."""
+    if degraded is not None:
+        answer["partial"].append({"lane": "vault", **degraded.as_json()})
     return answer

@@ -1,4 +1,4 @@
-"""The methods about notes, links and the words of a vault."""
+"""RPC methods about notes, links, tags and properties."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
-from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, found_note, of_note, of_vault, with_gap
+from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.indexing.open_vault import OpenVault
@@ -21,6 +20,7 @@ from vaultseek.messages.params import (
     PropertiesParams,
     RelatedParams,
     UnresolvedParams,
+    VaultParams,
     read,
 )
 from vaultseek.model import JSON
@@ -33,7 +33,7 @@ from vaultseek.notes.related import related
 from vaultseek.wire.context import Handler, RequestContext
 
 
-class Notes:
+class NoteMethods:
     """Handlers of ``note/…``, ``links/…``, ``graph/…``, ``complete`` and the lists of ``vault/…``."""
 
     def __init__(self, find: Find) -> None:
@@ -41,7 +41,7 @@ class Notes:
         self._completers: WeakKeyDictionary[OpenVault, VaultCompleter] = WeakKeyDictionary()
 
     def handlers(self) -> dict[str, Handler]:
-        """Method name to handler."""
+        """Return the handlers by method name."""
         return {
             "note/get": self.get,
             "note/related": self.related,
@@ -57,117 +57,115 @@ class Notes:
         }
 
     async def get(self, params: JSON, context: RequestContext) -> JSON:
-        """What is known of a note, and lines of its text."""
-        asked = read(GetParams, params)
-        follower = await self._find(asked)
-        row = await found_note(asked.note, follower)
-        lines = (asked.start_line, asked.end_line)
-        note = await asyncio.to_thread(
-            reading.note, row, follower.vault.ledger, follower.vault.options.root, *lines
-        )
-        return of_vault(follower, note)
+        """Return a note's fields and lines of its text."""
+        call = read(GetParams, params)
+        vault, row = await self._vault_and_note(call, call.note)
+        lines = (call.start_line, call.end_line)
+        note = await asyncio.to_thread(reading.note, row, vault.ledger, vault.options.root, *lines)
+        return about_vault(vault, note)
 
     async def related(self, params: JSON, context: RequestContext) -> JSON:
-        """Notes like a note."""
-        asked = read(RelatedParams, params)
-        follower = await self._find(asked)
-        row = await found_note(asked.note, follower)
-        gap = follower.degraded_reason()
-        return of_note(follower, row, with_gap(await related(row, follower.vault, asked.limit), gap))
+        """Return the notes most like a note."""
+        call = read(RelatedParams, params)
+        follower = await self._find(call)
+        row = await find_note(call.note, follower)
+        degraded = follower.degraded_reason()
+        answer = await related(row, follower.vault, call.limit)
+        return about_note(follower.vault, row, with_degraded(answer, degraded))
 
     async def outgoing(self, params: JSON, context: RequestContext) -> JSON:
-        """The links that stand in a note."""
+        """Return the links in a note."""
         return await self._links(params, linked.outgoing)
 
     async def backlinks(self, params: JSON, context: RequestContext) -> JSON:
-        """The links of other notes to a note."""
+        """Return the links of other notes to a note."""
         return await self._links(params, linked.backlinks)
 
-    async def _links(self, params: JSON, of_note_in: Callable[[NoteRow, Ledger], list[JSON]]) -> JSON:
-        asked = read(LinksParams, params)
-        follower = await self._find(asked)
-        row = await found_note(asked.note, follower)
-        links = await asyncio.to_thread(of_note_in, row, follower.vault.ledger)
-        return of_note(follower, row, _cut("links", links, asked.limit))
+    async def _links(self, params: JSON, read_links: Callable[[NoteRow, Ledger], list[JSON]]) -> JSON:
+        call = read(LinksParams, params)
+        vault, row = await self._vault_and_note(call, call.note)
+        links = await asyncio.to_thread(read_links, row, vault.ledger)
+        return about_note(vault, row, _cut("links", links, call.limit))
 
     async def unresolved(self, params: JSON, context: RequestContext) -> JSON:
-        """Links that lead nowhere, of a note or of the vault."""
-        asked = read(UnresolvedParams, params)
-        follower = await self._find(asked)
-        row = None if asked.note is None else await found_note(asked.note, follower)
-        links = await asyncio.to_thread(linked.unresolved, follower.vault.ledger, row)
-        answer = _cut("links", links, asked.limit)
-        return of_vault(follower, answer) if row is None else of_note(follower, row, answer)
+        """Return the links without a target, of a note or of the vault."""
+        call = read(UnresolvedParams, params)
+        follower = await self._find(call)
+        vault = follower.vault
+        row = None if call.note is None else await find_note(call.note, follower)
+        links = await asyncio.to_thread(linked.unresolved, vault.ledger, row)
+        answer = _cut("links", links, call.limit)
+        return about_vault(vault, answer) if row is None else about_note(vault, row, answer)
 
     async def unlinked(self, params: JSON, context: RequestContext) -> JSON:
-        """Mentions of a note that are no links."""
-        asked = read(LinksParams, params)
-        follower = await self._find(asked)
-        row = await found_note(asked.note, follower)
-        found = await asyncio.to_thread(mentions.unlinked, row, follower.vault.ledger)
-        answer = {"names": mentions.names_of(row), **_cut("mentions", found, asked.limit)}
-        return of_note(follower, row, answer)
+        """Return the mentions of a note that are not links."""
+        call = read(LinksParams, params)
+        vault, row = await self._vault_and_note(call, call.note)
+        rows = await asyncio.to_thread(mentions.unlinked, row, vault.ledger)
+        answer = {"names": mentions.names_of(row), **_cut("mentions", rows, call.limit)}
+        return about_note(vault, row, answer)
 
     async def neighbors(self, params: JSON, context: RequestContext) -> JSON:
-        """The notes around a note."""
-        asked = read(NeighborsParams, params)
-        follower = await self._find(asked)
-        row = await found_note(asked.note, follower)
-        graph = follower.vault.graph
+        """Return the notes around a note in the link graph."""
+        call = read(NeighborsParams, params)
+        vault, row = await self._vault_and_note(call, call.note)
+        graph = vault.graph
         if graph is None:
             raise Unavailable("the link graph is being built; try again")
-        around = (row, graph, follower.vault.ledger, asked.depth, asked.limit)
-        answer = await asyncio.to_thread(linked.neighbours, *around)
-        return of_note(follower, row, {"depth": asked.depth, **answer})
+        answer = await asyncio.to_thread(linked.neighbours, row, graph, vault.ledger, call.depth, call.limit)
+        return about_note(vault, row, {"depth": call.depth, **answer})
 
     async def tags(self, params: JSON, context: RequestContext) -> JSON:
-        """Every tag."""
-        asked = read(ListParams, params)
-        follower = await self._find(asked)
-        found = await asyncio.to_thread(vocabulary.tags, follower.vault.ledger)
-        return of_vault(follower, _cut("tags", found, asked.limit))
+        """Return every tag."""
+        call = read(ListParams, params)
+        vault = (await self._find(call)).vault
+        rows = await asyncio.to_thread(vocabulary.tags, vault.ledger)
+        return about_vault(vault, _cut("tags", rows, call.limit))
 
     async def properties(self, params: JSON, context: RequestContext) -> JSON:
-        """Every property, or every value of one."""
-        asked = read(PropertiesParams, params)
-        follower = await self._find(asked)
-        if asked.name is None:
-            found = await asyncio.to_thread(vocabulary.properties, follower.vault.ledger)
-            return of_vault(follower, _cut("properties", found, asked.limit))
-        found = await asyncio.to_thread(vocabulary.values, follower.vault.ledger, asked.name)
-        return of_vault(follower, {"property": asked.name, **_cut("values", found, asked.limit)})
+        """Return every property, or every value of one."""
+        call = read(PropertiesParams, params)
+        vault = (await self._find(call)).vault
+        if call.name is None:
+            rows = await asyncio.to_thread(vocabulary.properties, vault.ledger)
+            return about_vault(vault, _cut("properties", rows, call.limit))
+        rows = await asyncio.to_thread(vocabulary.values, vault.ledger, call.name)
+        return about_vault(vault, {"property": call.name, **_cut("values", rows, call.limit)})
 
     async def orphans(self, params: JSON, context: RequestContext) -> JSON:
-        """Notes that nothing links to."""
-        asked = read(OrphansParams, params)
-        follower = await self._find(asked)
-        found = await asyncio.to_thread(linked.orphans, follower.vault.ledger, isolated=asked.isolated)
-        return of_vault(follower, _cut("notes", found, asked.limit))
+        """Return the notes that nothing links to."""
+        call = read(OrphansParams, params)
+        vault = (await self._find(call)).vault
+        rows = await asyncio.to_thread(linked.orphans, vault.ledger, isolated=call.isolated)
+        return about_vault(vault, _cut("notes", rows, call.limit))
 
     async def complete(self, params: JSON, context: RequestContext) -> JSON:
-        """What could be meant by what was typed so far."""
-        asked = read(CompleteParams, params)
-        follower = await self._find(asked)
+        """Return completions of a partly typed name."""
+        call = read(CompleteParams, params)
+        follower = await self._find(call)
         row = None
-        if asked.kind in ("heading", "block"):
-            if asked.note is None:
-                raise UsageError(f'kind "{asked.kind}" needs a note; add "note"')
-            row = await found_note(asked.note, follower)
-        if asked.kind == "value" and not asked.property:
+        if call.kind in ("heading", "block"):
+            if call.note is None:
+                raise UsageError(f'kind "{call.kind}" needs a note; add "note"')
+            row = await find_note(call.note, follower)
+        if call.kind == "value" and not call.property:
             raise UsageError('kind "value" needs a property; add "property"')
-        items = await asyncio.to_thread(self._completions, asked, follower, row)
-        return of_vault(follower, {"kind": asked.kind, "items": items})
+        items = await asyncio.to_thread(self._completions, call, follower.vault, row)
+        return about_vault(follower.vault, {"kind": call.kind, "items": items})
 
-    def _completions(self, asked: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
-        if asked.kind == "block":
-            blocks = reading.block_ids(row, follower.vault.options.root) if row else ()
-            return complete_blocks(blocks, asked.text, asked.limit)
-        vault = follower.vault
+    async def _vault_and_note(self, call: VaultParams, name: str) -> tuple[OpenVault, NoteRow]:
+        follower = await self._find(call)
+        return follower.vault, await find_note(name, follower)
+
+    def _completions(self, call: CompleteParams, vault: OpenVault, row: NoteRow | None) -> list[JSON]:
+        if call.kind == "block":
+            blocks = reading.block_ids(row, vault.options.root) if row else ()
+            return complete_blocks(blocks, call.text, call.limit)
         completer = self._completers.get(vault) or VaultCompleter(vault.ledger)
         self._completers[vault] = completer
         note = row.id if row else None
-        return completer.complete(asked.kind, asked.text, asked.limit, note=note, name=asked.property)
+        return completer.complete(call.kind, call.text, call.limit, note=note, name=call.property)
 
 
-def _cut(name: str, found: Sequence[JSON], limit: int) -> JSON:
-    return {name: list(found[:limit]), "count": min(len(found), limit), "total": len(found)}
+def _cut(name: str, rows: Sequence[JSON], limit: int) -> JSON:
+    return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}

@@ -1,4 +1,4 @@
-"""The methods about vaults: which there are, one more, one less, and a rest for one."""
+"""RPC methods `vault/list`, `add`, `remove`, `pause`, `resume`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from vaultseek.wire.context import Handler, RequestContext
 _Write = Callable[[], None]
 
 
-class Vaults:
-    """Handlers of ``vault/…`` that change which vaults there are. One change at a time."""
+class VaultMethods:
+    """Handlers that list and change the vaults, one change at a time."""
 
     def __init__(self, file: SettingsFile, registry: VaultRegistry) -> None:
         self._file = file
@@ -33,7 +33,7 @@ class Vaults:
         self._changing = asyncio.Lock()
 
     def handlers(self) -> dict[str, Handler]:
-        """Method name to handler."""
+        """Return the handlers by method name."""
         return {
             "vault/list": self.list_vaults,
             "vault/add": self.add,
@@ -43,12 +43,12 @@ class Vaults:
         }
 
     async def follow_settings(self) -> None:
-        """Take the settings over if they have changed on disk. Raises ConfigError."""
+        """Apply the settings if they have changed on disk. Raises ConfigError."""
         async with self._changing:
-            await self._follow()
+            await self._apply_settings()
 
     async def list_vaults(self, params: JSON, context: RequestContext) -> JSON:
-        """The vaults, and whence each is: from the configuration, a command, or a request that named it."""
+        """Return the vaults and the origin of each: the configuration, `vault add`, or a request."""
         read(Nothing, params)
         await self.follow_settings()
         await self._registry.close_missing()
@@ -65,7 +65,7 @@ class Vaults:
                     "name": name,
                     "path": str(root),
                     "from": "config" if root in configured else "added" if root in added else "request",
-                    "state": states[root].state if root in states else self._unopened(root),
+                    "state": states[root].state if root in states else self._closed_state(root),
                     "notes": states[root].vault.ledger.counts().notes if root in states else 0,
                 }
                 for root, name in roots.items()
@@ -73,49 +73,49 @@ class Vaults:
         }
 
     async def add(self, params: JSON, context: RequestContext) -> JSON:
-        """Keep one more folder from now on, also after the next start."""
-        asked = read(AddVaultParams, params)
+        """Add a vault to the registry, which outlasts the daemon."""
+        call = read(AddVaultParams, params)
         async with self._changing:
-            await self._follow()
-            vault = await asyncio.to_thread(self._new, asked)
+            await self._apply_settings()
+            vault = await asyncio.to_thread(self._new, call)
             await self._change(lambda: self._file.write_registry(self._file.registry.with_vault(vault)))
         return {"name": vault.name, "path": str(vault.path)}
 
     async def remove(self, params: JSON, context: RequestContext) -> JSON:
-        """Keep a vault no longer; its notes are not touched, its index only if that is said."""
-        asked = read(RemoveVaultParams, params)
+        """Remove a vault from the registry, and its index if requested. Its notes are not touched."""
+        call = read(RemoveVaultParams, params)
         async with self._changing:
-            await self._follow()
-            root = self._root(asked.vault)
+            await self._apply_settings()
+            root = self._root(call.vault)
             if root in self._configured():
-                raise UsageError(f"{quote(asked.vault)} is set in {self._file.path}; remove it there")
+                raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
             await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
             await self._registry.close_vault(root)
-            if asked.delete_index:
+            if call.delete_index:
                 folder = paths.vault_data_directory(root)
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        return {"path": str(root), "index_deleted": asked.delete_index}
+        return {"path": str(root), "index_deleted": call.delete_index}
 
     async def pause(self, params: JSON, context: RequestContext) -> JSON:
-        """Follow a vault's changes no longer; searches answer from what is known."""
-        return await self._rest(params, paused=True)
+        """Stop following a vault; searches answer from its index as it is."""
+        return await self._set_paused(params, paused=True)
 
     async def resume(self, params: JSON, context: RequestContext) -> JSON:
-        """Follow a vault's changes again, and take in what has changed meanwhile."""
-        return await self._rest(params, paused=False)
+        """Follow a vault again, and index what has changed meanwhile."""
+        return await self._set_paused(params, paused=False)
 
-    async def _rest(self, params: JSON, *, paused: bool) -> JSON:
-        asked = read(NamedVaultParams, params)
+    async def _set_paused(self, params: JSON, *, paused: bool) -> JSON:
+        call = read(NamedVaultParams, params)
         async with self._changing:
-            await self._follow()
-            root = self._root(asked.vault)
+            await self._apply_settings()
+            root = self._root(call.vault)
             await self._change(
                 lambda: self._file.write_registry(self._file.registry.with_paused(root, paused=paused))
             )
             await self._registry.find(str(root), None)
         return {"path": str(root), "paused": paused}
 
-    async def _follow(self) -> None:
+    async def _apply_settings(self) -> None:
         settings = await asyncio.to_thread(self._file.changed)
         if settings is not None:
             await self._registry.open_configured(settings, self._file.registry.paused)
@@ -127,9 +127,9 @@ class Vaults:
             raise Unavailable(
                 f"cannot write the list of vaults: {error.strerror or error}; nothing was changed"
             ) from None
-        await self._follow()
+        await self._apply_settings()
 
-    def _unopened(self, root: Path) -> str:
+    def _closed_state(self, root: Path) -> str:
         if not root.is_dir():
             return "vault_missing"
         return "paused" if root in self._file.registry.paused else "opening"
@@ -138,36 +138,36 @@ class Vaults:
         return {v.path for v in self._registry.settings.vaults} - {v.path for v in self._file.registry.vaults}
 
     def _root(self, name: str) -> Path:
-        """The folder of a vault that is known, by name or folder. Raises VaultMissing."""
+        """Return the folder of a vault, given its name or folder. Raises VaultMissing."""
         known = {v.path: v.name for v in (*self._file.registry.vaults, *self._registry.settings.vaults)}
         known |= {follower.vault.options.root: follower.vault.name for follower in self._registry.followers}
-        for root, called in known.items():
+        for root, vault_name in known.items():
             if (
-                called.casefold() == name.casefold()
+                vault_name.casefold() == name.casefold()
                 or str(root) == name
                 or str(root) == os.path.realpath(name)
             ):
                 return root
         raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")
 
-    def _new(self, asked: AddVaultParams) -> VaultSettings:
-        given = Path(asked.path).expanduser() if asked.path.isprintable() else Path("/")
-        if not given.is_absolute() or not given.is_dir():
-            if given.is_file():
-                raise UsageError(f"{quote(asked.path)} is a file, expected a folder of notes")
-            raise VaultMissing(f"no folder {quote(asked.path)}; use the absolute path of an existing folder")
-        root = Path(os.path.realpath(given))
+    def _new(self, call: AddVaultParams) -> VaultSettings:
+        folder = Path(call.path).expanduser() if call.path.isprintable() else Path("/")
+        if not folder.is_absolute() or not folder.is_dir():
+            if folder.is_file():
+                raise UsageError(f"{quote(call.path)} is a file, expected a folder of notes")
+            raise VaultMissing(f"no folder {quote(call.path)}; use the absolute path of an existing folder")
+        root = Path(os.path.realpath(folder))
         if Path(os.path.realpath(Path.home())).is_relative_to(root):
             raise UsageError(f"{root} contains your home directory; use the folder of your notes")
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
             raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that")
-        name = asked.name or self._registry.free_name(root.name, root)
+        name = call.name or self._registry.free_name(root.name, root)
         if name.casefold() in {other.casefold() for other in known.values()}:
             raise UsageError(f"another vault has the name {quote(name)}; choose another name")
-        values = {"name": name, "path": root, "language": asked.language, "exclude": asked.exclude}
+        values = {"name": name, "path": root, "language": call.language, "exclude": call.exclude}
         try:
             return VaultSettings.model_validate(values)
         except ValidationError as error:
-            where, wrong = first_problem(error, VaultSettings)
-            raise UsageError(f"parameter {where[0]}: {wrong}") from None
+            key, problem = first_problem(error, VaultSettings)
+            raise UsageError(f"parameter {key[0]}: {problem}") from None

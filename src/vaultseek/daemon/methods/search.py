@@ -1,4 +1,4 @@
-"""The methods ``search`` and ``search/why``."""
+"""RPC methods `search` and `search/why`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, found_note, of_note, of_vault, with_gap
+from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.messages.params import SearchParams, WhyParams, read
 from vaultseek.model import JSON
@@ -18,60 +18,61 @@ from vaultseek.settings.model import SearchSettings
 from vaultseek.wire.context import Handler, RequestContext
 
 
-class Searching:
-    """Handlers of the questions that rank."""
+class SearchMethods:
+    """Handlers of `search` and `search/why`."""
 
     def __init__(self, find: Find, settings: Callable[[], SearchSettings]) -> None:
         self._find = find
         self._settings = settings
 
     def handlers(self) -> dict[str, Handler]:
-        """Method name to handler."""
+        """Return the handlers by method name."""
         return {"search": self.search, "search/why": self.why}
 
     async def search(self, params: JSON, context: RequestContext) -> JSON:
         """Answer a query."""
-        asked = read(SearchParams, params)
-        follower = await self._find(asked)
-        request = self._request(asked, explain=asked.explain, brief=asked.brief)
+        call = read(SearchParams, params)
+        follower = await self._find(call)
+        request = self._request(call, explain=call.explain, brief=call.brief)
         await follower.wait_if_new()
-        if asked.wait:
+        if call.wait:
             await follower.rescan()
-            await _embedded(follower, request)
+            await _wait_for_vectors(follower, request)
         request = replace(request, seconds=context.remaining())
-        gap = follower.degraded_reason()
-        answer = with_gap(await Searcher(follower.vault).search(request), gap)
-        return of_vault(follower, _with_aliases(answer))
+        degraded = follower.degraded_reason()
+        answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
+        return about_vault(follower.vault, _with_aliases(answer))
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
-        """Say why a note is where it is in the answer to a query, or where it was lost."""
-        asked = read(WhyParams, params)
-        follower = await self._find(asked)
-        row = await found_note(asked.note, follower)
-        return of_note(follower, row, await why(row, self._request(asked, explain=True), follower.vault))
+        """Explain the rank of a note in the answer to a query, or where it dropped out."""
+        call = read(WhyParams, params)
+        follower = await self._find(call)
+        row = await find_note(call.note, follower)
+        answer = await why(row, self._request(call, explain=True), follower.vault)
+        return about_note(follower.vault, row, answer)
 
     def _request(
-        self, asked: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
+        self, call: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
     ) -> SearchRequest:
-        settings = with_overrides(self._settings(), asked.settings)
+        settings = with_overrides(self._settings(), call.settings)
         return SearchRequest(
-            query=asked.query,
-            limit=asked.limit,
-            mode=asked.mode or settings.mode,
+            query=call.query,
+            limit=call.limit,
+            mode=call.mode or settings.mode,
             explain=explain,
             settings=settings,
-            fields=asked.filters,
+            fields=call.filters,
             brief=brief,
         )
 
 
 def _with_aliases(answer: JSON) -> JSON:
-    """``answer`` with the number of its results, and the names that other tools have for our fields."""
+    """Return ``answer`` with the number of results, and with the field names that other tools use."""
     for result in answer["results"]:
         lanes = result.get("lanes")
         if lanes is not None:
-            took_part = [name for name in ("semantic", "keyword", "graph") if lanes.get(name)]
-            result["search_method"] = _method(took_part)
+            contributing = [name for name in ("semantic", "keyword", "graph") if lanes.get(name)]
+            result["search_method"] = _method(contributing)
             result["vectorRank"] = (lanes.get("semantic") or {}).get("rank")
             result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
             result["content_preview"] = result["preview"]
@@ -82,7 +83,7 @@ def _method(lanes: list[str]) -> str:
     return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
-async def _embedded(follower: VaultFollower, request: SearchRequest) -> None:
+async def _wait_for_vectors(follower: VaultFollower, request: SearchRequest) -> None:
     if request.mode == "keyword":
         return
     try:
@@ -90,4 +91,4 @@ async def _embedded(follower: VaultFollower, request: SearchRequest) -> None:
         if request.settings.expansion.enabled:
             await follower.refresh_concepts()
     except (WorkerUnavailable, IndexDamaged):
-        return  # the answer says which lanes did not take part
+        return  # the answer names the lanes that are missing

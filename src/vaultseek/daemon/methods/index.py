@@ -1,4 +1,4 @@
-"""The methods about the index: how it is, look again, wait, and tell."""
+"""RPC methods `index/status`, `refresh`, `wait`, `subscribe`, `unsubscribe`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find
-from vaultseek.daemon.methods.progress import Subscribers
+from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.messages.params import SubscribeParams, VaultParams, WaitParams, read
 from vaultseek.model import JSON
 from vaultseek.wire.context import Handler, RequestContext
 
 
-class Indexing:
-    """Handlers of ``index/…``; ``daemon`` tells about the process."""
+class IndexMethods:
+    """Handlers of `index/…`; ``daemon`` returns the status of the process."""
 
     def __init__(
         self, registry: VaultRegistry, find: Find, subscribers: Subscribers, daemon: Callable[[], JSON]
@@ -27,7 +27,7 @@ class Indexing:
         self._daemon = daemon
 
     def handlers(self) -> dict[str, Handler]:
-        """Method name to handler."""
+        """Return the handlers by method name."""
         return {
             "index/status": self.status,
             "index/refresh": self.refresh,
@@ -37,54 +37,54 @@ class Indexing:
         }
 
     async def status(self, params: JSON, context: RequestContext) -> JSON:
-        """How the daemon and its vaults are."""
-        asked = read(VaultParams, params)
+        """Return the status of the daemon and its vaults."""
+        call = read(VaultParams, params)
         await self._registry.close_missing()
-        followers = [await self._find(asked)] if asked.vault else self._registry.followers
+        followers = [await self._find(call)] if call.vault else self._registry.followers
         statuses = await asyncio.gather(*(asyncio.to_thread(follower.status) for follower in followers))
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
 
     async def refresh(self, params: JSON, context: RequestContext) -> JSON:
-        """Compare the vault with the disk now; the answer comes when that is done."""
+        """Rescan the vault; answer when that is done."""
         follower = await self._find(read(VaultParams, params))
         await follower.rescan(accept_loss=True)
         return {}
 
     async def wait(self, params: JSON, context: RequestContext) -> JSON:
-        """Answer when everything that is on disk now is taken in and embedded."""
-        asked = read(WaitParams, params)
-        follower = await self._find(asked)
-        telling = asyncio.create_task(_tell(follower, context)) if asked.progress else None
+        """Answer when everything that is on disk now is indexed and embedded."""
+        call = read(WaitParams, params)
+        follower = await self._find(call)
+        reporting = asyncio.create_task(_report_progress(follower, context)) if call.progress else None
         try:
             await follower.rescan(accept_loss=True)
             await follower.wait_until_embedded()
         finally:
-            if telling is not None:
-                telling.cancel()
+            if reporting is not None:
+                reporting.cancel()
         return (await asyncio.to_thread(follower.status)).as_json()
 
     async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
-        """Tell the client of progress and changed notes from now on; answers how far each vault is."""
-        root, followers = await self._subscribed(params)
+        """Notify the client of progress and changed notes from now on; answer with the current progress."""
+        root, followers = await self._subscription(params)
         self._subscribers.add(context, root)
         progress = await asyncio.gather(*(asyncio.to_thread(follower.progress) for follower in followers))
         return {"vaults": progress}
 
     async def unsubscribe(self, params: JSON, context: RequestContext) -> JSON:
-        """Tell the client no more."""
-        root, _ = await self._subscribed(params)
+        """Stop notifying the client."""
+        root, _ = await self._subscription(params)
         self._subscribers.drop(context, root)
         return {}
 
-    async def _subscribed(self, params: JSON) -> tuple[str | None, list[VaultFollower]]:
-        asked = read(SubscribeParams, params)
-        if asked.vault is None:
+    async def _subscription(self, params: JSON) -> tuple[str | None, list[VaultFollower]]:
+        call = read(SubscribeParams, params)
+        if call.vault is None:
             return None, self._registry.followers
-        follower = await self._find(VaultParams(vault=asked.vault))
+        follower = await self._find(VaultParams(vault=call.vault))
         return str(follower.vault.options.root), [follower]
 
 
-async def _tell(follower: VaultFollower, context: RequestContext) -> None:
+async def _report_progress(follower: VaultFollower, context: RequestContext) -> None:
     while True:
         context.notify("index/progress", await asyncio.to_thread(follower.progress))
         await asyncio.sleep(limits.PROGRESS_SECONDS)

@@ -1,0 +1,85 @@
+"""The clients that subscribed to a vault, and the notifications that they get."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from vaultseek import limits
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.model import JSON
+from vaultseek.wire.context import RequestContext
+
+NOTIFIED_PATHS = 1_000
+"""Changed notes that one notification names."""
+
+
+@dataclass(eq=False, slots=True)
+class _Subscriber:
+    context: RequestContext
+    root: str | None
+
+
+@dataclass(eq=False, slots=True)
+class _Event:
+    follower: VaultFollower
+    paths: set[str] = field(default_factory=set)
+
+
+class Subscribers:
+    """The subscribed clients; events in quick succession become one notification. For one event loop."""
+
+    def __init__(self) -> None:
+        self._subscribers: set[_Subscriber] = set()
+        self._events: dict[str, _Event] = {}
+        self._sending: asyncio.Task[None] | None = None
+
+    def add(self, context: RequestContext, root: str | None) -> None:
+        """Notify this client about the vault at ``root``, or about all, until it disconnects."""
+        self.drop(context, root)
+        subscriber = _Subscriber(context, root)
+        self._subscribers.add(subscriber)
+        context.when_gone(lambda: self._subscribers.discard(subscriber))
+
+    def drop(self, context: RequestContext, root: str | None) -> None:
+        """Stop notifying this client about the vault at ``root``, or about any."""
+        own = [s for s in self._subscribers if s.context.client.id == context.client.id]
+        self._subscribers.difference_update(s for s in own if root is None or s.root == root)
+
+    def publish(self, follower: VaultFollower, paths: list[str]) -> None:
+        """Notify subscribers of a vault's progress and of its changed notes, if any."""
+        if not self._subscribers:
+            return
+        root = str(follower.vault.options.root)
+        event = self._events.setdefault(root, _Event(follower))
+        event.follower = follower
+        event.paths.update(paths)
+        if self._sending is None:
+            self._sending = asyncio.get_running_loop().create_task(self._send_all())
+
+    async def _send_all(self) -> None:
+        try:
+            while self._events:
+                events, self._events = self._events, {}
+                for root, event in events.items():
+                    await self._send(root, event)
+                await asyncio.sleep(limits.PROGRESS_SECONDS)
+        finally:
+            self._sending = None
+
+    async def _send(self, root: str, event: _Event) -> None:
+        vault = event.follower.vault
+        source: JSON = {"vault": vault.name, "vault_path": root}
+        try:
+            progress = {**source, **await asyncio.to_thread(event.follower.progress)}
+            revision = await asyncio.to_thread(lambda: vault.ledger.revision)
+        except Exception:
+            return  # the vault was closed in the meantime
+        for subscriber in list(self._subscribers):
+            if subscriber.root in (None, root):
+                subscriber.context.notify("index/progress", progress, latest=True)
+                if event.paths:
+                    paths = sorted(event.paths)
+                    changed = {**source, "revision": revision, "paths": paths[:NOTIFIED_PATHS]}
+                    more = len(paths) > NOTIFIED_PATHS
+                    subscriber.context.notify("index/changed", {**changed, "more": more})
