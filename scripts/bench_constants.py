@@ -1,10 +1,10 @@
-"""Turn every constant of the ranking up and down on judged vaults, and leave each vault out in turn.
+"""Measure the ranking with other values of each constant, with cross-validation over judged vaults.
 
     python scripts/bench_constants.py [--cache DIR] [--vaults DIR] [--constant NAME]... SET...
 
-For each constant: nDCG@10 of each SET with the values around the one in use; then, for each set, the value
-that is best on the mean of the *other* sets and what it gives on the one that was left out, less what the
-value in use gives there. SETs are as for ``bench_quality.py``.
+For each constant: nDCG@10 of each SET with several values; then, for each set, the value with the best mean
+on the *other* sets, and its nDCG@10 on this set minus that of the current value. SETs are as for
+``bench_quality.py``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
 
 
 @contextmanager
-def turned(module: ModuleType, name: str, value: float) -> Iterator[None]:
-    """The constant at another value."""
+def replaced(module: ModuleType, name: str, value: float) -> Iterator[None]:
+    """Use another value of a constant in a ``with`` block."""
     if module is bm25f:
         # The default parameters were read when the class was made.
         owner: Any = bm25f.Parameters.__init__
@@ -62,29 +62,29 @@ def _scheme(name: str, value: float) -> tuple[Any, ...]:
 
 
 def figures(sets: list[Path], arguments: argparse.Namespace) -> dict[str, float]:
-    """nDCG@10 of every set as things are now."""
-    found = {}
+    """Return nDCG@10 of every set with the current constants."""
+    ndcg = {}
     for folder in sets:
         report = asyncio.run(measure(folder, arguments))
-        found[folder.name] = report.outcomes[0].metrics[ALL]["nDCG@10"].mean
-    return found
+        ndcg[folder.name] = report.outcomes[0].metrics[ALL]["nDCG@10"].mean
+    return ndcg
 
 
 def left_out(rows: dict[str, dict[str, float]], usual: str) -> str:
-    """For each set: the value that the others would choose, and what it gives there, less what is in use."""
+    """Format the row of the values that the other sets choose, with the differences to the current value."""
     cells = []
     for name in rows[usual]:
         others = {value: sum(v for k, v in row.items() if k != name) for value, row in rows.items()}
-        chosen = max(others, key=others.__getitem__)
-        cells.append(f"{chosen} ({rows[chosen][name] - rows[usual][name]:+.3f})")
+        best = max(others, key=others.__getitem__)
+        cells.append(f"{best} ({rows[best][name] - rows[usual][name]:+.3f})")
     return f"| left out | {' | '.join(cells)} | |"
 
 
 def main() -> None:
-    """One table a constant."""
+    """Print a table per constant."""
     parser = arguments_for_sets(__doc__)
-    parser.add_argument("--constant", action="append", default=[], help="only this one")
-    # What follows the tenth note changes no figure here.
+    parser.add_argument("--constant", action="append", default=[], help="measure only this constant")
+    # nDCG@10 depends only on the first ten results.
     parser.set_defaults(compare=[], only=["vaultseek"], limit=10)
     arguments = parser.parse_args()
     base = figures(arguments.sets, arguments)
@@ -95,14 +95,14 @@ def main() -> None:
         rows = {str(now): base}
         for value in values:
             if value != now:
-                with turned(module, name, value):
+                with replaced(module, name, value):
                     rows[str(value)] = figures(arguments.sets, arguments)
         print(f"| {title} | {' | '.join(base)} | mean |")
         print("|---" * (len(base) + 2) + "|")
         for value, row in sorted(rows.items(), key=lambda item: float(item[0])):
-            shown = f"**{value}**" if value == str(now) else value
+            label = f"**{value}**" if value == str(now) else value
             mean = sum(row.values()) / len(row)
-            print(f"| {shown} | {' | '.join(f'{each:.3f}' for each in row.values())} | {mean:.4f} |")
+            print(f"| {label} | {' | '.join(f'{each:.3f}' for each in row.values())} | {mean:.4f} |")
         print(left_out(rows, str(now)), end="\n\n", flush=True)
 
 

@@ -2,9 +2,9 @@
 
     python scripts/bench_quality.py [--cache DIR] [--vaults DIR] [--compare NAME=KEY:VALUE,...] SET...
 
-A SET is a folder with ``vault/``, ``queries.jsonl`` and ``qrels.tsv``; the vault of one without is looked for
-by the set's name in ``--vaults``. The first run embeds all notes, which takes about a minute for two thousand
-passages; what was embedded is kept in the cache.
+A SET is a folder with ``vault/``, ``queries.jsonl`` and ``qrels.tsv``; without ``vault/``, the vault is the
+folder of that name in ``--vaults``. The first run embeds all notes, about a minute for two thousand passages;
+later runs use the cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vaultseek.settings.model import Settings
 
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
-    """One set, in all variants."""
+    """Measure one set with all variants."""
     inside = folder / "vault"
     vault = inside if inside.is_dir() or arguments.vaults is None else arguments.vaults / folder.name
     root = vault.resolve()
@@ -46,7 +46,7 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
 
 
 def summary(reports: dict[str, Report], metric: str) -> str:
-    """One line a variant, one column a set."""
+    """Format a table with a row per variant and a column per set."""
     names = [outcome.name for outcome in next(iter(reports.values())).outcomes]
     lines = [f"| {metric} | {' | '.join(reports)} |", "|---" * (len(reports) + 1) + "|"]
     for row, name in enumerate(names):
@@ -56,7 +56,7 @@ def summary(reports: dict[str, Report], metric: str) -> str:
 
 
 def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
-    """A parser of what says which sets are measured, with every key that ``measure`` reads."""
+    """Return a parser of the sets and of every option that ``measure`` reads."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/configuration.md and config.toml.example anew from the settings model."""
+"""Generate docs/configuration.md and config.toml.example from the settings models."""
 
 from __future__ import annotations
 

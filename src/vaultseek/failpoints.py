@@ -1,7 +1,7 @@
-"""Places where a test may make the program die or fail; nothing happens there unless the environment says so.
+"""Failpoints: named steps at which a test can kill the process or raise an error. Off unless configured.
 
-``VAULTSEEK_FAILPOINTS="ledger.commit=kill@3;keyword.apply=raise:28"`` ends the process with SIGKILL at the
-third passing of ``ledger.commit`` and raises ``OSError(28)`` at every passing of ``keyword.apply``.
+``VAULTSEEK_FAILPOINTS="ledger.commit=kill@3;keyword.apply=raise:28"`` kills the process with SIGKILL at the
+third ``ledger.commit`` and raises ``OSError(28)`` at every ``keyword.apply``.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ import signal
 _VARIABLE = "VAULTSEEK_FAILPOINTS"
 
 
-def _planned() -> dict[str, tuple[str, int]]:
+def _read_plans() -> dict[str, tuple[str, int]]:
     plans: dict[str, tuple[str, int]] = {}
     for entry in filter(None, os.environ.get(_VARIABLE, "").split(";")):
         name, _, plan = entry.partition("=")
-        what, _, count = plan.partition("@")
-        plans[name.strip()] = what.strip(), int(count or 0)
+        action, _, count = plan.partition("@")
+        plans[name.strip()] = action.strip(), int(count or 0)
     return plans
 
 
-_plans = _planned()
-_passed: dict[str, int] = {}
+_plans = _read_plans()
+_counts: dict[str, int] = {}
 
 
 def failpoint(name: str) -> None:
-    """A step that has to be repeatable ends or begins here."""
+    """Mark the boundary of a step that must be repeatable after a crash."""
     if not _plans or name not in _plans:
         return
-    what, count = _plans[name]
-    _passed[name] = _passed.get(name, 0) + 1
-    if count and _passed[name] != count:
+    action, count = _plans[name]
+    _counts[name] = _counts.get(name, 0) + 1
+    if count and _counts[name] != count:
         return
-    if what == "kill":
+    if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
-    raise OSError(int(what.partition(":")[2] or 5), f"failpoint {name}")
+    raise OSError(int(action.partition(":")[2] or 5), f"failpoint {name}")

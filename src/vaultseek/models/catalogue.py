@@ -20,9 +20,9 @@ HASHING = "hashing"
 PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
 """SHA-256 of the weights of known models; for other models the first fetch records a digest."""
 SUGGESTED = {
-    "sentence-transformers/all-MiniLM-L12-v2": "English, a deeper sister of the bundled model",
+    "sentence-transformers/all-MiniLM-L12-v2": "English, more layers than the bundled model",
     "sentence-transformers/all-mpnet-base-v2": "English, larger and slower",
-    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "some fifty languages",
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "about fifty languages",
     "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
 }
 """Models of the hub worth trying, with a description."""
