@@ -1,4 +1,4 @@
-"""Whether what was built is whole and runs: every file is in it, and the installed command answers.
+"""Check the built packages: every file is in them, and the installed command runs.
 
 Run by ``scripts/package`` with the folder that holds one wheel and one source distribution.
 """
@@ -33,7 +33,7 @@ def main(folder: Path) -> int:
 
 
 def of_wheel(wheel: Path) -> Iterable[str]:
-    """What the wheel lacks: files of the package, its command, its licence, its version."""
+    """Return what the wheel lacks: files of the package, its command, its licence, its version."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         about = next(name for name in names if name.endswith(".dist-info/METADATA"))
@@ -55,7 +55,7 @@ def of_wheel(wheel: Path) -> Iterable[str]:
 
 
 def of_source(source: Path) -> Iterable[str]:
-    """What the source distribution lacks of what it is said to include."""
+    """Return what the source distribution lacks of what pyproject.toml includes."""
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for part in (*SETTINGS["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "pyproject.toml"):
@@ -65,7 +65,7 @@ def of_source(source: Path) -> Iterable[str]:
 
 
 def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
-    """What differs in a wheel that is built from the source distribution."""
+    """Return the differences of a wheel that is built from the source distribution."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(source) as archive:
             archive.extractall(folder, filter="data")
@@ -82,7 +82,7 @@ def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
 
 
 def of_installed(wheel: Path) -> Iterable[str]:
-    """What goes wrong when the wheel is installed into an empty folder and run from there."""
+    """Install the wheel into an empty folder, run it from there, and return what goes wrong."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index"]
         subprocess.run([*pip, "--no-deps", "--target", folder, str(wheel)], check=True)
@@ -96,7 +96,7 @@ def of_installed(wheel: Path) -> Iterable[str]:
 
 
 def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
-    """What Python prints for these arguments, complaints included."""
+    """Return the output and errors of Python for these arguments."""
     command = [sys.executable, "-P", *arguments]
     done = subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60, check=False

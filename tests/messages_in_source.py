@@ -16,7 +16,7 @@ ERRORS = {
     if isinstance(kind, type) and issubclass(kind, errors.VaultseekError)
 }
 PROBLEMS = {"Problem": 0, "_refused": 0}
-"""What makes a problem, and which of its arguments is the code; the message follows it."""
+"""The functions that make a problem, and the index of their code argument; the message follows it."""
 
 
 class Message(NamedTuple):

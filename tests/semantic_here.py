@@ -27,7 +27,7 @@ from vaultseek.worker.state import WorkerState
 
 
 class WorkerHere:
-    """What `SemanticWorker` does for an embedding and a search, as long as this object lives."""
+    """An in-process stand-in for `SemanticWorker`; its stores live as long as this object."""
 
     state = WorkerState("ready")
 

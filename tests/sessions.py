@@ -97,7 +97,7 @@ class Home:
         }
 
     def run(self, command: str) -> str:
-        """What ``command`` prints on a screen, with the home directory as ``/home/ana``."""
+        """Return the screen after ``command``, with the home directory as ``/home/ana``."""
         ours, screen = pty.openpty()
         ioctl(screen, termios.TIOCSWINSZ, struct.pack("4H", LINES, COLUMNS, 0, 0))
         process = subprocess.Popen(

@@ -110,7 +110,7 @@ async def test_a_hung_call_is_killed_and_the_next_one_works(workers: Any) -> Non
         vectors(frame)
         pipe.read(incoming)
         """,
-        embed_seconds=0.3,
+        embed_seconds=1.0,
     )
     with pytest.raises(WorkerUnavailable, match="hung at: embedding 1 texts"):
         await worker.embed(["hang"])
