@@ -1,1 +1,1 @@
-"""Reading a note: frontmatter, structure, links and tags, chunks. Text in, values out; never raises."""
+"""Parsing a note: frontmatter, structure, links and tags, chunks. Text in, values out; never raises."""

@@ -1,4 +1,4 @@
-"""The blocks of a note's body, read with the Markdown block grammar of tree-sitter.
+"""The blocks of a note's body, parsed with the Markdown block grammar of tree-sitter.
 
 Nothing here recurses, whatever the nesting.
 """
@@ -22,7 +22,7 @@ from vaultseek.model import Span, SpanKind
 
 
 def read_blocks(lines: Sequence[str]) -> Structure:
-    """The structure of the body ``lines``; every line that is not blank is in a span.
+    """Return the structure of the body ``lines``; every line that is not blank is in a span.
 
     The lines after the first NOTE_LINES are one span of kind ``other``.
     """
@@ -52,7 +52,7 @@ _REPAIRS = 3
 def _repaired(
     structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
-    """The structure again, with words for the lines that were mistaken."""
+    """Parse again with filler words for the lines that the grammar misread."""
     for _ in range(_REPAIRS):
         if not structure.mistaken:
             break
@@ -109,7 +109,7 @@ def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: Mapping[int, Bl
 
 
 class _Walker:
-    """One pass over the tree: containers are entered, leaves become blocks."""
+    """A single pass over the tree: containers are entered, leaves become blocks."""
 
     def __init__(self, lines: Sequence[str], masked: Mapping[int, BlockKind]) -> None:
         self.lines = lines
@@ -122,9 +122,9 @@ class _Walker:
         """Quotes, lists and items around the cursor."""
         self.opens: Literal["item", "quote", ""] = ""
         self.depth_of_last = 0
-        """How many containers were around the block before."""
+        """The number of containers around the previous block."""
         self.footnotes = False
-        """Whether the list around the cursor stands for footnotes and has no span of its own."""
+        """True if the list around the cursor stands for footnotes and has no span of its own."""
 
     def run(self, tree: tree_sitter.Tree) -> None:
         cursor = tree.walk()
@@ -139,7 +139,7 @@ class _Walker:
                 self.leave()
 
     def visit(self, node: tree_sitter.Node) -> bool:
-        """Take ``node`` in; true when its children are wanted."""
+        """Process ``node``; return true to visit its children."""
         name = node.type
         kind = _LEAVES.get(name)
         if kind is not None:
@@ -164,7 +164,7 @@ class _Walker:
             self.span("paragraph" if footnote else "list_item", start, end)
 
     def follows_paragraph(self, row: int) -> bool:
-        """Whether a paragraph of the same container stands on the line before."""
+        """True if a paragraph of the same container is on the line before."""
         last = self.structure.blocks[-1] if self.structure.blocks else None
         return (
             last is not None
@@ -173,13 +173,13 @@ class _Walker:
         )
 
     def check_number(self, node: tree_sitter.Node, row: int) -> None:
-        """Only a list that starts with one may interrupt a paragraph."""
+        """Mark a list that interrupts a paragraph as mistaken unless it starts with 1."""
         number = _NUMBER.match(self.lines[row], node.start_point[1])
         if number and int(number[1]) != 1:
             self.structure.mistaken.append(row)
 
     def check_code(self, block: Block) -> None:
-        """Indented code never interrupts a paragraph."""
+        """Mark indented code as mistaken: it never interrupts a paragraph."""
         for row in range(block.start, block.end + 1):
             if not without_quotes(self.lines[row], block.quotes):
                 break
@@ -229,7 +229,7 @@ class _Walker:
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def swallowed(self, block: Block) -> bool:
-        """Whether a paragraph continues what a container left open on the line before: Obsidian goes on."""
+        """True if a paragraph continues one that a container left open on the line before, as in Obsidian."""
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
             return False
@@ -256,7 +256,7 @@ class _Walker:
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """A paragraph, ended where code or HTML begins that the grammar does not see within containers."""
+        """Add a paragraph, up to code or HTML that the grammar misses within containers."""
         for row in range(block.start, block.end + 1):
             line = self.lines[row][block.column if row == block.start else 0 :]
             text = line.lstrip(" \t")

@@ -1,4 +1,4 @@
-"""Passages of a note that the embedding model can read whole, along the heading structure.
+"""Chunking: passages of a note that fit the embedding model, along the heading structure.
 
 A section that fits is one chunk, with its subsections if they are small together; one that is too long is
 split at block borders, then within blocks. Small sibling sections are joined, and so that an edit moves no
@@ -28,13 +28,13 @@ from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, spl
 from vaultseek.model import Chunk, Note, Span
 
 JOIN_SHARE = 0.6
-"""Sibling sections are joined up to this share of the model's window."""
+"""The share of the model's window up to which sibling sections are joined."""
 UNCOUNTED_CHARS = 64 * KIB
-"""A longer block is not counted as a whole; it is taken apart first."""
+"""A longer block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 2
-"""Raised whenever the same note gives other chunks than before."""
+"""The chunking version: raise it whenever the same note gives other chunks than before."""
 
 Count = Callable[[str], int]
 Path = tuple[str, ...]
@@ -59,7 +59,7 @@ def chunk(note: Note, count: Count, window: int = 254) -> tuple[Chunk, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """The body as one text, and where its lines start."""
+    """The body as one string, and the offsets of its lines."""
 
     text: str
     starts: Sequence[int]
@@ -72,17 +72,17 @@ class _Body:
         return cls("\n".join(lines), starts, note.body_line)
 
     def start(self, line: int) -> int:
-        """Where ``line`` begins; the end of the text for lines beyond it."""
+        """Return the offset of ``line``; the end of the text for lines beyond it."""
         index = line - self.first_line
         return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 
     def line(self, at: int) -> int:
-        """The line in the file of the character at ``at``."""
+        """Return the line in the file of the character at ``at``."""
         return self.first_line + bisect_right(self.starts, at) - 1
 
 
 class _Block(NamedTuple):
-    """A block of the body: its range without blank lines around it, and which span it is (-1: none)."""
+    """A block of the body: its range without surrounding blank lines, and the index of its span, or -1."""
 
     start: int
     end: int
@@ -90,7 +90,7 @@ class _Block(NamedTuple):
 
 
 def _blocks(note: Note, body: _Body) -> list[_Block]:
-    """The blocks of the body in order. What no span covers is a block as well, so that nothing is lost."""
+    """Return the blocks of the body in order; text outside of all spans is a block as well."""
     blocks: list[_Block | None] = []
     at = note.body_line
     for index, span in enumerate(note.spans):
@@ -118,7 +118,7 @@ def _block(body: _Body, first: int, after: int, span: int) -> _Block | None:
 
 
 class _Section(NamedTuple):
-    """A heading and what stands below it.
+    """A heading and the text below it.
 
     ``first`` is its first block; ``above`` are the sections that it is part of, from the note down to itself.
     """
@@ -130,7 +130,7 @@ class _Section(NamedTuple):
 
 
 def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
-    """The sections in order; the first one is the note itself."""
+    """Return the sections in order; the first one is the note itself."""
     spans = note.spans
     at_line = {spans[block.span].start_line: at for at, block in enumerate(blocks) if block.span >= 0}
     sections = [_Section(0, (), (0,), [])]
@@ -150,7 +150,7 @@ def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
 
 
 class _Group(NamedTuple):
-    """A run of blocks that is to become one chunk, or several if it is too long; no path in it is longer.
+    """A run of blocks for one chunk, or several if it is too long; its path is the longest in it.
 
     A ``bare`` one is a heading with nothing of its own, which goes with what follows if that leaves room.
     """
@@ -162,7 +162,7 @@ class _Group(NamedTuple):
 
 
 class _Plan:
-    """Which sections become chunks by themselves and which are joined."""
+    """Decides which sections become chunks by themselves and which are joined."""
 
     def __init__(self, sections: Sequence[_Section], blocks: int, sizes: _Sizes) -> None:
         self._sections = sections
@@ -170,11 +170,11 @@ class _Plan:
         self._sizes = sizes
 
     def groups(self) -> Iterator[_Group]:
-        """All blocks in order, in groups."""
+        """Return all blocks in order, in groups."""
         return self._section(0, self._blocks)
 
     def _section(self, index: int, after: int) -> Iterator[_Group]:
-        """The groups of one section with its subsections, up to the block ``after``."""
+        """Return the groups of one section with its subsections, up to the block ``after``."""
         section = self._sections[index]
         if not section.children or (index and self._sizes.joins(section.first, after)):
             yield _Group(section.first, after, section.path)
@@ -192,7 +192,7 @@ class _Plan:
                 yield from self._section(items[low], starts[high])
 
     def _runs(self, items: Sequence[int], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Neighbours that are joined, and single items; by halving at the highest rank until they fit."""
+        """Yield joined neighbours and single items, splitting at the highest rank until they fit."""
         if len(items) == 1:
             yield 0, 1
             return
@@ -218,7 +218,7 @@ class _Plan:
 
 
 class _Borders:
-    """The borders between siblings as a binary tree, the highest rank at the top (a Cartesian tree)."""
+    """Return the borders between siblings as a Cartesian tree, the highest rank at the top."""
 
     def __init__(self, ranks: Sequence[bytes]) -> None:
         self.left = [0] * len(ranks)
@@ -256,19 +256,19 @@ class _Sizes:
         self._before = list(accumulate(self._tokens, initial=0))
 
     def joins(self, first: int, after: int) -> bool:
-        """Whether sections that hold these blocks are small enough to be one chunk."""
+        """True if sections with these blocks are small enough to be one chunk."""
         most = Room(int(self._window * JOIN_SHARE), self._window * TOKEN_CHARS)
         start, end = self._blocks[first].start, self._blocks[after - 1].end
         return most.holds(start, end, self._before[after] - self._before[first])
 
     def fits(self, start: int, end: int, path: Path) -> bool:
-        """Whether this range of the text can be a chunk with this heading path."""
+        """True if this range of the text can be a chunk with this heading path."""
         room = self._room(path)
         short = end - start <= room.chars
         return short and room.holds(start, end, self._count(self._text[start:end]))
 
     def ranges(self, group: _Group) -> Iterator[tuple[int, int]]:
-        """The ranges of the text that a group becomes."""
+        """Return the ranges of the text that a group becomes."""
         blocks = self._blocks[group.first : group.after]
         room = self._room(group.path)
         start, end = blocks[0].start, blocks[-1].end
@@ -311,7 +311,7 @@ class _Sizes:
         yield start, block.end
 
     def _checked(self, start: int, end: int, room: Room) -> Iterator[tuple[int, int]]:
-        """Where counts do not add up, a sum may have been too small."""
+        """Split ranges again whose real count is above the sum of their blocks' counts."""
         if self._additive or self._count(self._text[start:end]) <= room.tokens:
             yield start, end
             return
@@ -321,7 +321,7 @@ class _Sizes:
 
 
 def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
-    """The ranges of the text that become chunks."""
+    """Return the ranges of the text that become chunks."""
     bare: tuple[int, int, Path] | None = None
     for group in plan.groups():
         for start, end in sizes.ranges(group):
@@ -339,7 +339,7 @@ def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
 def _paths(
     ranges: Sequence[tuple[int, int]], blocks: Sequence[_Block], sections: Sequence[_Section]
 ) -> Iterator[Path]:
-    """The heading path of each range: that of the smallest section which it is all part of."""
+    """Return the heading path of each range: that of the smallest section around all of it."""
     starts = [0, *(blocks[section.first].start for section in sections[1:])]
     for start, end in ranges:
         first = sections[max(0, bisect_right(starts, start) - 1)].above
@@ -371,7 +371,7 @@ def _chunks(
 
 
 def _within(codes: Sequence[tuple[int, int]], at: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The ranges of code in a chunk, from its start; ``at`` is the first code that may be in it."""
+    """Return the ranges of code in a chunk, from its start; ``at`` is the first code that may be in it."""
     while at < len(codes) and codes[at][0] < end:
         first, last = max(codes[at][0], start), min(codes[at][1], end)
         if first < last:

@@ -1,4 +1,4 @@
-"""When a note was created: what it says itself, else its daily-note name, else its modification time."""
+"""Dates that a note states: in its properties, else in its file name, else when it was modified."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vaultseek.model import Note
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
 _DAY = re.compile(r"(?<!\d)(\d{4})([-_.])(\d{2})\2(\d{2})(?!\d)")
 _STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\d{4}|\d{6})?(?!\d)")
-"""At the start of a name: a day, or a day with hours and minutes, as slip boxes number their notes."""
+"""A day at the start of a file name, with hours and minutes in the ids of Zettelkasten notes."""
 
 
 def created_time(note: Note, modified: float) -> float:
-    """Seconds since the epoch."""
+    """Return the creation time as Unix time."""
     stated = stated_time(note.frontmatter, CREATED_PROPERTIES)
     if stated is None:
         stated = named_time(note.path)
@@ -24,13 +24,13 @@ def created_time(note: Note, modified: float) -> float:
 
 
 def stated_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | None:
-    """The moment that the first of these properties with a date in ISO 8601 says."""
+    """Return the Unix time of the first of these properties with an ISO 8601 date."""
     moments = (_moment(properties.get(name)) for name in names)
     return next((moment for moment in moments if moment is not None), None)
 
 
 def named_time(path: str) -> float | None:
-    """The start of the day that a note's file name holds; None if it holds none."""
+    """Return the start of the day in a note's file name; None if there is none."""
     name = path.rpartition("/")[2]
     found = _DAY.search(name)
     year, month, day = found.group(1, 3, 4) if found else _stamped(name)

@@ -1,4 +1,4 @@
-"""Bytes of a note to text: byte order marks, UTF-16, invalid UTF-8, and what is no text at all."""
+"""Decode the bytes of a note: byte order marks, UTF-16, invalid UTF-8, and binary files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from vaultseek.limits import BINARY_PROBE_BYTES
 from vaultseek.model import Problem
 
 CONTROL_SHARE = 0.1
-"""More control characters than this among the first bytes, and the file is no text."""
+"""The share of control characters among the first bytes above which a file counts as binary."""
 ZERO_SHARE = 0.3
-"""More zero bytes than this at even or at odd places, and none at the others: UTF-16 without a mark."""
+"""The share of zero bytes at even or odd offsets above which a file is UTF-16 without a byte order mark."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -23,7 +23,7 @@ _CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1B}) + b"\x7f"
 
 
 def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
-    """The text of ``data`` without its byte order mark, and what was wrong with it.
+    """Return the text of ``data`` without its byte order mark, and the problems of decoding it.
 
     UTF-8 is expected; UTF-16 and UTF-32 are read when they carry a mark or are obvious. Bytes that cannot be
     read become U+FFFD (problem ``bad_encoding``); data that is no text gives ``""`` (problem ``binary``).

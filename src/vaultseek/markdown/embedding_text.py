@@ -1,4 +1,4 @@
-"""The one place that makes texts for the embedding model: of a passage, and of a whole note.
+"""The texts that are embedded: of a passage, and of a whole note. No other module makes any.
 
 A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
 description and the opening of its body. Title, aliases and heading path have a limit each, so that what is
@@ -17,21 +17,21 @@ from vaultseek.markdown.plain import plain_passage
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
-"""What is left of HEADER_SHARE is for the heading path."""
+"""The rest of HEADER_SHARE is for the heading path."""
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 KEY_TEXT_CHARS = 16
-"""With fewer letters and digits beside it, a title from the file name is in the key of the vector."""
+"""With fewer letters and digits besides it, a title from the file name is part of the key."""
 
 EMBEDDING_TEXT_VERSION = 1
-"""Raised whenever the same note gives other texts than before."""
+"""Raise it whenever the same note gives other texts than before."""
 
 Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingText:
-    """A text for the model and the key under which its vector is kept.
+    """A text for the model and the key of its vector.
 
     Equal keys mean that one vector serves both. A title that is only the file's name is in the text but not
     in the key, so a renamed file keeps its vectors, unless there is next to nothing else in the text.
@@ -51,7 +51,7 @@ def passage_text(
     count: Count,
     window: int,
 ) -> EmbeddingText:
-    """The text that is embedded for a chunk: at most ``window`` tokens, the passage without its markup."""
+    """Return the text to embed for a chunk: at most ``window`` tokens, the passage without its markup."""
     path = heading_path
     if path and not title_is_name and _same(path[0], title):
         path = path[1:]
@@ -74,7 +74,7 @@ def note_text(
     count: Count,
     window: int,
 ) -> EmbeddingText:
-    """The text that is embedded for a whole note; ``opening`` is the first part of its body as written."""
+    """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown."""
     body = plain_passage(opening)
     first, _, rest = body.partition("\n")
     if not title_is_name and _same(first, title):
@@ -89,28 +89,28 @@ def note_text(
 
 
 def names_room(window: int) -> int:
-    """Tokens that are kept free for title and aliases in every passage."""
+    """Return the number of tokens that every passage reserves for title and aliases."""
     return int(window * TITLE_SHARE) + int(window * ALIASES_SHARE)
 
 
 def headings_room(window: int) -> int:
-    """Tokens that a heading path may take at most."""
+    """Return the greatest number of tokens of a heading path."""
     return int(window * HEADER_SHARE) - names_room(window)
 
 
 def title_line(title: str, count: Count, window: int) -> str:
-    """The title, cut to its share of the window."""
+    """Return the title, cut to its share of the window."""
     room = int(window * TITLE_SHARE)
     return fit(plain_passage(title[: room * TOKEN_CHARS]), count, room)
 
 
 def alias_line(aliases: Sequence[str], count: Count, window: int) -> str:
-    """The aliases that fit into their share of the window, first ones first."""
+    """Return the first aliases that fit into their share of the window."""
     return _listed(aliases, count, int(window * ALIASES_SHARE))
 
 
 def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
-    """The heading path, cut to its share of the window: the innermost headings are the last to go."""
+    """Return the heading path, cut to its share of the window from the outermost heading on."""
     room = headings_room(window)
     line = ""
     for heading in reversed(heading_path):
@@ -123,7 +123,7 @@ def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
 
 
 def fit(text: str, count: Count, room: int) -> str:
-    """The longest beginning of ``text`` that has at most ``room`` tokens, cut between words if possible."""
+    """Return the longest prefix of ``text`` of at most ``room`` tokens, cut between words if possible."""
     text = text[: room * TOKEN_CHARS].strip()
     if count(text) <= room:
         return text
@@ -153,7 +153,7 @@ def _listed(items: Sequence[str], count: Count, room: int) -> str:
 
 
 def _longest(text: str, ends: Sequence[int], count: Count, room: int) -> str:
-    """The longest of the beginnings that end at ``ends`` and fit; counts grow with the text."""
+    """Return the longest prefix that ends at one of ``ends`` and fits, by bisection."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2

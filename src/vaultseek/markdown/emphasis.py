@@ -1,4 +1,4 @@
-"""Which delimiters open and close emphasis, as far as the tags beside them depend on it.
+"""Delimiters of emphasis: which open and which close it, as far as tags beside them depend on it.
 
 The rules are those that Obsidian's metadata cache was observed to follow, not CommonMark's: a delimiter opens
 wherever a closing one follows, also within a word.
@@ -15,28 +15,28 @@ _NONSPACE = re.compile(r"\S")
 
 
 def emphasis_matters(text: str) -> bool:
-    """Whether a tag in ``text`` touches what may be a delimiter."""
+    """True if a tag in ``text`` touches a possible delimiter."""
     return _MATTERS.search(text) is not None
 
 
 class Emphasis:
-    """The delimiters of one text, taken from left to right."""
+    """The delimiters of one text, scanned from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Single delimiters that can close, and odd runs, at which a search gives up."""
+        """Single delimiters that can close, and odd runs, which end a search."""
         self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
         self.closers: dict[int, int] = {}
         self.ends: list[int] = []
         """The ends of the emphasis that is open, outermost first."""
         self.run_end = 0
-        """The end of the run of delimiters that was measured last."""
+        """The end of the last run of delimiters that was measured."""
         for match in _DELIMITERS.finditer(text):
             self._note(match.start(), match.end())
 
     def take(self, at: int) -> tuple[int, bool]:
-        """Where the scan goes on after the delimiter at ``at``, and whether it opens or closes something."""
+        """Return where the scan continues after the delimiter at ``at``, and if it opens or closes any."""
         self._leave(at)
         if at in self.closers:
             return at + self.closers.pop(at), True
@@ -49,7 +49,7 @@ class Emphasis:
         return at + 1, False
 
     def limit(self, at: int) -> int:
-        """Where the innermost emphasis around ``at`` ends."""
+        """Return the end of the innermost emphasis around ``at``."""
         self._leave(at)
         return self.ends[-1] if self.ends else len(self.text)
 

@@ -1,4 +1,4 @@
-"""Frontmatter: where it stands, what it says, and the tags, aliases, title and links in it."""
+"""Frontmatter: its position, its properties, and the tags, aliases, title and links in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vaultseek.model import JSON, Link, Problem
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """A note's properties as JSON has them; ``body_line`` is the 1-based line on which the body starts."""
+    """A note's properties as JSON values; ``body_line`` is the first line of the body, 1-based."""
 
     properties: JSON = field(default_factory=dict)
     body_line: int = 1
@@ -28,7 +28,7 @@ class Frontmatter:
 
 
 def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
-    """The frontmatter of a note's ``lines``. Whatever is wrong with it is named as a problem."""
+    """Parse the frontmatter of a note's ``lines``; errors in it become problems."""
     if not lines or not _FENCE.fullmatch(lines[0]):
         return Frontmatter()
     close = next((row for row in range(1, len(lines)) if _FENCE.fullmatch(lines[row])), None)

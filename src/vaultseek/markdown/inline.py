@@ -22,16 +22,16 @@ Definitions = Mapping[str, str]
 
 @dataclass(slots=True)
 class Found:
-    """What was found in a note so far, in document order."""
+    """The links and tags of a note, in document order."""
 
     links: list[Link] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     marks: int = NOTE_MARKS
-    """How many more characters that may matter are looked at."""
+    """The number of significant characters that may still be scanned."""
 
 
 def worth_scanning(text: str) -> bool:
-    """False when ``text`` can hold neither a link nor a tag."""
+    """True if ``text`` may have a link or a tag."""
     return "[" in text or "#" in text
 
 
@@ -57,7 +57,7 @@ _HTML_TAG = re.compile(rf"</[A-Za-z][A-Za-z0-9-]*+\s*+>|<[A-Za-z][A-Za-z0-9-]*+(
 
 @dataclass(slots=True)
 class _Bracket:
-    """An opening bracket that waits for its partner."""
+    """An opening bracket without its partner yet."""
 
     content: int
     image: bool
@@ -65,7 +65,7 @@ class _Bracket:
     tags: int
     nested: bool = False
     pending: list[str] | None = None
-    """Tags that start right after the bracket: they count if it turns out to be one of a pair."""
+    """Tags that start right after the bracket; they count only if it is one of a pair."""
 
 
 class _Scanner:
@@ -76,12 +76,12 @@ class _Scanner:
         self.definitions = definitions
         self.found = found
         self.edge = 0
-        """Where the last node ended: a tag may start there."""
+        """The end of the last node, where a tag may start."""
         self.brackets: list[_Bracket] = []
         self.inactive = 0
-        """This many of the outermost brackets are around a link and make none themselves."""
+        """The number of outermost brackets that are around a link and so make none themselves."""
         self.chain: tuple[int, _Bracket | None] = (-1, None)
-        """Where the last tag ended and the bracket that decides about it; glued tags share its fate."""
+        """The end of the last tag and the bracket that decides about it, also for tags glued to it."""
         self.no_double_dollar = False
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
@@ -241,7 +241,7 @@ class _Scanner:
         return content
 
     def wiki(self, at: int, kind: LinkKind) -> int | None:
-        """The end of the wikilink whose ``[[`` is at ``at``; None when there is none."""
+        """Return the end of the wikilink whose ``[[`` is at ``at``; None if there is none."""
         text, start = self.text, at + 2
         if text.startswith("[", start):
             return None
@@ -279,7 +279,7 @@ class _Scanner:
         return end
 
     def partner(self, opener: _Bracket, at: int) -> tuple[int | None, str | None]:
-        """The end of the node that the ``]`` at ``at`` closes (None: it is text), and its destination."""
+        """Return the end of the node that the ``]`` at ``at`` closes (None: text), and its destination."""
         text = self.text
         if text.startswith("(", at + 1):
             destination, end = destination_at(text, at + 1)
@@ -299,7 +299,7 @@ class _Scanner:
         return self.definitions.get(label_key(label)) if self.definitions else None
 
     def settle(self, opener: _Bracket) -> None:
-        """Keep the tags that waited for the bracket to close; drop all that an image's alt text held."""
+        """Add the tags that depended on the closed bracket; drop those in an image's alt text."""
         found = self.found
         if opener.image:
             del found.links[opener.links :]

@@ -1,4 +1,4 @@
-"""What a link's text means: wikilinks, Markdown destinations, properties."""
+"""Parsing of links: wikilinks, Markdown destinations, properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vaultseek.model import Link, LinkKind
 
 
 def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -> Link | None:
-    """The link that ``content``, what stands between ``[[`` and ``]]``, makes; None when it names nothing."""
+    """Return the link of ``content``, the text between ``[[`` and ``]]``; None if it has no target."""
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
@@ -22,19 +22,19 @@ def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -
 def markdown_link(
     destination: str, kind: LinkKind, alias: str, line: int, prop: str | None = None
 ) -> Link | None:
-    """The link to a raw Markdown ``destination``; None when it is empty or leads out of the vault."""
+    """Return the link to a raw Markdown ``destination``; None if it is empty or outside the vault."""
     if _EXTERNAL.match(destination):
         return None
     return _link(kind, _plain_destination(destination), alias or None, line, prop, decode=True)
 
 
 def label_key(label: str) -> str:
-    """``label`` as reference labels are compared."""
+    """Normalize a reference label for comparison."""
     return " ".join(label.split()).casefold()
 
 
 def property_link(value: str, line: int, prop: str) -> Link | None:
-    """The link that a property's whole ``value`` is, if it is one."""
+    """Return the link if a property's whole ``value`` is one."""
     value = value.strip()
     if match := _WHOLE_WIKILINK.fullmatch(value):
         return wikilink(match[1], "wikilink", line, prop)
@@ -94,7 +94,7 @@ _PARENTHESES = 8
 
 
 def destination_at(text: str, at: int) -> tuple[str, int]:
-    """The raw destination of the ``(`` at ``at`` and where the link ends; end 0 when it is no link."""
+    """Return the raw destination after the ``(`` at ``at`` and the end of the link, 0 if it is no link."""
     if match := _SIMPLE_DESTINATION.match(text, at):
         return match[1], match.end()
     if match := _ANGLE_DESTINATION.match(text, at):

@@ -1,4 +1,4 @@
-"""Display math and comment blocks, which the block grammar does not know."""
+"""Opaque blocks: display math and comments, which the block grammar does not know."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from vaultseek.markdown.structure import Block, BlockKind, Structure, without_qu
 
 
 def may_be_opaque(lines: Sequence[str]) -> bool:
-    """False when ``lines`` hold no marker of display math or of a comment."""
+    """True if ``lines`` have a marker of display math or of a comment."""
     return any("$$" in line or "%%" in line for line in lines)
 
 
 def mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str]) -> dict[int, BlockKind]:
-    """Turn display math and comment blocks into fences in ``skeleton``; their first lines and kinds."""
+    """Turn display math and comments into fences in ``skeleton``; return their first lines and kinds."""
     masked: dict[int, BlockKind] = {}
     done = -1
     for block in structure.blocks:
@@ -45,7 +45,7 @@ def _split_prefix(block: Block, line: str, row: int) -> tuple[str, str]:
 
 
 def _continues(kind: BlockKind, block: Block, row: int, indent: int, lines: Sequence[str], done: int) -> bool:
-    """Whether the marker on ``row`` is part of the paragraph: indented as code, or closing an inline one."""
+    """True if the marker on ``row`` is part of the paragraph: indented as code, or closing an inline one."""
     if not block.quotes and indent >= block.column + 4:
         return True
     marker = "$$" if kind == "math" else "%%"
@@ -63,7 +63,7 @@ def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
 
 
 def _closing(kind: BlockKind, lines: Sequence[str], row: int, prefix: str, quotes: int) -> tuple[int, bool]:
-    """The last row of the block that ``row`` opens, and whether a marker closes it there."""
+    """Return the last row of the block that ``row`` opens, and whether a marker closes it there."""
     indent = 0 if quotes else len(prefix)
     for at in range(row + 1, len(lines)):
         line = lines[at]

@@ -1,4 +1,4 @@
-"""Reading a note: its text in, what it says out. Nothing here raises, whatever the text is."""
+"""Parse a note from its text. Nothing here raises, whatever the text is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """The note that ``text``, the decoded content of ``path``, is; ``problems`` of reading it come first."""
+    """Parse ``text``, the decoded content of the note at ``path``; ``problems`` of reading it come first."""
     name = PurePosixPath(path).stem or path
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
@@ -131,14 +131,14 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block and the 1-based line of the file on which it starts."""
+    """Return the text of a block and its first line in the file, 1-based."""
 
     text: str
     line: int
 
 
 class _Body:
-    """What the lines after the frontmatter hold."""
+    """The content of the lines after the frontmatter."""
 
     def __init__(self, lines: Sequence[str], front: Frontmatter) -> None:
         self.lines = lines[front.body_line - 1 :]
@@ -238,7 +238,7 @@ class _Body:
                 self.cells(text, row + self.offset, glued=glued)
 
     def cells(self, text: str, line: int, *, glued: bool) -> None:
-        """Keep a row's cells. Where rows are not alike, no tag starts right after a bar."""
+        """Add a row's cells. If rows differ in shape, no tag starts right after a bar."""
         for match in _CELL.finditer(text):
             bar = "" if glued or not match.start() else "|"
             self.keep(bar + match[0].rstrip(" \t"), line)

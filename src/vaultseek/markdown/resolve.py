@@ -1,4 +1,4 @@
-"""Which file a link means: an index of a vault's names that is kept up to date file by file. No I/O.
+"""Resolve links: an index of a vault's file names, updated file by file. No I/O.
 
 The order of the rules: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
 folder and a leading ``/`` is exact from the root, both without any fallback; else an exact path; else every
@@ -20,18 +20,18 @@ from vaultseek.model import Link, LinkKind
 from vaultseek.text import fold_case
 
 LINK_CANDIDATES = 20
-"""Of the other files that an ambiguous link could mean, so many are kept."""
+"""Other files that are reported for an ambiguous link."""
 
 NOTE_SUFFIX = ".md"
 FEW = 16
-"""So many namesakes are looked through one by one; more are kept in order."""
+"""Files of one name that are searched one by one; more are kept sorted."""
 MANY_BELOW = 256
-"""Of so many namesakes below one folder, the shortest are met soon when all are gone through by length."""
+"""From this many files of one name below a folder, all are searched by length instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a link points at: a path of the vault, or None.
+    """The target of a link: a path in the vault, or None.
 
     ``candidates`` are the other files that the same target could have meant, the likeliest first (at most
     ``LINK_CANDIDATES``). A whole path is not ambiguous.
@@ -46,7 +46,7 @@ UNRESOLVED = Resolution()
 
 
 def link_key(target: str) -> str:
-    """The name that a link listens to: the last segment of its target, folded, without ``.md``.
+    """Return the name by which a link is indexed: the last segment of its target, folded, without ``.md``.
 
     A link can only come to mean something else when a file that answers to this name comes or goes.
     """
@@ -54,7 +54,7 @@ def link_key(target: str) -> str:
 
 
 def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
-    """The names that a file answers to: its own and its aliases, as ``link_key`` gives them."""
+    """Return the names of a file, its own and its aliases, in the form of ``link_key``."""
     if _is_hidden(path):
         return frozenset()
     keys = {_bare(_fold(path).rpartition("/")[2])}
@@ -79,7 +79,7 @@ class Names:
         return path in self._files
 
     def add(self, path: str, aliases: Sequence[str] = ()) -> None:
-        """Make a file known, note or attachment. For a known one these aliases replace the former ones."""
+        """Add a file, note or attachment; for a known one replace the aliases."""
         if _is_hidden(path):
             return
         self.remove(path)
@@ -93,7 +93,7 @@ class Names:
             self._by_alias.setdefault(key, []).append(path)
 
     def remove(self, path: str) -> None:
-        """Forget a file; an unknown one is ignored."""
+        """Remove a file; an unknown one is ignored."""
         keys = self._files.pop(path, None)
         if keys is None:
             return
@@ -105,16 +105,16 @@ class Names:
             _drop(self._by_alias, key, path)
 
     def paths(self) -> tuple[str, ...]:
-        """All files that are known."""
+        """Return all paths."""
         return tuple(self._files)
 
     def keys_of(self, path: str) -> frozenset[str]:
-        """The names that the file answers to now; none if it is unknown."""
+        """Return the current names of the file; none if it is unknown."""
         keys = self._files.get(path)
         return frozenset() if keys is None else name_keys(path, keys)
 
     def resolve(self, target: str, source: str, kind: LinkKind = "wikilink") -> Resolution:
-        """Find what ``target`` means in the note ``source``.
+        """Resolve ``target`` in the note ``source``.
 
         The target comes without fragment and alias, and decoded if it is a Markdown destination; all kinds
         of links are looked up alike.
@@ -133,7 +133,7 @@ class Names:
         return found or UNRESOLVED
 
     def resolve_link(self, link: Link, source: str) -> Resolution:
-        """Like ``resolve``; a link that names nothing at all (``[[|text]]``) points nowhere."""
+        """Resolve a link; one without any target (``[[|text]]``) resolves to nothing."""
         if not link.target and link.heading is None and link.block is None:
             return UNRESOLVED
         return self.resolve(link.target, source, link.kind)
@@ -150,7 +150,7 @@ class Names:
         return UNRESOLVED
 
     def _literal(self, target: str, wanted: str, source: str) -> Resolution | None:
-        """Look for files whose path is ``wanted`` or ends with it."""
+        """Find the files whose path is ``wanted`` or ends with it."""
         namesakes = self._by_name.get(wanted.rpartition("/")[2])
         if not namesakes:
             return None
@@ -185,7 +185,7 @@ class Names:
 
 
 class _InOrder:
-    """Many files of one name, ordered so that hardly any question looks at all of them."""
+    """Many files of one name, sorted so that hardly any lookup visits all of them."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._by_rank = [(_fold(path), path) for path in sorted(paths, key=_rank)]
@@ -193,7 +193,7 @@ class _InOrder:
         self._by_end = sorted((_backwards(folded), path) for folded, path in self._by_rank)
 
     def find(self, wanted: str, folder: str, most: int) -> list[str]:
-        """The files whose path ends with ``wanted``: those below ``folder``, then the others, by rank."""
+        """Return the files whose path ends with ``wanted``: those below ``folder`` first, by rank."""
         if "/" in wanted:
             end = _backwards(wanted)
             found = [path for _, path in _within(self._by_end, end, end + "/")]
@@ -213,7 +213,7 @@ class _InOrder:
 
 
 def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple[str, str]]:
-    """The pairs whose first part is ``exact`` or starts with ``prefix``."""
+    """Return the pairs whose first part is ``exact`` or starts with ``prefix``."""
     low = bisect_left(pairs, (prefix, ""))
     high = bisect_left(pairs, (prefix[:-1] + chr(ord(prefix[-1]) + 1), ""))
     if exact == prefix:
@@ -227,7 +227,7 @@ def _choice(found: Sequence[str], *, by_alias: bool = False) -> Resolution:
 
 
 def _spelled(paths: Sequence[str], target: str) -> list[str]:
-    """Paths that differ in case or form only: first the one that is spelled like the target."""
+    """Sort paths that differ in case or form only: first the one spelled like the target."""
     return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))
 
 
@@ -244,12 +244,12 @@ def _backwards(path: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """The folder of ``path`` with its slash; empty for the root."""
+    """Return the folder of ``path`` with its slash; empty for the root."""
     return path[: path.rfind("/") + 1]
 
 
 def _join(folder: str, relative: str) -> str | None:
-    """The path that ``relative`` leads to from ``folder``; None if it leaves the vault."""
+    """Join ``relative`` to ``folder``; None if the result is outside the vault."""
     segments = folder.split("/")[:-1]
     for segment in relative.split("/"):
         if segment == "..":
@@ -272,14 +272,14 @@ _fold = lru_cache(maxsize=4096)(fold_case)
 
 
 def _bare(name: str) -> str:
-    """A folded name without ``.md``, however often it stands there: ``[[a]]`` may mean ``a.md.md``."""
+    """Strip every ``.md`` from a folded name: ``[[a]]`` may refer to ``a.md.md``."""
     while name.endswith(NOTE_SUFFIX):
         name = name[: -len(NOTE_SUFFIX)]
     return name
 
 
 def _alias_key(alias: str) -> str:
-    """The folded alias; empty if no link can mean it, because a path never matches an alias."""
+    """Return the folded alias; empty if it has a slash, since a path never matches an alias."""
     key = _fold(alias.strip())
     return "" if "/" in key else key
 

@@ -25,7 +25,7 @@ _ITEM = re.compile(rf"([ ]{{0,8}})-[ ]+(?:({_PLAIN})|({_QUOTED}))[ ]*")
 
 
 def read_simple(block: Sequence[str]) -> Loaded | None:
-    """The value of a frontmatter ``block``, or None when it is not of the simple kind."""
+    """Return the value of a frontmatter ``block``, or None if it is not of the simple kind."""
     values: dict[str, Any] = {}
     scalars: list[Scalar] = []
     key, indent = "", -1

@@ -1,4 +1,4 @@
-"""What the block grammar is shown of a body: all that decides its structure, with filler for the words.
+"""The skeleton of a body: all that decides its structure, with filler for the words. The grammar reads this.
 
 It reads the skeleton several times faster than the text. What the grammar does not know or gets wrong is
 shown to it as something that it knows.
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
-"""The marker with which a footnote's definition starts."""
+"""The marker of a footnote's definition."""
 
 HTML_BLOCK = re.compile(
     r"<(?:!--|\?|![A-Za-z]|(?:script|style|pre|textarea)(?=[\s>]|$)|/?(?:address|article|aside|base|basefont|"
@@ -20,7 +20,7 @@ HTML_BLOCK = re.compile(
     r"ul)(?=[\s>]|/>|$))",
     re.IGNORECASE,
 )
-"""What starts an HTML block that may interrupt a paragraph."""
+"""The start of an HTML block that may interrupt a paragraph."""
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
@@ -39,7 +39,7 @@ _FOOTNOTE_ITEM = "01. "
 
 
 def skeleton_of(lines: Sequence[str]) -> list[str]:
-    """The skeleton of ``lines``, line by line; what stands before a line's words keeps its columns."""
+    """Return the skeleton of ``lines``, line by line; markers before the words keep their columns."""
     text = _FOREIGN.sub(",", "\n".join(lines))
     if "<" in text:
         text = _NEWER_ELEMENT.sub(r"\1div", text).replace("textarea>", "pre>").replace("<textarea", "<pre")

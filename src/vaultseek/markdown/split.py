@@ -1,4 +1,4 @@
-"""Cutting a long block of Markdown into pieces that a model can read, at the best borders that there are."""
+"""Split a long block of Markdown into pieces that fit the model, at the best borders available."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 SHORT_PARTS = 8
-"""Lines and sentences of fewer characters than this part of a chunk's tokens are cut together."""
+"""Lines and sentences shorter than this share of a chunk are joined before they are counted."""
 CUT_GUESSES = 24
 
 
@@ -38,13 +38,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a chunk has room for; characters bound what tokens do not: spaces, words that count as one."""
+    """The limits of a chunk; characters bound what tokens do not, such as spaces and very long words."""
 
     tokens: int
     chars: int
 
     def holds(self, start: int, end: int, tokens: int) -> bool:
-        """Whether the range from ``start`` to ``end`` fits."""
+        """True if the range from ``start`` to ``end`` fits."""
         return tokens <= self.tokens and end - start <= self.chars
 
 
@@ -67,7 +67,7 @@ def split(
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
-    """Fill chunk after chunk; if the last one is nearly empty, the last two share what they have."""
+    """Fill chunk after chunk; if the last one is nearly empty, balance the last two."""
     groups: list[list[Piece]] = []
     group: list[Piece] = []
     tokens = 0
@@ -85,7 +85,7 @@ def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
 
 
 def _parts(text: str, start: int, end: int, border: re.Pattern[str], least: int) -> Iterator[tuple[int, int]]:
-    """The parts between borders, without the white space around them; neighbours below ``least`` characters
+    """Yield the parts between borders, without surrounding white space; neighbours below ``least`` characters
     stay together, so that a hundred thousand short lines are not counted one by one.
     """
     at = start
@@ -128,7 +128,7 @@ def _cut(text: str, start: int, end: int, count: Count, room: Room) -> Iterator[
 
 
 def _longest(text: str, start: int, end: int, guess: int, count: Count, room: Room) -> Piece:
-    """A piece near the longest that fits; each guess follows from what the characters before it cost."""
+    """Return a piece close to the longest that fits, guessing from the tokens per character so far."""
     low, high = 1, min(end - start, room.chars)
     length = max(low, min(guess, high))
     best = Piece(start, start + 1, 1)
@@ -149,7 +149,7 @@ def _longest(text: str, start: int, end: int, guess: int, count: Count, room: Ro
 
 
 def _border(text: str, start: int, stop: int, end: int) -> int:
-    """A border at or a little before ``stop``: after a pause, else not inside a Latin word or a character."""
+    """Return a border at or shortly before ``stop``: after a pause, else not inside a Latin word."""
     if stop >= end:
         return end
     least = start + (stop - start) * 3 // 4
@@ -169,7 +169,7 @@ def _joined(before: str, after: str) -> bool:
 
 
 def _evened(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
-    """The pieces of two groups in two groups of about the same size."""
+    """Divide the pieces of two groups into two of about the same size."""
     pieces = left + right
     half = sum(piece.tokens for piece in pieces) / 2
     border = 0

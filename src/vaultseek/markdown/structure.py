@@ -1,4 +1,4 @@
-"""The words for a body's structure: blocks and the spans of the top level."""
+"""Types for a body's structure: blocks and the spans of the top level."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BlockKind = Literal[
 
 @dataclass(slots=True)
 class Block:
-    """A leaf of the structure: kind, first and last line (0-based, in the body), and where it stands.
+    """A leaf of the structure: kind, first and last line (0-based, in the body), and its containers.
 
     ``column`` is where its text starts in the first line, ``quotes`` how many block quotes it is in, ``top``
     whether it stands at the top level of the note, ``opens`` what it is the first block of.
@@ -41,7 +41,7 @@ class Structure:
 
 
 def without_quotes(line: str, quotes: int) -> str:
-    """``line`` without its indentation and its first ``quotes`` quote markers."""
+    """Strip the indentation and the first ``quotes`` quote markers of ``line``."""
     if not quotes:
         return line.lstrip(" \t")
     stripped = line.lstrip(" \t>")
@@ -55,7 +55,7 @@ def without_quotes(line: str, quotes: int) -> str:
 
 
 def whole_spans(spans: Sequence[Span], lines: Sequence[str]) -> list[Span]:
-    """``spans`` clipped so that they do not overlap, with ``other`` where a line would be left out."""
+    """Clip ``spans`` so that they do not overlap, and fill gaps with spans of the kind ``other``."""
     whole: list[Span] = []
     at = 1
     for span in spans:

@@ -32,7 +32,7 @@ from vaultseek.limits import FRONTMATTER_DEPTH, FRONTMATTER_EXPANDED, FRONTMATTE
 
 
 class Refused(Exception):
-    """The text is no YAML, or more of it than is read; the message says which, ``row`` (0-based) where."""
+    """Raised for invalid YAML and for a document beyond a bound; ``row`` is 0-based."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: the keys that lead to it joined by dots, its text, and its row (0-based)."""
+    """A scalar as written: its keys joined by dots, its text, and its row (0-based)."""
 
     key: str
     text: str
@@ -58,7 +58,7 @@ class Loaded:
 
 
 def load(text: str) -> Loaded:
-    """The value of ``text``; Refused when it is not YAML or goes beyond a bound."""
+    """Parse ``text``. Raises Refused if it is not YAML or goes beyond a bound."""
     try:
         return _load(text)
     except _TooSlow:
@@ -77,7 +77,7 @@ def _load(text: str) -> Loaded:
 
 
 def resolve(text: str) -> Any:
-    """The value of the plain scalar ``text`` in the core schema."""
+    """Return the value of the plain scalar ``text`` in the core schema."""
     if text in _WORDS:
         return _WORDS[text]
     if not text or text[0] not in "+-.0123456789":
@@ -205,7 +205,7 @@ class _Builder:
         return event
 
     def node(self, event: Event, key: str, depth: int) -> Any:
-        """The value that starts with ``event``. Recursion ends at FRONTMATTER_DEPTH."""
+        """Parse the value that starts with ``event``. Recursion ends at FRONTMATTER_DEPTH."""
         if depth > FRONTMATTER_DEPTH:
             raise Refused("nested too deeply", _row(event))
         self.deepest = max(self.deepest, depth)
