@@ -1,4 +1,4 @@
-"""vaultseek as parts of a LlamaIndex pipeline: its chunker as a node parser, its daemon as a retriever.
+"""Parts for a LlamaIndex pipeline: vaultseek's chunker as a node parser, its daemon as a retriever.
 
 Importing this imports LlamaIndex, which takes about a second.
 """
@@ -31,17 +31,18 @@ from vaultseek.model import JSON, Chunk, Note
 
 Count = Callable[[str], int]
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
-"""Metadata that says nothing to a model."""
+"""Metadata that is of no use to a model."""
 _PATH_KEYS = ("path", "file_path", "file_name")
 
 
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
-    """Cuts Markdown along its headings, as the daemon does.
+    """A node parser that splits Markdown along its headings, as the daemon does.
 
-    ``count`` gives a model's tokens of a text and ``window`` how many it reads; by default they are those of
-    the bundled model. A node's id is its passage's, which edits elsewhere in the note leave as it is; it is
-    the daemon's where the document's metadata says the ``path`` from the vault's root. ``file_path`` and
-    ``file_name`` serve for the note's name only.
+    ``count`` returns the number of tokens of a text, ``window`` is how many the model reads; the defaults are
+    those of the bundled model. A node's id is that of its passage, which edits elsewhere in the note do not
+    change; it equals the daemon's if the document's metadata has the ``path`` from the vault's root.
+    ``file_path`` and ``file_name`` are used for the note's name only. Metadata of a node: ``title``,
+    ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``.
 
     Raises ConfigError if ``count`` is not given and the bundled model is not there.
     """
@@ -55,29 +56,29 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which LlamaIndex stores it."""
+        """Return the name under which LlamaIndex stores it."""
         return "VaultNodeParser"
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
     ) -> list[BaseNode]:
-        return [made for node in nodes for made in self._passages(node)]
+        return [passage for node in nodes for passage in self._passages(node)]
 
     def _passages(self, node: BaseNode) -> list[BaseNode]:
         note = parse(node.get_content(metadata_mode=MetadataMode.NONE), _path_of(node))
-        return [_node(found, note, node) for found in chunk(note, self._count, self.window)]
+        return [_node(passage, note, node) for passage in chunk(note, self._count, self.window)]
 
 
 class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not checked
-    """Asks the running daemon; each node is the best passage of a note, whole, as it is on disk.
+    """A retriever that asks the running daemon; each node is the best passage of a note, as it is on disk.
 
-    ``vault`` is a name or a folder, by default the vault around the current folder. ``options`` go with each
-    ``search`` request: ``mode``, ``filters``, ``settings``, ``wait``. Metadata of a node: ``path``,
-    ``title``, ``heading``, ``start_line``, ``end_line``, ``tags``, ``modified``, ``untrusted`` (always true,
-    for a note may hold instructions for a model), and in ``partial`` the kinds of search that could not
-    take part.
+    ``vault`` is a name or a folder, by default the vault around the current folder. ``limit`` is the maximum
+    number of nodes. ``options`` are those of ``Client.search``, such as ``mode`` and ``filters``.
+    Scores are in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line``
+    and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601, UTC), ``untrusted`` (always true,
+    for a note may hold instructions for a model), and in ``partial`` the lanes that could not take part.
 
-    Retrieving raises Unavailable if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
+    Retrieving raises NotRunning if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
     It connects each time, so one retriever may serve many threads and event loops.
     """
 
@@ -93,12 +94,12 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         super().__init__(callback_manager=callback_manager)
         named = str(vault.absolute()) if isinstance(vault, Path) else vault
         self._place = {"cwd": str(Path.cwd()), **({"vault": named} if named else {})}
-        self._asked = {"limit": limit, **options, **self._place}
+        self._params = {"limit": limit, **options, **self._place}
         self._socket_path = socket_path
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         with Client(self._socket_path, name="vaultseek.llama") as client:
-            answer = client.call("search", {"query": query_bundle.query_str, **self._asked})
+            answer = client.call("search", {"query": query_bundle.query_str, **self._params})
             texts: list[str] = []
             for result in answer["results"]:
                 try:
@@ -109,7 +110,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         async with AsyncClient(self._socket_path, name="vaultseek.llama") as client:
-            answer = await client.call("search", {"query": query_bundle.query_str, **self._asked})
+            answer = await client.call("search", {"query": query_bundle.query_str, **self._params})
             texts = await asyncio.gather(*(self._text(client, result) for result in answer["results"]))
         return _scored(answer, texts)
 
@@ -117,7 +118,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         try:
             answer = await client.call("note/get", self._lines(result))
         except (NotFound, Unavailable):
-            # The note has just gone; what was found is all that there is.
+            # The note has just been removed; its preview is all that is left.
             return str(result["preview"])
         return str(answer["text"])
 
@@ -134,19 +135,18 @@ def _bundled_count() -> Count:
 
 
 def _path_of(node: BaseNode) -> str:
-    found = next((node.metadata[key] for key in _PATH_KEYS if node.metadata.get(key)), node.node_id)
-    return str(found)
+    return str(next((node.metadata[key] for key in _PATH_KEYS if node.metadata.get(key)), node.node_id))
 
 
-def _node(found: Chunk, note: Note, source: BaseNode) -> BaseNode:
+def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
     return TextNode(
-        id_=found.id,
-        text=found.text,
+        id_=passage.id,
+        text=passage.text,
         metadata={
             "title": note.title,
-            "heading": " > ".join(found.heading_path),
-            "start_line": found.start_line,
-            "end_line": found.end_line,
+            "heading": " > ".join(passage.heading_path),
+            "start_line": passage.start_line,
+            "end_line": passage.end_line,
             "tags": ", ".join(note.tags),
         },
         excluded_llm_metadata_keys=[*source.excluded_llm_metadata_keys, *_FOR_PROGRAMS],
@@ -158,12 +158,12 @@ def _node(found: Chunk, note: Note, source: BaseNode) -> BaseNode:
 def _scored(answer: JSON, texts: Sequence[str]) -> list[NodeWithScore]:
     partial = ", ".join(lane["lane"] for lane in answer["partial"])
     return [
-        NodeWithScore(node=_found(result, text, partial), score=float(result["score"]))
+        NodeWithScore(node=_result_node(result, text, partial), score=float(result["score"]))
         for result, text in zip(answer["results"], texts, strict=True)
     ]
 
 
-def _found(result: JSON, text: str, partial: str) -> TextNode:
+def _result_node(result: JSON, text: str, partial: str) -> TextNode:
     return TextNode(
         id_=result["chunk_id"] or result["path"],
         text=text,

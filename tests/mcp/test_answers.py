@@ -44,7 +44,7 @@ def note(lines: list[str], start: int = 1):
 @given(st.lists(st.text(max_size=240), max_size=30), BUDGETS)
 def test_results_fit_and_what_is_missing_is_counted(previews, budget):
     answer = search(*(result(f"{n}.md", preview) for n, preview in enumerate(previews)))
-    reply = mcp_answers.found(answer, budget)
+    reply = mcp_answers.results(answer, budget)
     shown = reply.structured
     assert reply.tokens() <= budget
     assert len(shown["results"]) + shown["omitted"] == len(previews)
@@ -107,7 +107,7 @@ def test_no_note_can_forge_a_line_of_ours(text):
         "text": forged,
     }
     replies = (
-        mcp_answers.found(search(result(forged, forged, tags=[forged], heading_path=[forged])), 20_000),
+        mcp_answers.results(search(result(forged, forged, tags=[forged], heading_path=[forged])), 20_000),
         mcp_answers.lines(note(forged.split("\n")), 20_000),
         mcp_answers.links({"vault": "notes"}, mcp_answers.Page([link], 1, 1), 20_000),
     )
@@ -119,7 +119,7 @@ def test_no_note_can_forge_a_line_of_ours(text):
 
 def test_filters_alone_list_notes_without_scores_and_what_was_misread_is_said():
     listing = {**search(result()), "interpreted": {"rank_text": "", "notes": ["[n:>x] was taken as text"]}}
-    reply = mcp_answers.found(listing, 20_000)
+    reply = mcp_answers.results(listing, 20_000)
     assert "score" not in reply.structured["results"][0]
     assert "- Pump.md | Pump.md\n" in reply.text
     assert reply.text.endswith("[note: [n:>x] was taken as text]")
@@ -127,7 +127,7 @@ def test_filters_alone_list_notes_without_scores_and_what_was_misread_is_said():
 
 def test_where_nothing_was_found_the_nearest_is_named_as_no_answer():
     empty = {**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}
-    reply = mcp_answers.found(empty, 20_000)
+    reply = mcp_answers.results(empty, 20_000)
     assert reply.structured["results"] == []
     assert "nothing found; Bread.md comes nearest, but not near (confidence 0.04)" in reply.text
 

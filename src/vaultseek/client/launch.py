@@ -1,4 +1,4 @@
-"""Starting the daemon in the background: any number at once give one daemon."""
+"""Start the daemon in the background; any number of starts at once give one daemon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vaultseek.wire.endpoint import answers
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0
-"""How long the daemon that won the race is looked for after ours gave way to it."""
+"""Seconds to wait for the daemon that won the race for the lock."""
 LAUNCH_TAIL_BYTES = 4 * KIB
 
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -102,7 +102,7 @@ def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> Non
     said = _last_line(log, begun) or f"the daemon ended with status {ended}; its log is {log}"
     if ended == ConfigError.exit_code:
         raise ConfigError(said)
-    # It may have given way to another one, which holds the lock and is about to bind.
+    # It may have lost the race to another one, which holds the lock and is about to bind.
     lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
     while ended == Unavailable.exit_code and time.monotonic() < lost:
         if answers(path, until):

@@ -1,7 +1,7 @@
 """The Model Context Protocol over standard input and output, for agents that may read the user's notes.
 
 A thin client of the daemon's socket: it opens no index, keeps nothing, writes nothing, and ends when its
-standard input or its parent does. What it answers is made by `vaultseek.mcp.answers`.
+standard input or its parent does. `vaultseek.mcp.answers` formats its answers.
 
 An agent may be led astray by what it reads, so it can name only vaults that are known by name, never a
 folder; and a server that was started for one vault answers for no other.
@@ -46,11 +46,11 @@ AGENT_TOKENS = 2_000
 AGENT_TOKENS_LEAST = 200
 AGENT_LINKS = 200
 AGENT_RESOURCES = 50
-"""Notes that are listed as resources: the last changed."""
+"""Number of notes listed as resources, the last modified first."""
 PARENT_POLL_SECONDS = 1.0
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
-"""Method and parameters to the daemon's answer; raises VaultseekError."""
+"""Function from method and parameters to the daemon's answer; raises VaultseekError."""
 
 _INSTRUCTIONS = (
     "Searches and reads the user's own Markdown notes on this computer; nothing can be changed. "
@@ -75,7 +75,7 @@ Budget = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which notes the server is for: one ``vault``, or by default those around the folder ``cwd``."""
+    """The notes of a server: one ``vault``, or by default those around the folder ``cwd``."""
 
     vault: str | None
     cwd: str
@@ -93,26 +93,26 @@ def serve(start: Callable[[], object], place: Place) -> None:
 
 
 def server(ask: Ask, place: Place) -> MCPServer[Any]:
-    """A server of the notes at ``place``, for any transport."""
+    """Return a server of the notes at ``place``, for any transport."""
     notes = _Notes(ask, place)
     tools = _Tools(notes)
-    made = _Server(notes)
+    server = _Server(notes)
     hints = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     for tool in (tools.search, tools.read_note, tools.related_notes, tools.list_links, tools.vault_status):
-        made.add_tool(tool, description=f"{cleandoc(tool.__doc__ or '')}\n\n{WARNING}", annotations=hints)
-    made.resource(
+        server.add_tool(tool, description=f"{cleandoc(tool.__doc__ or '')}\n\n{WARNING}", annotations=hints)
+    server.resource(
         _NOTE_URI,
         name="note",
         description=f"A note as it is on disk. {WARNING}",
         mime_type="text/markdown",
         meta=_META,
     )(notes.text)
-    made.completion()(notes.complete)  # type: ignore[no-untyped-call]
-    return made
+    server.completion()(notes.complete)  # type: ignore[no-untyped-call]
+    return server
 
 
 class Daemon:
-    """The running daemon; one that is missing, or went away, is started when it is needed."""
+    """The running daemon, started when it is needed."""
 
     def __init__(self, start: Callable[[], object]) -> None:
         self._start = start
@@ -120,20 +120,20 @@ class Daemon:
         self._client = AsyncClient(name="vaultseek.mcp")
 
     async def call(self, method: str, params: JSON) -> JSON:
-        """The answer to ``method``. Raises VaultseekError."""
+        """Return the answer to ``method``. Raises VaultseekError."""
         with suppress(NotRunning):
-            return await self._asked(method, params)
+            return await self._request(method, params)
         async with self._starting:
             await asyncio.to_thread(self._start)
-        return await self._asked(method, params)
+        return await self._request(method, params)
 
-    async def _asked(self, method: str, params: JSON) -> JSON:
+    async def _request(self, method: str, params: JSON) -> JSON:
         answer: JSON = await self._client.call(method, params)
         return answer
 
 
 class _Tools:
-    """What an agent can ask. Names, docstrings and parameters are what it is told."""
+    """The tools of an agent, which sees their names, docstrings and parameters."""
 
     def __init__(self, notes: _Notes) -> None:
         self._notes = notes
@@ -151,8 +151,10 @@ class _Tools:
         Plain words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:, after: and OR
         filter. `partial` names a kind of search that could not take part.
         """
-        asked = {"query": query, "limit": limit, "mode": mode}
-        return await self._told("search", asked, vault, lambda answer: mcp_answers.found(answer, max_tokens))
+        params = {"query": query, "limit": limit, "mode": mode}
+        return await self._answer(
+            "search", params, vault, lambda answer: mcp_answers.results(answer, max_tokens)
+        )
 
     async def read_note(
         self,
@@ -163,20 +165,20 @@ class _Tools:
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[CallToolResult, mcp_answers.Lines]:
         """Read a note, or some of its lines, with line numbers. Where it is cut, `next_line` goes on."""
-        asked = {"note": note, "start_line": start_line}
+        params = {"note": note, "start_line": start_line}
         if end_line is not None:
-            asked["end_line"] = end_line
-        return await self._told(
-            "note/get", asked, vault, lambda answer: mcp_answers.lines(answer, max_tokens)
+            params["end_line"] = end_line
+        return await self._answer(
+            "note/get", params, vault, lambda answer: mcp_answers.lines(answer, max_tokens)
         )
 
     async def related_notes(
         self, note: Note, limit: Limit = 10, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
     ) -> Annotated[CallToolResult, mcp_answers.Results]:
         """Find notes like a note: near in meaning, joined by links, or with its words."""
-        asked = {"note": note, "limit": limit}
-        return await self._told(
-            "note/related", asked, vault, lambda found: mcp_answers.found(found, max_tokens)
+        params = {"note": note, "limit": limit}
+        return await self._answer(
+            "note/related", params, vault, lambda answer: mcp_answers.results(answer, max_tokens)
         )
 
     async def list_links(
@@ -191,14 +193,14 @@ class _Tools:
 
         The list begins with link number `first` of `total`. Where it is cut, `next_first` goes on.
         """
-        with _told_as(ToolError):
-            wanted = ("outgoing", "backlinks") if direction == "both" else (direction,)
+        with _errors_as(ToolError):
+            directions = ("outgoing", "backlinks") if direction == "both" else (direction,)
             last = min(first - 1 + AGENT_LINKS, limits.LISTED_ITEMS_MOST)
-            asked = {"note": note, "limit": last}
-            answers = [await self._notes.ask(f"links/{way}", asked, vault) for way in wanted]
+            params = {"note": note, "limit": last}
+            answers = [await self._notes.ask(f"links/{way}", params, vault) for way in directions]
         items = [
             {**link, "direction": way}
-            for way, answer in zip(wanted, answers, strict=True)
+            for way, answer in zip(directions, answers, strict=True)
             for link in answer["links"]
         ]
         total = sum(int(answer["total"]) for answer in answers)
@@ -209,74 +211,74 @@ class _Tools:
         self, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
     ) -> Annotated[CallToolResult, mcp_answers.Status]:
         """Tell which vaults are open, how far their indexes are and what does not work."""
-        with _told_as(ToolError):
+        with _errors_as(ToolError):
             return _result(mcp_answers.status(await self._notes.status(vault), max_tokens))
 
-    async def _told(
-        self, method: str, asked: JSON, vault: str | None, reply: Callable[[JSON], Reply]
+    async def _answer(
+        self, method: str, params: JSON, vault: str | None, reply: Callable[[JSON], Reply]
     ) -> CallToolResult:
-        with _told_as(ToolError):
-            return _result(reply(await self._notes.ask(method, asked, vault)))
+        with _errors_as(ToolError):
+            return _result(reply(await self._notes.ask(method, params, vault)))
 
 
 class _Notes:
-    """The daemon, asked about the notes that this server is for and no others."""
+    """The daemon's answers about the notes of this server and no others."""
 
     def __init__(self, ask: Ask, place: Place) -> None:
         self._ask = ask
         self._place = place
 
-    async def ask(self, method: str, asked: JSON, vault: str | None) -> JSON:
-        """The answer about ``vault``, or about the one that the server is for."""
+    async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
+        """Return the answer about ``vault``, or about the server's own."""
         try:
-            answer = await self._ask(method, {**asked, **self._which(vault)})
+            answer = await self._ask(method, {**params, **self._which(vault)})
         except VaultMissing:
-            # A daemon that was started anew knows the vault around a folder by name once it was asked for it.
+            # After a restart the daemon knows a vault by name only once it was opened by folder.
             if self._place.vault or vault is None:
                 raise
             await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
-            answer = await self._ask(method, {**asked, **self._which(vault)})
+            answer = await self._ask(method, {**params, **self._which(vault)})
         self._check(vault, [answer.get("vault")])
         return answer
 
     async def status(self, vault: str | None) -> JSON:
-        """The answer to ``index/status``: of one vault, or of all that the server may tell about."""
+        """Return the answer to ``index/status``: of one vault, or of all that the server may show."""
         answer = await self._ask("index/status", self._which(vault))
-        self._check(vault, [found.get("name") for found in answer["vaults"]])
+        self._check(vault, [item.get("name") for item in answer["vaults"]])
         return answer
 
     async def recent(self) -> list[Resource]:
-        """The notes that were changed last, as resources."""
-        with _told_as(_PROTOCOL_ERROR):
-            asked = {"query": "ext:md", "mode": "keyword", "limit": AGENT_RESOURCES}
-            answer = await self.ask("search", asked, None)
+        """Return the notes that were modified last, as resources."""
+        with _errors_as(_PROTOCOL_ERROR):
+            params = {"query": "ext:md", "mode": "keyword", "limit": AGENT_RESOURCES}
+            answer = await self.ask("search", params, None)
         return [
             Resource(
-                uri=note_uri(answer["vault"], found["path"]),
-                name=found["path"],
-                title=found["title"],
+                uri=note_uri(answer["vault"], item["path"]),
+                name=item["path"],
+                title=item["title"],
                 mime_type="text/markdown",
                 _meta=_META,
             )
-            for found in answer["results"]
+            for item in answer["results"]
         ]
 
     async def text(self, vault: str, path: str) -> str:
-        """The note that a resource's address names."""
-        with _told_as(ResourceError):
+        """Return the text of the note at a resource's address."""
+        with _errors_as(ResourceError):
             answer = await self.ask("note/get", {"note": path}, vault)
             if answer["path"] != path:
                 raise NotFound(f"no note at {path!r}; the nearest is {answer['path']!r}")
             return mcp_answers.note_text(answer)
 
     async def complete(self, of: Any, argument: Any, context: Any) -> Completion | None:
-        """What the ``path`` of a resource could be, from how it begins."""
+        """Complete the ``path`` of a resource."""
         if argument.name != "path":
             return None
         vault = (context.arguments or {}).get("vault") if context else None
-        with _told_as(_PROTOCOL_ERROR):
-            asked = {"text": argument.value, "limit": AGENT_RESOURCES}
-            answer = await self.ask("complete", asked, vault)
+        with _errors_as(_PROTOCOL_ERROR):
+            params = {"text": argument.value, "limit": AGENT_RESOURCES}
+            answer = await self.ask("complete", params, vault)
         paths = dict.fromkeys(item["path"] for item in answer["items"])
         return Completion(values=list(paths))
 
@@ -296,7 +298,7 @@ class _Notes:
 
 
 class _Server(MCPServer[Any]):
-    """The SDK's server, with a list of resources that is made when it is asked for."""
+    """The SDK's server, with a list of resources made on demand."""
 
     def __init__(self, notes: _Notes) -> None:
         super().__init__(
@@ -309,12 +311,12 @@ class _Server(MCPServer[Any]):
         self._notes = notes
 
     async def list_resources(self) -> list[Resource]:
-        """The notes that were changed last."""
+        """Return the notes that were modified last."""
         return await self._notes.recent()
 
 
 def note_uri(vault: str, path: str) -> str:
-    """The address of a note as a resource."""
+    """Return the address of a note as a resource."""
     return f"vaultseek:///{quote(vault, safe='')}/{quote(path)}"
 
 
@@ -325,8 +327,8 @@ def _result(reply: Reply) -> CallToolResult:
 
 
 @contextmanager
-def _told_as(kind: Callable[[str], Exception]) -> Iterator[None]:
-    """Errors of the daemon's are told to the agent; any other is a fault of ours, which the SDK hides."""
+def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise errors of the daemon as ``kind``, which the agent sees; the SDK hides any other as a bug."""
     try:
         yield
     except VaultseekError as error:
