@@ -33,7 +33,7 @@ def main(folder: Path) -> int:
 
 
 def of_wheel(wheel: Path) -> Iterable[str]:
-    """Return what the wheel lacks: files of the package, its command, its licence, its version."""
+    """Yield what the wheel lacks: files of the package, its command, its licence, its version."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         about = next(name for name in names if name.endswith(".dist-info/METADATA"))
@@ -55,7 +55,7 @@ def of_wheel(wheel: Path) -> Iterable[str]:
 
 
 def of_source(source: Path) -> Iterable[str]:
-    """Return what the source distribution lacks of what pyproject.toml includes."""
+    """Yield what the source distribution lacks of what pyproject.toml includes."""
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for part in (*SETTINGS["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "pyproject.toml"):
@@ -65,7 +65,7 @@ def of_source(source: Path) -> Iterable[str]:
 
 
 def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
-    """Return the differences of a wheel that is built from the source distribution."""
+    """Yield the differences of a wheel that is built from the source distribution."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(source) as archive:
             archive.extractall(folder, filter="data")
@@ -82,7 +82,7 @@ def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
 
 
 def of_installed(wheel: Path) -> Iterable[str]:
-    """Install the wheel into an empty folder, run it from there, and return what goes wrong."""
+    """Install the wheel into an empty folder, run it from there, and yield what goes wrong."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index"]
         subprocess.run([*pip, "--no-deps", "--target", folder, str(wheel)], check=True)
