@@ -1,4 +1,4 @@
-"""What was understood of a note, for a person; and which vault a note is taken to be in."""
+"""The output of `inspect` for people, and the vault that it assumes for a note."""
 
 import os
 from pathlib import Path

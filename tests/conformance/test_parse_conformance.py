@@ -15,7 +15,7 @@ CASES = [json.loads(line) for line in (Path(__file__).parent / "parse.jsonl").re
 
 
 def seen(note: Note) -> dict[str, Any]:
-    """What the cases compare, in their form."""
+    """Return what the cases compare, in their form."""
     return {
         "frontmatter": note.frontmatter or None,
         "tags": {tag.casefold() for tag in note.tags},

@@ -1,4 +1,4 @@
-"""What a followed vault reports, and what it recovers from."""
+"""The reports of a followed vault, and its recovery from failures."""
 
 from __future__ import annotations
 

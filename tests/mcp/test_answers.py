@@ -1,4 +1,4 @@
-"""What agents are told: budgets, marks and untrusted text; and what the server does with errors."""
+"""Answers for agents: budgets, marks, untrusted text; and errors of the server."""
 
 from __future__ import annotations
 

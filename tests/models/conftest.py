@@ -50,7 +50,7 @@ class Hub:
         self._server.server_close()
 
     def listing(self, name: str) -> bytes:
-        """What the hub says of a model."""
+        """Return the hub's description of a model."""
         folder = self.models[name]
         siblings = []
         for file in sorted(file for file in folder.rglob("*") if file.is_file()):

@@ -1,4 +1,4 @@
-"""What the files of a model say: its window and its fingerprint."""
+"""Metadata from the files of a model: its window and its fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a note is where it is: one search, read from its trace."""
+"""The explanation of a note's place, read from the trace of one search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How texts, values and names are compared."""
+"""Comparison of texts, values and names."""
 
 from __future__ import annotations
 

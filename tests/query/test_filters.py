@@ -1,4 +1,4 @@
-"""What satisfies a filter, note by note."""
+"""Filters, note by note."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every answer keeps to, over random vaults, queries and settings."""
+"""Invariants of every answer, over random vaults, queries and settings."""
 
 from __future__ import annotations
 

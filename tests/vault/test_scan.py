@@ -1,4 +1,4 @@
-"""What a walk through a vault finds, and what it leaves out."""
+"""A walk through a vault: the files that it returns and those that it skips."""
 
 from __future__ import annotations
 

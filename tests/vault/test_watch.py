@@ -1,4 +1,4 @@
-"""What a watcher passes on, and when it says that it cannot be relied on."""
+"""Events that a watcher passes on, and the reasons for which it cannot be relied on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may speak: lock, folder and socket."""
+"""The lock, the folder and the socket of the endpoint."""
 
 import fcntl
 import os

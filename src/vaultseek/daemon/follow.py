@@ -33,7 +33,7 @@ POLL_SECONDS = 5.0
 POLL_SHARE = 20
 """There, a rescan may take one part in this many of the time."""
 FIRST_SCAN_SECONDS = 0.8
-"""How long a search waits for the first scan of a new vault."""
+"""Longest wait of a search for the first scan of a new vault."""
 EMBED_POLL_SECONDS = 0.05
 EMBED_FAILURES = 100
 """Failed looks at the embedding after which a client that waits for it is told so."""

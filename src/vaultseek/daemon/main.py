@@ -33,7 +33,7 @@ LOG_FILES = 5
 STOP_SECONDS = 5.0
 SOCKET_CHECK_SECONDS = 1.0
 READY_SECONDS = 10.0
-"""How long the daemon waits for its own socket to answer before it logs that it is not ready."""
+"""Seconds to wait for the daemon's own socket to answer before the log says that it is not ready."""
 
 log = logging.getLogger("vaultseek")
 

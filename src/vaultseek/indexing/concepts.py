@@ -50,7 +50,7 @@ CONCEPT_NOTES_LEAST = 2
 CONCEPT_NOTES_SHARE = 0.1
 """A word in a greater share of the notes does not tell them apart."""
 CONCEPT_QUIET_SECONDS = 2.0
-"""How long changes are collected before they are counted."""
+"""Time for which changes are collected before they are counted."""
 CONCEPT_CHANGED_SHARE = 0.05
 CONCEPT_REFRESH_SECONDS = 600.0
 """When fewer notes than that share have changed, the vocabulary is refreshed after this long."""
@@ -73,7 +73,7 @@ class Concepts:
         self.wake = asyncio.Event()
         self.enabled = False
         self.problem: str | None = None
-        """Why the last refresh failed, or None."""
+        """Reason for which the last refresh failed, or None."""
         self._file = directory / FILE_NAME
         self._model = model
         self._ledger = ledger

@@ -60,7 +60,7 @@ class VaultOptions:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a search waits for the model: by default as long as a person would."""
+    """Longest wait of a search for the model: by default as long as a person would."""
 
     query_seconds: float = QUERY_EMBED_SECONDS
     rerank_seconds: float | None = None

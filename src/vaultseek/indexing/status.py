@@ -1,4 +1,4 @@
-"""What the indexing of a vault is doing, and how complete its index is."""
+"""The activity of a vault's indexing, and how complete its index is."""
 
 from __future__ import annotations
 

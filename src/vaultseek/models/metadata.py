@@ -1,4 +1,4 @@
-"""What the files in a model's folder say about it: kind, window, dimension, digest. Loads no model."""
+"""Metadata from the files in a model's folder: kind, window, dimension, digest. Loads no model."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from vaultseek.markdown.plain import plain_line
 
 ELLIPSIS = "…"
 SNAP = 24
-"""How many characters a cut may move to fall between two words."""
+"""Characters that a cut may move to fall between two words."""
 NARROW = 16
 """A line narrower than this is cut without ellipsis."""
 

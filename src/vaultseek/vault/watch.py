@@ -28,7 +28,7 @@ class Watcher:
         self._overflow = _OverflowHandler(on_rescan)
         self._identity: tuple[int, int] | None = None
         self.poll_reason: str | None = None
-        """Why changes may go unnoticed and the vault must be polled; None if all of it is watched."""
+        """The reason for polling, because changes may go unnoticed; None if all of it is watched."""
 
     def start(self) -> None:
         """Begin to watch. A folder that cannot be watched gives a ``poll_reason``, not an error."""

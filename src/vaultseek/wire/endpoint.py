@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 SOCKET_PATH_BYTES = 103
 """Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
 LOCK_GLANCE_SECONDS = 0.1
-"""How long the lock itself is waited for: who only looks whether it is held takes it for a moment."""
+"""Seconds to wait for the lock itself: a process that only checks it takes it for a moment."""
 LOCK_SECONDS = 0.5
-"""How long the lock on the folder is waited for: cleaners of temporary folders take it for a moment."""
+"""Seconds to wait for the lock on the folder: cleaners of temporary folders take it for a moment."""
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -1,4 +1,4 @@
-"""What the keyword index does when files are damaged, the disk is full, or a process is killed half-way."""
+"""The keyword index with damaged files, on a full disk, or after a process was killed half-way."""
 
 from __future__ import annotations
 
