@@ -1,4 +1,4 @@
-"""Every message that the source can raise or put down as a note's problem, found by reading it."""
+"""The messages of errors and of notes' problems in the source code, collected by parsing it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROBLEMS = {"Problem": 0, "_refused": 0}
 
 
 class Message(NamedTuple):
-    """``text`` has ``{}`` for what is put in; ``of`` is an error's class or a problem's code."""
+    """A message; ``text`` has ``{}`` for each value, ``of`` is an error's class or a problem's code."""
 
     of: str
     text: str
@@ -28,7 +28,7 @@ class Message(NamedTuple):
 
 
 def raised() -> Iterator[Message]:
-    """The messages of errors that are written out where they are raised."""
+    """Yield the messages of errors that are literals where they are raised."""
     for file, tree in _modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -38,11 +38,14 @@ def raised() -> Iterator[Message]:
 
 
 def problems() -> Iterator[Message]:
-    """The problems of notes that are written out where they are found."""
+    """Yield the problems of notes whose code is a literal."""
     for file, tree in _modules():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (at := PROBLEMS.get(getattr(node.func, "id", ""))) is not None:
-                code, text = (_text(argument) for argument in node.args[at : at + 2])
+            if (
+                isinstance(node, ast.Call)
+                and (position := PROBLEMS.get(getattr(node.func, "id", ""))) is not None
+            ):
+                code, text = (_text(argument) for argument in node.args[position : position + 2])
                 if code:
                     yield Message(code, text, f"{file}:{node.lineno}")
 
@@ -53,7 +56,7 @@ def _modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 def _text(node: ast.expr) -> str:
-    """A literal's text; nothing for what is put together elsewhere."""
+    """Return the text of a literal, or an empty string for any other expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):

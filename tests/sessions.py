@@ -1,7 +1,7 @@
-"""Terminal sessions in the pages: read them, run them on the sample vault, compare them, record them anew.
+"""Terminal sessions in the pages: read, run, compare and record them.
 
-A session is a ```` ```console ```` block. What follows a line with ``$`` is what the command printed, on a
-screen of 80 columns, in a copy of the sample vault. ``scripts/record`` writes the outputs anew.
+A session is a ```` ```console ```` block. Lines with ``$`` are commands, the lines below are their output on a
+screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewrites the outputs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAGES = (PROJECT / "README.md", PROJECT / "docs" / "tour.md")
 COLUMNS, LINES = 80, 500
 SECONDS = 280
 DAYS_AGO = 40
-"""When the notes were last changed: long enough ago that none of them counts as recent."""
+"""Age of the notes; old enough that none of them counts as recent."""
 PROMPT = "$ "
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _HYPERLINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
@@ -40,42 +40,42 @@ _UNSTABLE = [
     (re.compile(r"\d+ MB"), "<size>"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "<digest>"),
     (re.compile(r"^vaultseek \d\S+"), "vaultseek <version>"),
-    # Two processors round a product differently; the order is what counts.
+    # Processors round products differently; only the order matters.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} \d\.\d\d$"), " <score>"),
     (re.compile(r"^ *(lane|keyword|semantic|graph|recency|confidence)\b.*"), r"\1 <figures>"),
-    # Behind the place stands an age, which may or may not leave room for the tags.
+    # The age after the place may or may not leave room for the tags.
     (re.compile(r"^(    .*\.md:\d+) · .*"), r"\1"),
 ]
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A command and what it printed."""
+    """A command and its output."""
 
     command: str
     output: str
 
 
 def sessions(text: str) -> list[list[Exchange]]:
-    """The sessions of a page."""
+    """Return the sessions of a page."""
     return [list(_exchanges(block)) for block in _BLOCK.findall(text)]
 
 
 def stable(output: str) -> list[str]:
-    """The lines without what is different each time: times, ages, sizes, numbers of processes, scores."""
-    kept = output.partition("\nmilliseconds: ")[0]
-    return [_stable(line) for line in kept.splitlines()]
+    """Return the lines without what changes each time: times, ages, sizes, process ids, scores."""
+    lines = output.partition("\nmilliseconds: ")[0].splitlines()
+    return [_stable(line) for line in lines]
 
 
 class Home:
-    """A home directory with the sample vault in ``~/notes``, in which commands are run as a user would."""
+    """A home directory with the sample vault in ``~/notes``, to run commands in as a user would."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(SAMPLE, folder / "notes")
-        then = time.time() - DAYS_AGO * 24 * 3600
+        modified = time.time() - DAYS_AGO * 24 * 3600
         for note in (folder / "notes").rglob("*.md"):
-            os.utime(note, (then, then))
+            os.utime(note, (modified, modified))
         commands = folder / "bin"
         commands.mkdir()
         command = commands / "vaultseek"
@@ -83,13 +83,13 @@ class Home:
         command.chmod(0o755)
         runtime = folder / "run"
         runtime.mkdir(mode=0o700)
-        kept = {
+        inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("VAULTSEEK_", "XDG_"))
         }
-        self.environment = kept | {
+        self.environment = inherited | {
             "HOME": str(folder),
             "XDG_RUNTIME_DIR": str(runtime),
-            "PATH": f"{commands}{os.pathsep}{kept['PATH']}",
+            "PATH": f"{commands}{os.pathsep}{inherited['PATH']}",
             "NO_COLOR": "1",
             "TERM": "xterm",
             "COLUMNS": str(COLUMNS),
@@ -110,19 +110,19 @@ class Home:
         )
         os.close(screen)
         with os.fdopen(ours, "rb") as stream:
-            printed = b"".join(_until_the_end(stream.fileno()))
+            output = b"".join(_read_all(stream.fileno()))
         process.wait(SECONDS)
-        text = _HYPERLINK.sub("", printed.decode()).replace("\r\n", "\n")
+        text = _HYPERLINK.sub("", output.decode()).replace("\r\n", "\n")
         return text.replace(str(self.folder), "/home/ana")
 
     def close(self) -> None:
-        """End the daemon."""
+        """Stop the daemon."""
         self.run("vaultseek stop")
 
 
 @contextmanager
 def opened_home() -> Iterator[Home]:
-    """A home directory at a path of always the same length: lines that hold it are wrapped by their width."""
+    """Yield a home directory at a path of constant length, which decides where lines are wrapped."""
     with tempfile.TemporaryDirectory(prefix="vaultseek-", dir="/tmp") as folder:
         home = Home(Path(folder))
         try:
@@ -132,17 +132,17 @@ def opened_home() -> Iterator[Home]:
 
 
 def record() -> None:
-    """Run every session of every page and write down what was printed."""
+    """Run every session of every page and write the outputs into the pages."""
     with opened_home() as home:
         home.run("vaultseek index --wait")
         for page in PAGES:
             text = page.read_text(encoding="utf-8")
-            page.write_text(_BLOCK.sub(lambda found: _recorded(found[1], home), text), encoding="utf-8")
+            page.write_text(_BLOCK.sub(lambda match: _recorded(match[1], home), text), encoding="utf-8")
 
 
 def _recorded(block: str, home: Home) -> str:
-    printed = (PROMPT + it.command + "\n" + home.run(it.command).rstrip() for it in _exchanges(block))
-    return "```console\n" + "\n".join(text.rstrip() for text in printed) + "\n```"
+    exchanges = (PROMPT + it.command + "\n" + home.run(it.command).rstrip() for it in _exchanges(block))
+    return "```console\n" + "\n".join(text.rstrip() for text in exchanges) + "\n```"
 
 
 def _exchanges(block: str) -> Iterator[Exchange]:
@@ -157,11 +157,11 @@ def _stable(line: str) -> str:
     return line.rstrip()
 
 
-def _until_the_end(descriptor: int) -> Iterator[bytes]:
+def _read_all(descriptor: int) -> Iterator[bytes]:
     while True:
         try:
             part = os.read(descriptor, 65_536)
-        except OSError:  # a terminal whose last writer has gone
+        except OSError:  # the last writer has closed the terminal
             return
         if not part:
             return

@@ -1,4 +1,4 @@
-"""The terminal sessions in the pages are what the commands print."""
+"""The terminal sessions in the pages match the output of the commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessions import PAGES, Home, opened_home, sessions, stable
 
 @pytest.fixture
 def home() -> Iterator[Home]:
-    """A home directory whose vault is read and embedded by the bundled model."""
+    """Yield a home directory whose vault is indexed and embedded by the bundled model."""
     with opened_home() as opened:
         opened.run("vaultseek index --wait")
         yield opened
@@ -20,16 +20,16 @@ def home() -> Iterator[Home]:
 @pytest.mark.model
 @pytest.mark.timeout(400)
 def test_the_pages_show_what_the_commands_print(home):
-    shown = [
+    exchanges = [
         exchange for page in PAGES for session in sessions(page.read_text("utf-8")) for exchange in session
     ]
-    assert len(shown) > 15
-    different = {}
-    for exchange in shown:
-        printed = stable(home.run(exchange.command).rstrip())
-        if printed != stable(exchange.output):
-            different[exchange.command] = "\n".join(printed)
-    assert different == {}, "if this is meant so, `scripts/record` writes the pages anew"
+    assert len(exchanges) > 15
+    differences = {}
+    for exchange in exchanges:
+        output = stable(home.run(exchange.command).rstrip())
+        if output != stable(exchange.output):
+            differences[exchange.command] = "\n".join(output)
+    assert differences == {}, "if this is intended, run `scripts/record`"
 
 
 def test_what_differs_each_time_is_left_out():
