@@ -1,7 +1,7 @@
 """Terminal sessions in the pages: read, run, compare and record them.
 
-A session is a ```` ```console ```` block. Lines with ``$`` are commands, the lines below are their output on a
-screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewrites the outputs.
+A session is a ```` ```console ```` block. Lines with ``$`` are commands, the lines below are their output
+on a screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewrites the outputs.
 """
 
 from __future__ import annotations
