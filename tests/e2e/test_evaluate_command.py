@@ -1,4 +1,4 @@
-"""``vaultseek evaluate`` as somebody with a vault and a few questions runs it."""
+"""``vaultseek evaluate`` on a small vault with a few queries."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ QUERIES = """{"id": "1", "query": "row", "category": "word"}
 
 @pytest.fixture
 def judged(tmp_path):
-    """The options that name the judged queries."""
+    """Return the options that name the judged queries."""
     (tmp_path / "queries.jsonl").write_text(QUERIES)
     (tmp_path / "qrels.tsv").write_text("1\tOar.md\t1\n")
     return ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.tsv")]
 
 
-def test_a_vault_is_measured_and_the_page_is_whole(daemon, vault, judged, tmp_path):
+def test_a_vault_is_measured_and_the_page_is_complete(daemon, vault, judged, tmp_path):
     report = tmp_path / "report.html"
-    told = daemon.json(
+    data = daemon.json(
         "evaluate",
         "--vault",
         str(vault(NOTES)),
@@ -34,7 +34,7 @@ def test_a_vault_is_measured_and_the_page_is_whole(daemon, vault, judged, tmp_pa
         "--report",
         str(report),
     )
-    by_name = told["variants"]
+    by_name = data["variants"]
     assert list(by_name) == ["vaultseek", "grep", "keyword alone", "semantic alone", "plain RRF", "flat"]
     assert by_name["vaultseek"]["figures"]["word"]["MRR"]["mean"] == 1.0
     assert by_name["vaultseek"]["nothing_found"]["word"] == 0.0
@@ -45,14 +45,14 @@ def test_a_vault_is_measured_and_the_page_is_whole(daemon, vault, judged, tmp_pa
     assert "http" not in report.read_text()
 
 
-def test_a_page_that_cannot_be_written_is_known_before_measuring(daemon, vault, judged, tmp_path):
+def test_an_unwritable_page_is_reported_before_measuring(daemon, vault, judged, tmp_path):
     place = tmp_path / "nowhere" / "report.html"
     done = daemon.run("evaluate", "--vault", str(vault(NOTES)), *judged, "--report", str(place))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"cannot write {place}: No such file or directory" in done.stderr
 
 
-def test_an_empty_vault_is_no_vault_to_measure(daemon, vault, judged):
+def test_an_empty_vault_is_refused(daemon, vault, judged):
     done = daemon.run("evaluate", "--vault", str(vault({})), *judged)
     assert done.returncode == 2
     assert "has no notes; use another --vault" in done.stderr

@@ -1,4 +1,4 @@
-"""Measuring: files of judgements, figures, variants, reports, and one whole measurement."""
+"""Judgement files, metrics, variants, reports, and one complete evaluation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def files(folder: Path, queries: str, qrels: str) -> tuple[Path, Path]:
 
 
 def test_queries_and_their_judgements(tmp_path):
-    found = read_queries(
+    queries = read_queries(
         *files(
             tmp_path,
             '{"id": "1", "query": "slugs", "category": "word", "filters": {"tag": "garden"}}\n\n'
@@ -56,7 +56,7 @@ def test_queries_and_their_judgements(tmp_path):
             "query\tpath\tgrade\n1\tslugs.md\t2\n1\tnotes/a b.md\t1\n",
         )
     )
-    assert [(q.id, q.text, q.category, dict(q.filters), dict(q.grades)) for q in found] == [
+    assert [(q.id, q.text, q.category, dict(q.filters), dict(q.grades)) for q in queries] == [
         ("1", "slugs", "word", {"tag": "garden"}, {"slugs.md": 2, "notes/a b.md": 1}),
         ("2", "pump", "", {}, {}),
     ]
@@ -72,12 +72,12 @@ def test_queries_and_their_judgements(tmp_path):
         "1\t0\ta.md\t2\r\n",
     ],
 )
-def test_forms_of_judgements(tmp_path, qrels):
+def test_formats_of_judgements(tmp_path, qrels):
     assert read_qrels(files(tmp_path, "", qrels)[1]) == {"1": {"a.md": 2}}
 
 
 @pytest.mark.parametrize(
-    ("queries", "qrels", "wrong"),
+    ("queries", "qrels", "message"),
     [
         ("", "", "no queries"),
         ("{", "", "queries.jsonl:1"),
@@ -90,22 +90,22 @@ def test_forms_of_judgements(tmp_path, qrels):
         ('{"id": "1", "query": "a"}', "1\ta.md\t1\n1 1", "qrels.tsv:2"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said_with_its_line(tmp_path, queries, qrels, wrong):
-    with pytest.raises(UsageError, match=wrong.replace("'", ".")):
+def test_errors_in_files_name_the_line(tmp_path, queries, qrels, message):
+    with pytest.raises(UsageError, match=message.replace("'", ".")):
         read_queries(*files(tmp_path, queries, qrels))
 
 
-def test_metrics_of_a_ranking_worked_out_by_hand():
+def test_metrics_match_values_computed_by_hand():
     grades = {"q": {"a": 2, "b": 1, "c": 0}, "nothing": {"x": 0}, "missed": {"y": 1}}
-    found = compute_metrics({"q": ["c", "b", "a"], "nothing": ["x"]}, grades)
+    metrics = compute_metrics({"q": ["c", "b", "a"], "nothing": ["x"]}, grades)
     gained = 1 / math.log2(3) + 2 / math.log2(4)
     ideal = 2 / math.log2(2) + 1 / math.log2(3)
-    assert found["nDCG@10"] == pytest.approx({"q": gained / ideal, "missed": 0.0})
-    assert found["MRR"]["q"] == 0.5
-    assert found["Hit@1"]["q"] == 0.0
-    assert found["Hit@5"]["q"] == 1.0
-    assert found["P@5"]["q"] == pytest.approx(0.4)
-    assert found["Recall@10"]["q"] == 1.0
+    assert metrics["nDCG@10"] == pytest.approx({"q": gained / ideal, "missed": 0.0})
+    assert metrics["MRR"]["q"] == 0.5
+    assert metrics["Hit@1"]["q"] == 0.0
+    assert metrics["Hit@5"]["q"] == 1.0
+    assert metrics["P@5"]["q"] == pytest.approx(0.4)
+    assert metrics["Recall@10"]["q"] == 1.0
 
 
 def test_intervals_and_differences():
@@ -113,26 +113,26 @@ def test_intervals_and_differences():
     spread = bootstrap_interval([0.0, 1.0] * 50)
     assert spread.low < 0.5 < spread.high
     assert bootstrap_interval([]).mean == 0.0
-    sure = paired_difference([1.0] * 20, [0.5] * 20)
-    assert (sure.mean, sure.p < 0.01) == (0.5, True)
-    unsure = paired_difference([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
-    assert unsure.p > 0.5
+    certain = paired_difference([1.0] * 20, [0.5] * 20)
+    assert (certain.mean, certain.p < 0.01) == (0.5, True)
+    uncertain = paired_difference([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
+    assert uncertain.p > 0.5
     assert paired_difference([], []).p == 1.0
     assert latency_percentiles([1.0, 2.0, 3.0]) == (2.0, pytest.approx(2.9))
     assert latency_percentiles([]) == (0.0, 0.0)
 
 
-def test_variants_are_the_settings_the_baselines_and_what_is_compared():
-    found = variants(SearchSettings(), ["70/30=fusion:linear,alpha:0.7", "words=mode:keyword"])
-    names = [variant.name for variant in found]
+def test_variants_are_the_settings_the_baselines_and_the_comparisons():
+    ways = variants(SearchSettings(), ["70/30=fusion:linear,alpha:0.7", "words=mode:keyword"])
+    names = [variant.name for variant in ways]
     assert names[:5] == ["vaultseek", "grep", "keyword alone", "semantic alone", "plain RRF"]
-    assert found[4].settings.rrf_ranks == "integer"
-    assert (found[5].settings.fusion, found[5].settings.has_explicit_alpha) == ("linear", True)
-    assert found[6].mode == "keyword"
+    assert ways[4].settings.rrf_ranks == "integer"
+    assert (ways[5].settings.fusion, ways[5].settings.has_explicit_alpha) == ("linear", True)
+    assert ways[6].mode == "keyword"
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=", "=rrf_k:1", "a=rrf_k", "a=no_key:1", "grep=rrf_k:1"])
-def test_a_comparison_that_cannot_be_made_is_named(text):
+def test_an_invalid_comparison_is_refused(text):
     with pytest.raises(UsageError, match="--compare"):
         variants(SearchSettings(), [text])
 
@@ -189,7 +189,7 @@ async def test_expansion_can_be_compared(vault, tmp_path):
     assert (tmp_path / "cache" / "concept_vocabulary.json").is_file()
 
 
-async def test_words_that_look_like_operators_are_words_if_asked_for(vault, tmp_path):
+async def test_plain_queries_have_no_operators(vault, tmp_path):
     queries = read_queries(
         *files(tmp_path, '{"id": "1", "query": "slugs -lettuce tag:none"}', "1\tslugs.md\t1")
     )
@@ -213,7 +213,7 @@ def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("qrels", "complaint"),
+    ("qrels", "message"),
     [
         ("1\ta.md\tgood\n1\ta.md\t1", "qrels.tsv:1: expected query, path and grade"),
         ("1\ta.md\t0.5", "qrels.tsv:1: the grade is 0.5; expected a whole number"),
@@ -224,15 +224,15 @@ def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
         ("query\tpath\tgrade\n1\ta.md\t0", "no relevant note"),
     ],
 )
-def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str, complaint: str) -> None:
+def test_ambiguous_judgements_are_refused(tmp_path: Path, qrels: str, message: str) -> None:
     (tmp_path / "q.jsonl").write_text('{"id": "1", "query": "boat"}')
     (tmp_path / "qrels.tsv").write_text(qrels)
-    with pytest.raises(UsageError, match=re.escape(complaint)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         read_queries(tmp_path / "q.jsonl", tmp_path / "qrels.tsv")
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    ("line", "message"),
     [
         ('{"id": "1", "query": " "}', "q.jsonl:1: the query is empty; use a word"),
         ('{"id": "1", "query": "-"}', "q.jsonl:1: the query is empty; use a word"),
@@ -241,16 +241,14 @@ def test_judgements_that_would_be_misread_are_refused(tmp_path: Path, qrels: str
         (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10000 characters"),
     ],
 )
-def test_queries_that_cannot_be_asked_are_refused_before_any_is(
-    tmp_path: Path, line: str, complaint: str
-) -> None:
+def test_invalid_queries_are_refused_before_any_runs(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "q.jsonl").write_text(line)
     (tmp_path / "qrels.tsv").write_text("1\ta.md\t1")
-    with pytest.raises(UsageError, match=re.escape(complaint)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         read_queries(tmp_path / "q.jsonl", tmp_path / "qrels.tsv")
 
 
-def test_queries_by_tabs_are_read(tmp_path: Path) -> None:
+def test_queries_separated_by_tabs(tmp_path: Path) -> None:
     (tmp_path / "topics.tsv").write_text("7\trow the boat\r\n")
     (tmp_path / "qrels.txt").write_text("7 0 a.md 1\n")
     (query,) = read_queries(tmp_path / "topics.tsv", tmp_path / "qrels.txt")

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.model
 NAME = "owner/tiny"
 
 
-def bring(
+def download(
     name: str = NAME, *, pinned: dict[str, str] | None = None, accept_change: bool = False
 ) -> FetchedModel:
     with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def test_a_model_that_was_fetched_is_found_by_its_name_and_embeds(hub, model):
 
 def test_nothing_goes_out_but_requests_for_the_model(hub, model):
     hub.models[NAME] = model
-    bring()
+    download()
     assert all(path == f"/api/models/{NAME}" or path.startswith(f"/{NAME}/resolve/") for path in hub.asked)
     for headers in hub.headers:
         assert "Authorization" not in headers
@@ -82,7 +82,7 @@ def test_nothing_goes_out_but_requests_for_the_model(hub, model):
 
 def test_a_reranker_is_fetched_to_where_it_is_looked_for(hub, tiny_reranker):
     hub.models["cross-encoder/tiny"] = tiny_reranker
-    fetched = bring("cross-encoder/tiny")
+    fetched = download("cross-encoder/tiny")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores = rerank.load("cross-encoder/tiny").score("what?", ["this", "that"])
@@ -91,15 +91,15 @@ def test_a_reranker_is_fetched_to_where_it_is_looked_for(hub, tiny_reranker):
 
 def test_another_model_under_a_known_name_is_refused(hub, model):
     hub.models[NAME] = model
-    first = bring()
-    assert bring().known
+    first = download()
+    assert download().known
     (model / "vocab.txt").write_text("other words\n")
     with pytest.raises(ConfigError, match=rf"differs from .* then {first.digest[:16]}.*--accept-change"):
-        bring()
+        download()
     assert digest(fetched_directory(NAME)) == first.digest
-    assert bring(accept_change=True).digest == recorded_digests()[NAME] != first.digest
+    assert download(accept_change=True).digest == recorded_digests()[NAME] != first.digest
     with pytest.raises(ConfigError, match="not the model that vaultseek expects"):
-        bring(pinned={NAME: "0" * 64})
+        download(pinned={NAME: "0" * 64})
     assert left() == ["owner--tiny"]
 
 
@@ -108,11 +108,11 @@ def test_what_came_of_an_interrupted_download_is_not_asked_for_again(hub, model,
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     hub.break_off_after = 300
     with pytest.raises(Unavailable, match="cannot be reached"):
-        bring()
+        download()
     assert left() == [".owner--tiny"]
     hub.break_off_after = None
     hub.sent.clear()
-    assert bring().digest == digest(fetched_directory(NAME))
+    assert download().digest == digest(fetched_directory(NAME))
     assert left() == ["owner--tiny"]
     assert hub.sent == ["tiny", "model.safetensors"]
 
@@ -130,36 +130,37 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "said"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_used_is_refused_and_leaves_nothing(hub, model, change, said):
+@pytest.mark.parametrize(("change", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_used_is_refused_and_leaves_nothing(hub, model, change, message):
     hub.models[NAME] = model
     change(model)
-    with pytest.raises(ConfigError, match=said):
-        bring()
+    with pytest.raises(ConfigError, match=message):
+        download()
     assert left() == []
     assert recorded_digests() == {}
-    if "code" in said:
+    if "code" in message:
         assert not any(path.endswith(".safetensors") for path in hub.asked)
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(500, "answered 500 for owner/tiny; try again later"), (404, "has no model called")]
+    ("status", "message"),
+    [(500, "answered 500 for owner/tiny; try again later"), (404, "has no model called")],
 )
-def test_what_the_hub_refuses_is_said(hub, status, said):
+def test_what_the_hub_refuses_is_said(hub, status, message):
     hub.status = status
-    with pytest.raises(Unavailable, match=said):
-        bring()
+    with pytest.raises(Unavailable, match=message):
+        download()
 
 
 def test_names_that_are_none_and_two_at_once(hub, tmp_path):
     for name in ("tiny", "../../etc/passwd", "a/b/c", "owner/", "-x/y z", "a/" + "b" * 300):
         with pytest.raises(UsageError, match="not a model name"):
-            bring(name)
+            download(name)
     assert hub.asked == []
     folder = fetched_directory(NAME).parent
     folder.mkdir(parents=True)
     with lock_directory(folder), pytest.raises(AlreadyRunning):
-        bring()
+        download()
 
 
 @pytest.fixture
@@ -229,13 +230,13 @@ def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
 def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_written(run, model, tmp_path):
     file = Path(os.environ["XDG_CONFIG_HOME"], "vaultseek", "config.toml")
     (tmp_path / "empty").mkdir()
-    for given, said in (
+    for name_or_folder, message in (
         ("owner/none", "is not on this machine; fetch it with `vaultseek models fetch owner/none`"),
         ("empty", "has no config.json"),
     ):
-        ended = run("models", "use", given)
-        assert (ended.returncode, ended.stdout) == (2, "")
-        assert said in ended.stderr
+        result = run("models", "use", name_or_folder)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert message in result.stderr
     assert not file.exists()
     assert run("models", "use", "served").returncode == 0
     assert load().model.name == str(model)
@@ -244,16 +245,16 @@ def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_wri
 
 
 def test_without_a_network_it_says_so_and_what_to_do(run):
-    ended = run("models", "fetch", NAME, HF_ENDPOINT="http://127.0.0.1:9")
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr.startswith("vaultseek: http://127.0.0.1:9 cannot be reached (")
-    assert "run `vaultseek models use FOLDER`" in ended.stderr
-    assert ended.stderr.count("\n") == 1
+    result = run("models", "fetch", NAME, HF_ENDPOINT="http://127.0.0.1:9")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.startswith("vaultseek: http://127.0.0.1:9 cannot be reached (")
+    assert "run `vaultseek models use FOLDER`" in result.stderr
+    assert result.stderr.count("\n") == 1
     forbidden = run("models", "fetch", NAME, HF_HUB_OFFLINE="1")
     assert "HF_HUB_OFFLINE is set" in forbidden.stderr
 
 
 def test_the_bundled_model_need_not_be_fetched(run, hub):
-    ended = run("models", "fetch", BUNDLED_NAME)
-    assert (ended.returncode, hub.asked) == (0, [])
-    assert "came with the installation" in ended.stdout
+    result = run("models", "fetch", BUNDLED_NAME)
+    assert (result.returncode, hub.asked) == (0, [])
+    assert "came with the installation" in result.stdout
