@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -58,6 +59,8 @@ HEAVY_FOR_THE_DAEMON = ("torch", "chromadb", "llama_index", "sentence_transforme
 TESTS = Path(__file__).parent
 TESTS_OF_NO_FOLDER = {"conformance", "data", "docs", "e2e"}
 MAX_PUBLIC_MEMBERS = 20
+TRANSLATED = re.compile(r"(What|That|Who|Whether|Why|So many|How)\b")
+"""First words of a docstring that begins with neither a verb nor a noun."""
 
 
 def modules() -> list[Path]:
@@ -167,6 +170,18 @@ def generated() -> set[Path]:
     return {
         file for file in modules() if "Written by ``python -m" in (ast.get_docstring(tree_of(file)) or "")
     }
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    assert [
+        f"{relative(file)}:{node.lineno}: {node.value.value.splitlines()[0]}"
+        for file in set(modules()) - generated()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and TRANSLATED.match(node.value.value)
+    ] == []
 
 
 def test_tests_mirror_the_source():
