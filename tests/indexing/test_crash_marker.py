@@ -16,7 +16,7 @@ STARTED = []
 """References to contexts, because a collected one is left."""
 
 
-def test_a_note_is_blocked_after_the_second_death_and_not_the_first(tmp_path):
+def test_a_note_is_blocked_after_the_second_crash_and_not_the_first(tmp_path):
     file = tmp_path / "reading"
     crash(file)
     assert not CrashMarker(file).is_blocked("a.md", b"1")

@@ -259,8 +259,11 @@ class VaultFollower:
         changes = await self._reconcile(batch)
         if not self._looks_unmounted(changes):
             await self._apply(changes)
-            gap = self._watcher.poll_reason
-            self._set_state("polling" if gap else "ready", Reason("polling", gap) if gap else None)
+            poll_reason = self._watcher.poll_reason
+            if poll_reason is None:
+                self._set_state("ready", None)
+            else:
+                self._set_state("polling", Reason("polling", poll_reason))
         await self._finish_scan(batch)
 
     async def _reconcile(self, batch: HintBatch) -> Changes:

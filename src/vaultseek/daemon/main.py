@@ -70,7 +70,7 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
     reporting = asyncio.create_task(_report(manager, endpoint, registry))
     log.info("listening on %s", endpoint.path)
     try:
-        async with _loopback(endpoint.path, server, wanted=settings.daemon.tcp):
+        async with _loopback(endpoint.path, server, enabled=settings.daemon.tcp):
             await methods.stop.wait()
     finally:
         manager.stopping()
@@ -83,10 +83,10 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
 
 
 @contextlib.asynccontextmanager
-async def _loopback(beside: Path, server: Server, *, wanted: bool) -> AsyncIterator[None]:
+async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIterator[None]:
     """Also accept clients with the token on a loopback port; go on without it if it cannot be opened."""
     try:
-        port = LoopbackPort.open(beside) if wanted else None
+        port = LoopbackPort.open(beside) if enabled else None
     except Unavailable as error:
         log.error("%s", error)
         port = None

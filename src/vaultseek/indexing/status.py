@@ -106,7 +106,7 @@ class VaultStatus:
             "last_change": self.activity.last_change,
             "revision": self.revision,
             "problems": [
-                {"path": path, **found.as_json()} for path, found in self.problems[:REPORTED_PROBLEMS]
+                {"path": path, **problem.as_json()} for path, problem in self.problems[:REPORTED_PROBLEMS]
             ],
             "problem_count": len(self.problems),
             "lanes": self.lanes,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from vaultseek.limits import HINTS
 
 SETTLE_SECONDS = 0.05
-"""A burst is over when no hint has come for this long."""
+"""Time without a hint after which a burst is over."""
 SETTLE_MAX_SECONDS = 2.0
-"""A longer burst is handed over in parts of this length."""
+"""Longest part of a burst that is handed over as one batch."""
 
 
 @dataclass(frozen=True, slots=True)
