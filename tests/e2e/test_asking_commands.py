@@ -248,6 +248,7 @@ def test_a_vault_keeps_the_name_that_it_was_opened_by_when_it_is_added(daemon, v
 
 def test_why_takes_a_query_that_begins_with_an_exclusion(daemon, vault):
     root = vault({"a.md": "hello\n"})
+    assert daemon.paths("hello", "--wait", "--vault", str(root)) == ["a.md"]
     done = daemon.run("why", "-path:Notes/ hello", "a", "--vault", str(root))
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def test_a_wrong_variable_is_named_although_a_daemon_runs(daemon, vault):
     root = vault({"a.md": "# Granite"})
-    assert daemon.paths("granite", "--vault", str(root)) == ["a.md"]
+    assert daemon.paths("granite", "--wait", "--vault", str(root)) == ["a.md"]
     wrong = {"VAULTSEEK_SEARCH__LIMIT": "many"}
     said = (
         "vaultseek: environment variable VAULTSEEK_SEARCH__LIMIT: search.limit: "
