@@ -16,15 +16,14 @@ from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON, Reason, ReasonCode
 from vaultseek.query.filters import conjuncts
-from vaultseek.search.expansion import expanded_text
 from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.fusion import Candidate
-from vaultseek.search.passages import choose_passages
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.ranking import rank
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import explanation, result
+from vaultseek.search.retrieve import choose_passages, expanded_text
 from vaultseek.search.trace import Trace
 
 WHY_DEPTH = 100_000

@@ -19,13 +19,12 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON
 from vaultseek.search import formula
 from vaultseek.search.filter import FilterResult, filter_notes
-from vaultseek.search.passages import choose_passages
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.ranking import rank, rank_listing, select_results
 from vaultseek.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.search.rerank import Reranking, rerank, wants_reranking
 from vaultseek.search.response import respond
-from vaultseek.search.retrieve import Retrieval, retrieve
+from vaultseek.search.retrieve import Retrieval, choose_passages, retrieve
 from vaultseek.search.scoring import ScoredLanes, score_lanes
 from vaultseek.search.snippet import TermMatcher
 from vaultseek.search.trace import Trace

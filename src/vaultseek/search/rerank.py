@@ -11,10 +11,9 @@ from vaultseek.index.ledger import NoteRow
 from vaultseek.markdown.plain import plain_passage
 from vaultseek.model import Chunk, Reason
 from vaultseek.search.fusion import Candidate
-from vaultseek.search.passages import choose_passages
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
-from vaultseek.search.retrieve import LATE, Retrieval
+from vaultseek.search.retrieve import LATE, Retrieval, choose_passages
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,22 @@
-"""Ask the lanes: the keyword index and the semantic worker, at the same time, each only as far as it can.
+"""Retrieve: ask the keyword index and the semantic worker at the same time, and keep what they answered.
 
-A lane that fails is left out and the reason is kept; only without any lane is there no answer.
+A lane that fails is left out and the reason is kept; only without any lane is there no answer. If the request
+asks for expansion, the query is embedded once more together with the vault's nearest terms for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.keyword.index import KeywordAnswer
+from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.model import Reason
-from vaultseek.search.expansion import expand
+from vaultseek.model import Chunk, Reason
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
 from vaultseek.worker import SemanticAnswer
@@ -79,6 +80,25 @@ async def retrieve(parsed: ParsedRequest, allowed: NoteIds | None, vault: Search
     )
 
 
+def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
+    """Return the text that is embedded for a query with these concepts."""
+    return " ".join([text, *(concept.term for concept in concepts)])
+
+
+def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledger) -> dict[int, Chunk]:
+    """Return the best passage of each note, by note id; its first one without any hit."""
+    totals: dict[str, float] = {}
+    for scores in _passage_scores(retrieval):
+        best = max(scores.values(), default=0.0)
+        for chunk, score in scores.items():
+            totals[chunk] = totals.get(chunk, 0.0) + (score / best if best > 0 else 0.0)
+    return {
+        id: max(chunks, key=lambda chunk: totals.get(chunk.id, 0.0))
+        for id, chunks in ledger.chunks.by_note([row.id for row in rows]).items()
+        if chunks
+    }
+
+
 async def _ask_keyword(
     parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault
 ) -> KeywordRetrieval:
@@ -113,7 +133,7 @@ async def _ask_semantic(
     try:
         async with asyncio.timeout(parsed.request.seconds):
             own = answer = await vault.ask_semantic(parsed.query.rank_text, parsed.depth, allowed)
-            expansion = await expand(parsed, own, allowed, vault)
+            expansion = await _expand(parsed, own, allowed, vault)
             if expansion is not None:
                 answer, concepts = expansion.semantic, expansion.concepts
     except TimeoutError:
@@ -123,9 +143,42 @@ async def _ask_semantic(
     return SemanticRetrieval(answer, own, concepts, reasons, _milliseconds_since(began))
 
 
+@dataclass(frozen=True, slots=True)
+class _Expansion:
+    """The terms that joined the query, and the semantic answer with them."""
+
+    concepts: tuple[Concept, ...]
+    semantic: SemanticAnswer
+
+
+async def _expand(
+    parsed: ParsedRequest, semantic: SemanticAnswer, allowed: NoteIds | None, vault: SearchedVault
+) -> _Expansion | None:
+    """Ask again with the vault's nearest terms; None if the request or the vocabulary has none.
+
+    Raises Unavailable while the vocabulary is not known, WorkerUnavailable or IndexDamaged.
+    """
+    settings, text = parsed.request.settings.expansion, parsed.query.rank_text
+    if not settings.enabled or parsed.profile.pure_identifier:
+        return None
+    concepts = await vault.near_concepts(text, semantic.vector, settings.terms, settings.floor)
+    if not concepts:
+        return None
+    answer = await vault.ask_semantic(expanded_text(text, concepts), parsed.depth, allowed)
+    return _Expansion(tuple(concepts), answer)
+
+
 def _missing(answer: SemanticAnswer | None) -> str:
     return "semantic" if answer is None else "expansion"
 
 
 def _milliseconds_since(began: float) -> float:
     return (time.perf_counter() - began) * 1000
+
+
+def _passage_scores(retrieval: Retrieval) -> Iterator[Mapping[str, float]]:
+    """Scores of passages, by chunk id, of each lane that answered."""
+    if retrieval.keyword is not None:
+        yield {chunk.id: chunk.score for hit in retrieval.keyword.hits for chunk in hit.chunks}
+    if retrieval.semantic is not None:
+        yield {chunk: cosine for chunk, _, cosine in retrieval.semantic.chunks}
