@@ -6,7 +6,7 @@ Importing this imports LlamaIndex, which takes about a second.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,8 @@ from vaultseek.errors import NotFound, Unavailable
 from vaultseek.limits import MODEL_WINDOW
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.parse import parse
-from vaultseek.model import JSON, Chunk, Note
+from vaultseek.model import JSON, Chunk, Note, TokenCount
 
-Count = Callable[[str], int]
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
 """Metadata that is of no use to a model."""
 _PATH_KEYS = ("path", "file_path", "file_name")
@@ -48,9 +47,9 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
     """
 
     window: int = Field(default=MODEL_WINDOW, gt=0, description="Tokens that the embedding model reads.")
-    _count: Count = PrivateAttr()
+    _count: TokenCount = PrivateAttr()
 
-    def __init__(self, *, count: Count | None = None, **more: Any) -> None:
+    def __init__(self, *, count: TokenCount | None = None, **more: Any) -> None:
         super().__init__(**more)
         self._count = count or _bundled_count()
 
@@ -127,7 +126,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         return {"note": result["path"], **lines, **self._place}
 
 
-def _bundled_count() -> Count:
+def _bundled_count() -> TokenCount:
     from vaultseek.models.directories import bundled_directory
     from vaultseek.models.tokens import TokenCounter
 

@@ -5,12 +5,15 @@ Lines are 1-based, and ranges of lines include both ends. Ranges of characters a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from vaultseek.errors import VaultseekError
 
 JSON = dict[str, Any]
+TokenCount = Callable[[str], int]
+"""Function that returns the number of tokens the embedding model sees in a text."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
 CompletionKind = Literal["note", "heading", "block", "tag", "property", "value"]

@@ -23,7 +23,7 @@ from vaultseek.markdown.dates import created_time
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, link_key, name_keys
-from vaultseek.model import Chunk, Note
+from vaultseek.model import Chunk, Note, TokenCount
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import NoteBytes, read_note, too_large
@@ -32,7 +32,6 @@ BATCH_NOTES = 256
 """Notes in one commit of the ledger."""
 
 OnProgress = Callable[[int, int], None]
-TokenCount = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from vaultseek.limits import KIB, TOKEN_CHARS
 from vaultseek.markdown.embedding_text import headings_room, names_room
 from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
-from vaultseek.model import Chunk, Note, Span
+from vaultseek.model import Chunk, Note, Span, TokenCount
 
 JOIN_SHARE = 0.6
 """The share of the model's window up to which sibling sections are joined."""
@@ -36,11 +36,10 @@ CHUNK_ID_BYTES = 10
 CHUNKER_VERSION = 2
 """The chunking version: raise it whenever the same note gives other chunks than before."""
 
-Count = Callable[[str], int]
 Path = tuple[str, ...]
 
 
-def chunk(note: Note, count: Count, window: int = 254) -> tuple[Chunk, ...]:
+def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]:
     """Cut a note into chunks.
 
     ``count`` gives the model's tokens of a text and ``window`` how many the model reads. Every character of
@@ -239,7 +238,7 @@ class _Sizes:
     """The tokens of all blocks; decides what fits and splits what does not."""
 
     def __init__(
-        self, spans: Sequence[Span], body: _Body, blocks: Sequence[_Block], count: Count, window: int
+        self, spans: Sequence[Span], body: _Body, blocks: Sequence[_Block], count: TokenCount, window: int
     ) -> None:
         text = body.text
         self._spans = spans

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vaultseek.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
 from vaultseek.markdown.plain import plain_passage
+from vaultseek.model import TokenCount
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
@@ -25,8 +26,6 @@ KEY_TEXT_CHARS = 16
 
 EMBEDDING_TEXT_VERSION = 1
 """Raise it whenever the same note gives other texts than before."""
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def passage_text(
     aliases: Sequence[str],
     heading_path: Sequence[str],
     text: str,
-    count: Count,
+    count: TokenCount,
     window: int,
 ) -> EmbeddingText:
     """Return the text to embed for a chunk: at most ``window`` tokens, the passage without its markup."""
@@ -71,7 +70,7 @@ def note_text(
     tags: Sequence[str],
     description: str,
     opening: str,
-    count: Count,
+    count: TokenCount,
     window: int,
 ) -> EmbeddingText:
     """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown."""
@@ -98,18 +97,18 @@ def headings_room(window: int) -> int:
     return int(window * HEADER_SHARE) - names_room(window)
 
 
-def title_line(title: str, count: Count, window: int) -> str:
+def title_line(title: str, count: TokenCount, window: int) -> str:
     """Return the title, cut to its share of the window."""
     room = int(window * TITLE_SHARE)
     return fit(plain_passage(title[: room * TOKEN_CHARS]), count, room)
 
 
-def alias_line(aliases: Sequence[str], count: Count, window: int) -> str:
+def alias_line(aliases: Sequence[str], count: TokenCount, window: int) -> str:
     """Return the first aliases that fit into their share of the window."""
     return _listed(aliases, count, int(window * ALIASES_SHARE))
 
 
-def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
+def heading_line(heading_path: Sequence[str], count: TokenCount, window: int) -> str:
     """Return the heading path, cut to its share of the window from the outermost heading on."""
     room = headings_room(window)
     line = ""
@@ -122,7 +121,7 @@ def heading_line(heading_path: Sequence[str], count: Count, window: int) -> str:
     return fit(line, count, room)
 
 
-def fit(text: str, count: Count, room: int) -> str:
+def fit(text: str, count: TokenCount, room: int) -> str:
     """Return the longest prefix of ``text`` of at most ``room`` tokens, cut between words if possible."""
     text = text[: room * TOKEN_CHARS].strip()
     if count(text) <= room:
@@ -133,7 +132,7 @@ def fit(text: str, count: Count, room: int) -> str:
 
 
 def _embedding_text(
-    title: str, title_is_name: bool, parts: Sequence[str], count: Count, window: int
+    title: str, title_is_name: bool, parts: Sequence[str], count: TokenCount, window: int
 ) -> EmbeddingText:
     heading = title_line(title, count, window)
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
@@ -143,7 +142,7 @@ def _embedding_text(
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
 
 
-def _listed(items: Sequence[str], count: Count, room: int) -> str:
+def _listed(items: Sequence[str], count: TokenCount, room: int) -> str:
     line = ""
     for item in items[:LISTED_ITEMS]:
         longer = f"{line}, {item.strip()}" if line else item.strip()
@@ -152,7 +151,7 @@ def _listed(items: Sequence[str], count: Count, room: int) -> str:
     return line
 
 
-def _longest(text: str, ends: Sequence[int], count: Count, room: int) -> str:
+def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int) -> str:
     """Return the longest prefix that ends at one of ``ends`` and fits, by bisection."""
     low, high = 0, len(ends)
     while low < high:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from vaultseek.model import TokenCount
 
 SHORT_PARTS = 8
 """Lines and sentences shorter than this share of a chunk are joined before they are counted."""
 CUT_GUESSES = 24
 
-
-Count = Callable[[str], int]
 
 # A match ends a part. Each level of borders is tried on what the level before it left too long. A sentence
 # ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of dots linear.
@@ -49,7 +49,7 @@ class Room:
 
 
 def split(
-    text: str, start: int, end: int, count: Count, room: Room, levels: Sequence[re.Pattern[str]]
+    text: str, start: int, end: int, count: TokenCount, room: Room, levels: Sequence[re.Pattern[str]]
 ) -> Iterator[Piece]:
     """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is left out.
 
@@ -117,7 +117,7 @@ def _at_line_start(text: str, at: int) -> bool:
     return at == 0 or text[at - 1] == "\n"
 
 
-def _cut(text: str, start: int, end: int, count: Count, room: Room) -> Iterator[Piece]:
+def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iterator[Piece]:
     """Cut one word that is too long for a chunk."""
     guess = room.tokens
     while start < end:
@@ -127,7 +127,7 @@ def _cut(text: str, start: int, end: int, count: Count, room: Room) -> Iterator[
         start = piece.end
 
 
-def _longest(text: str, start: int, end: int, guess: int, count: Count, room: Room) -> Piece:
+def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, room: Room) -> Piece:
     """Return a piece close to the longest that fits, guessing from the tokens per character so far."""
     low, high = 1, min(end - start, room.chars)
     length = max(low, min(guess, high))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vaultseek.errors import ConfigError, NotFound
@@ -12,13 +12,11 @@ from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, Resolution
 from vaultseek.markdown.skeleton import FOOTNOTE
-from vaultseek.model import JSON, Chunk, Link, Note, Problem
+from vaultseek.model import JSON, Chunk, Link, Note, Problem, TokenCount
 from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note, too_large
 from vaultseek.vault.scan import is_note, scan
-
-Count = Callable[[str], int]
 
 
 class Inspector:
@@ -28,7 +26,9 @@ class Inspector:
     by default they are those of the bundled model.
     """
 
-    def __init__(self, root: Path | None, count: Count | None = None, window: int = MODEL_WINDOW) -> None:
+    def __init__(
+        self, root: Path | None, count: TokenCount | None = None, window: int = MODEL_WINDOW
+    ) -> None:
         self._root = root
         self._count = count
         self._window = window
@@ -144,7 +144,7 @@ def _aliases(root: Path, path: str) -> Sequence[str]:
     return parse("\n".join(lines[: fences[1] + 1]), path).aliases
 
 
-def _bundled_count() -> Count:
+def _bundled_count() -> TokenCount:
     from vaultseek.models.directories import bundled_directory
     from vaultseek.models.tokens import TokenCounter
 
