@@ -99,7 +99,7 @@ class _Scanner:
             marks -= 1
         self.found.marks = marks
 
-    def line_of(self, at: int) -> int:
+    def _line_of(self, at: int) -> int:
         # Links come in ascending order, so that each line end is counted once.
         if at > self.counted:
             self.line += self.text.count("\n", self.counted, at)
@@ -119,13 +119,13 @@ class _Scanner:
         run = _BACKTICKS.match(self.text, at)
         end = run.end() if run else at + 1
         for length in range(end - at, 0, -1):
-            closer = self.closing_run(length, end)
+            closer = self._closing_run(length, end)
             if closer is not None:
                 self.edge = closer + length
                 return self.edge
         return end
 
-    def closing_run(self, length: int, after: int) -> int | None:
+    def _closing_run(self, length: int, after: int) -> int | None:
         if self._runs is None:
             self._runs = {}
             for match in _BACKTICKS.finditer(self.text):
@@ -187,7 +187,7 @@ class _Scanner:
 
     def hash(self, at: int) -> int:
         text = self.text
-        waiting = self.waiting_for_tag(at)
+        waiting = self._waiting_for_tag(at)
         if waiting is None and not (at == self.edge or text[at - 1].isspace() or text[at - 1] == "\ufeff"):
             return at + 1
         limit = self.emphasis.limit(at) if self.emphasis else len(text)
@@ -202,7 +202,7 @@ class _Scanner:
         self.chain = (self.edge, waiting)
         return self.edge
 
-    def waiting_for_tag(self, at: int) -> _Bracket | None:
+    def _waiting_for_tag(self, at: int) -> _Bracket | None:
         if at == self.chain[0]:
             return self.chain[1]
         last = self.brackets[-1] if self.brackets else None
@@ -220,7 +220,7 @@ class _Scanner:
     def bang(self, at: int) -> int:
         if self.text.startswith("[[", at + 1) and (end := self.wiki(at + 1, "embed")):
             return end
-        return self.push(at + 2, image=True)
+        return self._push(at + 2, image=True)
 
     def bracket(self, at: int) -> int:
         text = self.text
@@ -229,9 +229,9 @@ class _Scanner:
         if text.startswith("^", at + 1) and (match := _FOOTNOTE.match(text, at)):
             self.edge = match.end()
             return self.edge
-        return self.push(at + 1, image=False)
+        return self._push(at + 1, image=False)
 
-    def push(self, content: int, *, image: bool) -> int:
+    def _push(self, content: int, *, image: bool) -> int:
         if len(self.brackets) >= OPEN_BRACKETS:
             # The innermost brackets are the ones that may still close.
             del self.brackets[: OPEN_BRACKETS // 2]
@@ -253,7 +253,7 @@ class _Scanner:
         if text.startswith("]", end + 2) and content.count("[") > content.count("]"):
             end += 1
             content = text[start:end]
-        link = wikilink(content, kind, self.line_of(at))
+        link = wikilink(content, kind, self._line_of(at))
         if link is not None:
             self.found.links.append(link)
             self.edge = end + 2
@@ -265,20 +265,20 @@ class _Scanner:
         opener = self.brackets.pop()
         active = opener.image or len(self.brackets) >= self.inactive
         self.inactive = min(self.inactive, len(self.brackets))
-        end, destination = self.partner(opener, at)
+        end, destination = self._partner(opener, at)
         if end is None:
             if self.brackets:
                 self.brackets[-1].nested = True
             return at + 1
-        self.settle(opener)
+        self._settle(opener)
         if self.brackets:
             self.brackets[-1].nested = True
         if destination is not None and active:
-            self.add_link(opener, at, destination)
+            self._add_link(opener, at, destination)
         self.edge = end
         return end
 
-    def partner(self, opener: _Bracket, at: int) -> tuple[int | None, str | None]:
+    def _partner(self, opener: _Bracket, at: int) -> tuple[int | None, str | None]:
         """Return the end of the node that the ``]`` at ``at`` closes (None: text), and its destination."""
         text = self.text
         if text.startswith("(", at + 1):
@@ -288,17 +288,17 @@ class _Scanner:
         if text.startswith("[", at + 1) and not text.startswith("[^", at + 1):
             label = _LABEL.match(text, at + 1)
             if label and label[1].strip():
-                return label.end(), self.definition(label[1])
+                return label.end(), self._definition(label[1])
             if label and not label[1] and not opener.nested and at > opener.content:
-                return label.end(), self.definition(text[opener.content : at])
+                return label.end(), self._definition(text[opener.content : at])
         if opener.nested or at == opener.content:
             return None, None
-        return at + 1, self.definition(text[opener.content : at])
+        return at + 1, self._definition(text[opener.content : at])
 
-    def definition(self, label: str) -> str | None:
+    def _definition(self, label: str) -> str | None:
         return self.definitions.get(label_key(label)) if self.definitions else None
 
-    def settle(self, opener: _Bracket) -> None:
+    def _settle(self, opener: _Bracket) -> None:
         """Add the tags that depended on the closed bracket; drop those in an image's alt text."""
         found = self.found
         if opener.image:
@@ -307,10 +307,10 @@ class _Scanner:
         elif opener.pending:
             found.tags[opener.tags : opener.tags] = opener.pending
 
-    def add_link(self, opener: _Bracket, at: int, destination: str) -> None:
+    def _add_link(self, opener: _Bracket, at: int, destination: str) -> None:
         kind: LinkKind = "embed" if opener.image else "markdown"
         alias = self.text[opener.content : at]
-        link = markdown_link(destination, kind, alias, self.line_of(opener.content))
+        link = markdown_link(destination, kind, alias, self._line_of(opener.content))
         if link is not None:
             self.found.links.insert(opener.links, link)
         if not opener.image:
