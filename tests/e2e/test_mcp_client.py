@@ -88,8 +88,8 @@ async def test_what_is_wrong_is_told_in_one_line(daemon, vault):
         daemon.run("start")
         for asked, told in (
             ({"note": "nobody"}, "nobody"),
-            ({"note": "Pump", "vault": "/etc"}, "named here, not given as a folder"),
-            ({"note": "Pump", "vault": "~root"}, "named here, not given as a folder"),
+            ({"note": "Pump", "vault": "/etc"}, "must be a name, not a folder"),
+            ({"note": "Pump", "vault": "~root"}, "must be a name, not a folder"),
             ({"note": "../../etc/passwd"}, "not inside the vault"),
         ):
             answer = await client.call_tool("read_note", asked)
