@@ -32,14 +32,14 @@ def stated_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | 
 def named_time(path: str) -> float | None:
     """Return the start of the day in a note's file name; None if there is none."""
     name = path.rpartition("/")[2]
-    found = _DAY.search(name)
-    year, month, day = found.group(1, 3, 4) if found else _stamped(name)
+    match = _DAY.search(name)
+    year, month, day = match.group(1, 3, 4) if match else _stamped(name)
     return _moment(f"{year}-{month}-{day}")
 
 
 def _stamped(name: str) -> tuple[str, ...]:
-    found = _STAMP.match(name)
-    return found.group(1, 2, 3) if found else ("", "", "")
+    match = _STAMP.match(name)
+    return match.group(1, 2, 3) if match else ("", "", "")
 
 
 def _moment(text: object) -> float | None:

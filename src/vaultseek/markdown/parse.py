@@ -60,15 +60,17 @@ _UNREADABLE = re.compile(r"[\0\ud800-\udfff]")
 def _note(
     path: str, name: str, lines: tuple[str, ...], front: Frontmatter, body: _Body, problems: Sequence[Problem]
 ) -> Note:
-    found: list[Problem] = [*problems, *front.problems]
-    links = _bounded((*front.links, *body.found.links), NOTE_LINKS, "links", found)
-    tags = _bounded(_distinct((*front.tags, *body.found.tags)), NOTE_TAGS, "tags", found)
-    headings = _bounded(body.headings, NOTE_HEADINGS, "headings", found)
+    all_problems: list[Problem] = [*problems, *front.problems]
+    links = _bounded((*front.links, *body.found.links), NOTE_LINKS, "links", all_problems)
+    tags = _bounded(_distinct((*front.tags, *body.found.tags)), NOTE_TAGS, "tags", all_problems)
+    headings = _bounded(body.headings, NOTE_HEADINGS, "headings", all_problems)
     if len(body.lines) > NOTE_LINES:
         line = body.offset + NOTE_LINES
-        found.append(Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line))
+        all_problems.append(
+            Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line)
+        )
     if not body.found.marks:
-        found.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
+        all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
     title, source = _title(front, headings, name)
     return Note(
         path=path,
@@ -86,7 +88,7 @@ def _note(
         tasks=tuple(body.tasks),
         callouts=tuple(body.callouts),
         spans=tuple(body.spans),
-        problems=tuple(found[:NOTE_PROBLEMS]),
+        problems=tuple(all_problems[:NOTE_PROBLEMS]),
     )
 
 

@@ -70,7 +70,7 @@ class Names:
         self._by_path: dict[str, list[str]] = {}
         self._by_name: dict[str, list[str]] = {}
         self._by_alias: dict[str, list[str]] = {}
-        self._in_order: dict[str, _InOrder] = {}
+        self._sorted_paths: dict[str, _SortedPaths] = {}
 
     def __len__(self) -> int:
         return len(self._files)
@@ -88,7 +88,7 @@ class Names:
         folded = _fold(path)
         self._by_path.setdefault(folded, []).append(path)
         self._by_name.setdefault(folded.rpartition("/")[2], []).append(path)
-        self._in_order.pop(folded.rpartition("/")[2], None)
+        self._sorted_paths.pop(folded.rpartition("/")[2], None)
         for key in keys:
             self._by_alias.setdefault(key, []).append(path)
 
@@ -100,7 +100,7 @@ class Names:
         folded = _fold(path)
         _drop(self._by_path, folded, path)
         _drop(self._by_name, folded.rpartition("/")[2], path)
-        self._in_order.pop(folded.rpartition("/")[2], None)
+        self._sorted_paths.pop(folded.rpartition("/")[2], None)
         for key in keys:
             _drop(self._by_alias, key, path)
 
@@ -122,15 +122,15 @@ class Names:
         target = target.strip()
         if not target:
             return Resolution(source)
-        wanted = _fold(target)
-        if wanted.startswith(("/", "./", "../")):
-            return self._exact(target, wanted, source)
-        found = self._literal(target, wanted, source)
-        if found is None:
-            found = self._literal(target + NOTE_SUFFIX, wanted + NOTE_SUFFIX, source)
-        if found is None and "/" not in wanted:
-            found = self._alias(wanted, source)
-        return found or UNRESOLVED
+        folded_target = _fold(target)
+        if folded_target.startswith(("/", "./", "../")):
+            return self._exact(target, folded_target, source)
+        resolution = self._literal(target, folded_target, source)
+        if resolution is None:
+            resolution = self._literal(target + NOTE_SUFFIX, folded_target + NOTE_SUFFIX, source)
+        if resolution is None and "/" not in folded_target:
+            resolution = self._alias(folded_target, source)
+        return resolution or UNRESOLVED
 
     def resolve_link(self, link: Link, source: str) -> Resolution:
         """Resolve a link; one without any target (``[[|text]]``) resolves to nothing."""
@@ -138,10 +138,10 @@ class Names:
             return UNRESOLVED
         return self.resolve(link.target, source, link.kind)
 
-    def _exact(self, target: str, wanted: str, source: str) -> Resolution:
-        folder = "" if wanted.startswith("/") else _folder(_fold(source))
-        path = _join(folder, wanted)
-        if path is None or wanted.endswith("/"):
+    def _exact(self, target: str, folded_target: str, source: str) -> Resolution:
+        folder = "" if folded_target.startswith("/") else _folder(_fold(source))
+        path = _join(folder, folded_target)
+        if path is None or folded_target.endswith("/"):
             return UNRESOLVED
         for suffix in ("", NOTE_SUFFIX):
             paths = self._by_path.get(path + suffix)
@@ -149,42 +149,44 @@ class Names:
                 return _choice(_spelled(paths, target.rpartition("/")[2] + suffix))
         return UNRESOLVED
 
-    def _literal(self, target: str, wanted: str, source: str) -> Resolution | None:
-        """Find the files whose path is ``wanted`` or ends with it."""
-        namesakes = self._by_name.get(wanted.rpartition("/")[2])
+    def _literal(self, target: str, folded_target: str, source: str) -> Resolution | None:
+        """Find the files whose path is ``folded_target`` or ends with it."""
+        namesakes = self._by_name.get(folded_target.rpartition("/")[2])
         if not namesakes:
             return None
         folder = _folder(_fold(source))
-        exact = self._by_path.get(wanted)
-        if exact and "/" in wanted:
+        exact = self._by_path.get(folded_target)
+        if exact and "/" in folded_target:
             return _choice(_spelled(exact, target))
-        first = exact or self._by_path.get(folder + wanted)
+        first = exact or self._by_path.get(folder + folded_target)
         if len(namesakes) <= FEW:
-            ending = [path for path in namesakes if _ends_with(_fold(path), wanted)]
-            found = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
+            ending = [path for path in namesakes if _ends_with(_fold(path), folded_target)]
+            paths = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
         else:
-            found = self._ordered(wanted.rpartition("/")[2]).find(wanted, folder, LINK_CANDIDATES + 1)
+            paths = self._ordered(folded_target.rpartition("/")[2]).find(
+                folded_target, folder, LINK_CANDIDATES + 1
+            )
         if first:
             best = _spelled(first, target)
-            found = best + [path for path in found if path not in best]
-        return _choice(found) if found else None
+            paths = best + [path for path in paths if path not in best]
+        return _choice(paths) if paths else None
 
-    def _ordered(self, name: str) -> _InOrder:
-        ordered = self._in_order.get(name)
+    def _ordered(self, name: str) -> _SortedPaths:
+        ordered = self._sorted_paths.get(name)
         if ordered is None:
-            ordered = self._in_order[name] = _InOrder(self._by_name[name])
+            ordered = self._sorted_paths[name] = _SortedPaths(self._by_name[name])
         return ordered
 
-    def _alias(self, wanted: str, source: str) -> Resolution | None:
-        paths = self._by_alias.get(wanted)
+    def _alias(self, folded_target: str, source: str) -> Resolution | None:
+        paths = self._by_alias.get(folded_target)
         if not paths:
             return None
         folder = _folder(_fold(source))
-        found = sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
-        return _choice(found, by_alias=True)
+        nearest = sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
+        return _choice(nearest, by_alias=True)
 
 
-class _InOrder:
+class _SortedPaths:
     """Many files of one name, sorted so that hardly any lookup visits all of them."""
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -192,12 +194,12 @@ class _InOrder:
         self._by_folder = sorted(self._by_rank)
         self._by_end = sorted((_backwards(folded), path) for folded, path in self._by_rank)
 
-    def find(self, wanted: str, folder: str, most: int) -> list[str]:
-        """Return the files whose path ends with ``wanted``: those below ``folder`` first, by rank."""
-        if "/" in wanted:
-            end = _backwards(wanted)
-            found = [path for _, path in _within(self._by_end, end, end + "/")]
-            return sorted(found, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:most]
+    def find(self, folded_target: str, folder: str, most: int) -> list[str]:
+        """Return the files whose path ends with ``folded_target``: those below ``folder`` first, by rank."""
+        if "/" in folded_target:
+            end = _backwards(folded_target)
+            paths = [path for _, path in _within(self._by_end, end, end + "/")]
+            return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:most]
         if not folder:
             return [path for _, path in self._by_rank[:most]]
         own = self._below(folder, most)
@@ -222,8 +224,8 @@ def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple
     return pairs[first : bisect_left(pairs, (exact + "\0", ""))] + pairs[low:high]
 
 
-def _choice(found: Sequence[str], *, by_alias: bool = False) -> Resolution:
-    return Resolution(found[0], tuple(found[1 : LINK_CANDIDATES + 1]), by_alias)
+def _choice(paths: Sequence[str], *, by_alias: bool = False) -> Resolution:
+    return Resolution(paths[0], tuple(paths[1 : LINK_CANDIDATES + 1]), by_alias)
 
 
 def _spelled(paths: Sequence[str], target: str) -> list[str]:
