@@ -113,20 +113,20 @@ def _speed(root: Path, directory: Path) -> None:
     files = sorted(root.rglob("*.md"))
     documents = [document(note, path, root) for note, path in enumerate(files)]
     index = KeywordIndex.create(directory)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for start in range(0, len(documents), BATCH):
         index.apply(documents[start : start + BATCH], (), str(start))
         while index.merge_step():
             pass
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     size = sum(path.stat().st_size for path in directory.iterdir())
     print(f"{root.name}: {len(documents)} notes in {seconds:.1f} s, {len(documents) / seconds:.0f} notes/s")
     print(f"{index.segments} segments, {size / 1e6:.0f} MB, peak memory {_peak():.0f} MB (texts included)")
     _searches(index, documents)
     _saves(index, documents)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     KeywordIndex.open(directory).search("anything", 10)
-    print(f"open and search: {(time.perf_counter() - begun) * 1000:.0f} ms")
+    print(f"open and search: {(time.perf_counter() - started) * 1000:.0f} ms")
     shutil.rmtree(directory)
 
 
@@ -146,9 +146,9 @@ def _saves(index: KeywordIndex, documents: Sequence[KeywordDocument]) -> None:
     chance = random.Random(2)
     saved, searched = [], []
     for number in range(200):
-        begun = time.perf_counter()
+        started = time.perf_counter()
         index.apply([chance.choice(documents)], (), f"save {number}")
-        saved.append((time.perf_counter() - begun) * 1000)
+        saved.append((time.perf_counter() - started) * 1000)
         searched.append(index.search("search after a save", 20).milliseconds)
     print(f"save: {_spread(saved)}; search after it: {_spread(searched)}; {index.segments} segments")
 

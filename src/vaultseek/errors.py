@@ -1,28 +1,28 @@
-"""Everything that vaultseek raises on purpose.
+"""The errors that vaultseek raises on purpose.
 
 ::
 
     VaultseekError
-    ├── ConfigError             a setting is wrong: file, key, what was expected
-    ├── UsageError              a request or command that makes no sense as it stands
-    │   ├── BadQuery            the query cannot be searched for
+    ├── ConfigError             a wrong setting: file, key, expected value
+    ├── UsageError              a request or command that is not valid
+    │   ├── BadQuery            a query that is not valid
     │   └── BadPath             a path that is not inside the vault
-    ├── NotFound                a note or vault that is not there
-    ├── Unavailable             the daemon, a vault or an index cannot answer now
-    │   ├── NotRunning          no daemon runs
-    │   ├── VaultMissing        the vault's folder is not there
-    │   ├── AlreadyRunning      another daemon holds the lock
-    │   ├── WorkerUnavailable   the semantic worker is down, hung or still loading
-    │   ├── Forbidden           the token for the port is missing or wrong, or could be another's
-    │   └── Busy                a limit on clients or requests was reached
-    ├── Cancelled               the client took the request back, or its deadline passed
+    ├── NotFound                a note or vault that does not exist
+    ├── Unavailable             a daemon, vault or index that cannot answer now
+    │   ├── NotRunning          no running daemon
+    │   ├── VaultMissing        a vault whose folder is missing
+    │   ├── AlreadyRunning      another daemon with the lock
+    │   ├── WorkerUnavailable   a semantic worker that is down, hung or still loading
+    │   ├── Forbidden           a token for the port that is missing, wrong or readable by others
+    │   └── Busy                a limit on clients or requests that is reached
+    ├── Cancelled               a request that was cancelled or is past its deadline
     ├── ProtocolError           a frame or message that cannot be understood
-    │   ├── FrameTooLarge       longer than the limit; the connection cannot go on
-    │   └── FrameLost           the framing itself is broken; the connection cannot go on
-    └── IndexDamaged            an index on disk cannot be read and must be refilled
+    │   ├── FrameTooLarge       longer than the limit; the connection must be closed
+    │   └── FrameLost           broken framing; the connection must be closed
+    └── IndexDamaged            an index on disk that cannot be read and must be rebuilt
 
 Every class carries ``code``, a stable word that travels over the wire, ``number``, its JSON-RPC error
-number, and ``exit_code``, what the command line ends with. Messages are one line, say what happened and
+number, and ``exit_code``, the exit code of the command line. Messages are one line, say what happened and
 what to do next, and never contain the text of a note.
 """
 
@@ -51,7 +51,7 @@ def error_classes() -> dict[str, type[VaultseekError]]:
 
 
 class ConfigError(VaultseekError):
-    """A setting is wrong; the message names file, key and what was expected."""
+    """A wrong setting; the message names file, key and the expected value."""
 
     code = "bad_config"
     number = -32010
@@ -59,7 +59,7 @@ class ConfigError(VaultseekError):
 
 
 class UsageError(VaultseekError):
-    """A request or command that makes no sense as it stands."""
+    """A request or command that is not valid."""
 
     code = "bad_request"
     number = -32602
@@ -67,7 +67,7 @@ class UsageError(VaultseekError):
 
 
 class BadQuery(UsageError):
-    """The query cannot be searched for."""
+    """A query that is not valid."""
 
     code = "bad_query"
     number = -32011
@@ -81,7 +81,7 @@ class BadPath(UsageError):
 
 
 class NotFound(VaultseekError):
-    """A note or vault that is not there."""
+    """A note or vault that does not exist."""
 
     code = "not_found"
     number = -32013
@@ -89,7 +89,7 @@ class NotFound(VaultseekError):
 
 
 class Unavailable(VaultseekError):
-    """The daemon, a vault or an index cannot answer now."""
+    """A daemon, vault or index that cannot answer now."""
 
     code = "unavailable"
     number = -32020
@@ -100,7 +100,7 @@ class Unavailable(VaultseekError):
 
 
 class NotRunning(Unavailable):
-    """No daemon runs."""
+    """No running daemon."""
 
     code = "not_running"
     number = -32028
@@ -110,42 +110,42 @@ class NotRunning(Unavailable):
 
 
 class VaultMissing(Unavailable):
-    """The vault's folder is not there."""
+    """A vault whose folder is missing."""
 
     code = "vault_missing"
     number = -32021
 
 
 class AlreadyRunning(Unavailable):
-    """Another daemon holds the lock."""
+    """Another daemon with the lock."""
 
     code = "already_running"
     number = -32022
 
 
 class WorkerUnavailable(Unavailable):
-    """The semantic worker is down, hung or still loading."""
+    """A semantic worker that is down, hung or still loading."""
 
     code = "worker_unavailable"
     number = -32023
 
 
 class Forbidden(Unavailable):
-    """The token for the port is missing or wrong, or others could know it."""
+    """A token for the port that is missing, wrong or readable by others."""
 
     code = "forbidden"
     number = -32027
 
 
 class Busy(Unavailable):
-    """A limit on clients or requests was reached; try again."""
+    """A limit on clients or requests that is reached; try again."""
 
     code = "busy"
     number = -32024
 
 
 class Cancelled(VaultseekError):
-    """The client took the request back, or its deadline passed."""
+    """A request that was cancelled or is past its deadline."""
 
     code = "cancelled"
     number = -32800
@@ -159,7 +159,7 @@ class ProtocolError(VaultseekError):
 
 
 class FrameTooLarge(ProtocolError):
-    """A frame longer than the limit; the connection cannot go on."""
+    """A frame longer than the limit; the connection must be closed."""
 
     code = "too_large"
     number = -32025
@@ -167,14 +167,14 @@ class FrameTooLarge(ProtocolError):
 
 
 class FrameLost(ProtocolError):
-    """The framing itself is broken; the connection cannot go on."""
+    """Broken framing; the connection must be closed."""
 
     code = "bad_frame"
     number = -32700
 
 
 class IndexDamaged(VaultseekError):
-    """An index on disk cannot be read and must be refilled from the ledger."""
+    """An index on disk that cannot be read and must be rebuilt from the ledger."""
 
     code = "index_damaged"
     number = -32026

@@ -75,7 +75,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
     number of nodes. ``options`` are those of ``Client.search``, such as ``mode`` and ``filters``.
     Scores are in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line``
     and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601, UTC), ``untrusted`` (always true,
-    for a note may hold instructions for a model), and in ``partial`` the lanes that could not take part.
+    for a note may hold instructions for a model), and in ``partial`` the lanes that were left out.
 
     Retrieving raises NotRunning if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
     It connects each time, so one retriever may serve many threads and event loops.

@@ -66,7 +66,7 @@ class Reason:
         return cls(next((known for known in REASON_CODES if known == code), "unavailable"), str(error))
 
     def as_json(self) -> JSON:
-        """Return the form that stands in answers."""
+        """Return the form that answers contain."""
         return {"code": self.code, "reason": self.text}
 
 
@@ -74,7 +74,7 @@ NO_REASON: JSON = {"code": None, "reason": None}
 
 
 def reason_json(reason: Reason | None) -> JSON:
-    """Return the form that stands in answers; both fields are None where there is no reason."""
+    """Return the form that answers contain; both fields are None where there is no reason."""
     return dict(NO_REASON) if reason is None else reason.as_json()
 
 

@@ -263,7 +263,7 @@ def test_nothing_found_is_exit_code_one(run: Run) -> None:
     ("error", "code"),
     [
         (errors.BadQuery("the query is empty; give a word"), 2),
-        (errors.VaultMissing("notes: its folder is not there"), 3),
+        (errors.VaultMissing("notes: its folder is missing"), 3),
         (errors.NotFound("no vault is called x"), 1),
         (errors.ConfigError("config.toml: search.limit: wrong"), 2),
         (errors.Unavailable("a\nb\x1b[31m"), 3),

@@ -143,19 +143,19 @@ def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
 @pytest.mark.parametrize(
     ("lane", "mode", "words"),
     [
-        ({"lane": "graph", "reason": "too slow"}, "hybrid", "graph search did not take part (too slow)"),
+        ({"lane": "graph", "reason": "too slow"}, "hybrid", "graph search was left out (too slow)"),
         (
             {"lane": "semantic", "code": "model_unusable", "reason": "loading failed"},
             "semantic",
-            "semantic search did not take part (loading failed)",
+            "semantic search was left out (loading failed)",
         ),
         (
             {"lane": "semantic", "code": "loading", "reason": "the model is being loaded"},
             "hybrid",
             "semantic search is still loading; keyword results only",
         ),
-        ({"lane": "keyword"}, "hybrid", "keyword search did not take part"),
-        ({"lane": "expansion", "reason": "paused"}, "hybrid", "expansion did not take part (paused)"),
+        ({"lane": "keyword"}, "hybrid", "keyword search was left out"),
+        ({"lane": "expansion", "reason": "paused"}, "hybrid", "expansion was left out (paused)"),
     ],
 )
 def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:

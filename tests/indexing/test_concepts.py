@@ -202,9 +202,9 @@ async def test_where_none_is_near_enough_the_explanation_says_so(opened):
         return (await world.ask(query, mode=mode, settings=asked))["explain"]["not_expanded"]
 
     async with opened() as world:
-        near = "no term of the vault says more and is as near as search.expansion.floor, 0.9"
+        near = "no other term of the vault is as similar as search.expansion.floor, 0.9"
         assert await reason("lettuce slimy", floor=0.9) == near
-        assert await reason("E-4107") == "identifiers are looked for as they are"
+        assert await reason("E-4107") == "identifiers are not expanded"
         assert await reason("lettuce slimy") is None
         assert await reason("lettuce slimy", floor=0.9, mode="keyword") is None
         assert await reason("lettuce slimy", enabled=False) is None

@@ -203,7 +203,7 @@ def test_or_groups_and_precedence(text, expected):
         ("[n:>7d OR <3]", '| (property n = ">7d" or property n < 3)', "[n:>7d] was taken as text"),
         ("[n:>=]", '| property n = ">="', "expected a number"),
         ("tags:work", "tags:work |", "tags:work was taken as a word; did you mean tag: ?"),
-        ("n:>3 keel", "n:>3 keel |", "n:>3 was taken as a word; a property is asked for as [n:>3]"),
+        ("n:>3 keel", "n:>3 keel |", "n:>3 was taken as a word; write a property filter as [n:>3]"),
         ("path:(", "path:( |", "parenthesis"),
     ],
 )

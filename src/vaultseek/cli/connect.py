@@ -30,7 +30,7 @@ def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
 
 
 def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
-    """Call ``method`` about the vault that is meant; parameters that are None are left out."""
+    """Call ``method`` about the requested vault; parameters that are None are left out."""
     with connect(invocation) as client:
         all_params = invocation.params(**_without_none(params))
         answer: JSON = client.call(method, all_params, timeout=limits.CALL_SECONDS)

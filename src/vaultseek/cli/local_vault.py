@@ -18,7 +18,7 @@ _MARK = ".obsidian"
 
 
 def vault_of(invocation: Invocation, folder: Path) -> Path | None:
-    """Return the root of the vault that is meant.
+    """Return the root of the requested vault.
 
     That is the one of ``--vault``, else the nearest folder upwards with ``.obsidian``, else a configured
     vault that contains ``folder``.

@@ -38,7 +38,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
 
 
 def missing_lane(lane: JSON, mode: object) -> str:
-    """Say which lane did not take part in the search, and why."""
+    """Say which lane was left out of the search, and why."""
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
     if name == "vault":
         return f"results may be out of date: {reason}"
@@ -46,7 +46,7 @@ def missing_lane(lane: JSON, mode: object) -> str:
     if lane.get("code") == "loading":
         remark = f"{part} is still loading"
     else:
-        remark = f"{part} did not take part" + (f" ({reason})" if reason else "")
+        remark = f"{part} was left out" + (f" ({reason})" if reason else "")
     return remark + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
 
 

@@ -39,7 +39,7 @@ class LanePart(TypedDict):
 
 
 class Lane(TypedDict):
-    """A lane that could not take part, and the cause; "vault" if notes may be missing from the answer."""
+    """A lane that was left out, and the cause; "vault" if notes may be missing from the answer."""
 
     lane: str
     code: ReasonCode
@@ -96,7 +96,7 @@ class FullResult(Result, total=False):
     lanes: dict[str, LanePart | None]
     recency: float
     confidence: NotRequired[float | None]
-    """How near the note is to the query, in [0, 1]."""
+    """Confidence that the note is relevant to the query, in [0, 1]."""
     rerank: Reranked | None
     """None if the result was not reranked."""
     search_method: str
@@ -116,7 +116,7 @@ class Nearest(TypedDict):
 
 
 class Search(OfVault):
-    """Results, best first; ``partial`` names the lanes that could not take part."""
+    """Results, best first; ``partial`` names the lanes that were left out."""
 
     query: str
     mode: str

@@ -42,9 +42,8 @@ class AsyncClient(AsyncMethods):
     """A connection to the daemon, made when it is entered or first used; for one event loop.
 
     A call that is cancelled is cancelled in the daemon too. Notifications go to ``on_notification`` as they
-    come. Calls after a restart of the daemon connect again; subscriptions have to be made again, which
-    ``on_disconnect`` is there for. Requests and answers are checked by the schema of the protocol, unless
-    ``validate`` is false.
+    come. Calls after a restart of the daemon connect again; subscribe again in ``on_disconnect``. Requests
+    and answers are checked by the schema of the protocol, unless ``validate`` is false.
     """
 
     def __init__(

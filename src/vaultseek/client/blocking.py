@@ -131,7 +131,7 @@ class Client(Methods):
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
         """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
 
-        Raises Unavailable when the daemon goes away; subscriptions have to be made again then.
+        Raises Unavailable when the daemon goes away; subscribe again then.
         """
         while True:
             while self._notifications:

@@ -94,7 +94,7 @@ class Conversation:
         return encode(protocol.notification(protocol.CANCEL, {"id": id}))
 
     def receive(self, data: bytes) -> None:
-        """Take in the next bytes from the daemon."""
+        """Parse the next bytes from the daemon."""
         self._frames.feed(data)
 
     def next_event(self) -> Answer | Notification | None:

@@ -72,7 +72,7 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
     paths.private_directory(log.parent)
     output = os.open(log, _OPEN_LOG, 0o600)
     try:
-        begun = os.fstat(output).st_size
+        offset = os.fstat(output).st_size
         child = subprocess.Popen(
             list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
@@ -84,22 +84,22 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
         os.close(output)
     # Somebody has to take note of the child's end, however long it lives.
     threading.Thread(target=child.wait, daemon=True, name="daemon's parent").start()
-    _wait(child, log, begun, path, until)
+    _wait(child, log, offset, path, until)
 
 
-def _wait(child: subprocess.Popen[bytes], log: Path, begun: int, path: Path, until: float) -> None:
+def _wait(child: subprocess.Popen[bytes], log: Path, offset: int, path: Path, until: float) -> None:
     while time.monotonic() < until:
         ended = child.poll()
         if answers(path, until):
             return None
         if ended is not None:
-            return _explain(ended, log, begun, path, until)
+            return _explain(ended, log, offset, path, until)
         time.sleep(LAUNCH_POLL_SECONDS)
     raise Unavailable(f"the daemon has not answered yet; see its log {log}")
 
 
-def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> None:
-    said = _last_line(log, begun) or f"the daemon ended with status {ended}; its log is {log}"
+def _explain(ended: int, log: Path, offset: int, path: Path, until: float) -> None:
+    said = _last_line(log, offset) or f"the daemon ended with status {ended}; its log is {log}"
     if ended == ConfigError.exit_code:
         raise ConfigError(said)
     # It may have lost the race to another one, which holds the lock and is about to bind.
@@ -111,9 +111,9 @@ def _explain(ended: int, log: Path, begun: int, path: Path, until: float) -> Non
     raise Unavailable(said)
 
 
-def _last_line(log: Path, begun: int) -> str:
+def _last_line(log: Path, offset: int) -> str:
     with log.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
-        file.seek(max(begun, end - LAUNCH_TAIL_BYTES))
+        file.seek(max(offset, end - LAUNCH_TAIL_BYTES))
         lines = [line for line in file.read(LAUNCH_TAIL_BYTES).splitlines() if line.strip()]
     return one_line(lines[-1].decode(errors="replace"), ERROR_CHARS) if lines else ""

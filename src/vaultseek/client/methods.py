@@ -74,7 +74,7 @@ class Methods:
         """Search a vault and return notes, best first, each with its best passage.
 
         Lines are 1-based and inclusive. ``highlights`` are ranges ``[start, end)`` of characters of
-        ``preview``. ``partial`` names the lanes that could not take part, with a code of the cause.
+        ``preview``. ``partial`` names the lanes that were left out, with a code of the cause.
 
         Args:
             query: Words, phrases and operators of the query language.
@@ -691,7 +691,7 @@ class Methods:
     ) -> Done:
         """Compare a vault with the disk, and return when that is done.
 
-        If most notes are gone, this confirms that they are meant to be.
+        If most notes are gone, this confirms that they were deleted on purpose.
 
         Raises VaultMissing, or Unavailable if the vault is paused or cannot be indexed.
         """

@@ -36,7 +36,7 @@ FIRST_SCAN_SECONDS = 0.8
 """Longest wait of a search for the first scan of a new vault."""
 EMBED_POLL_SECONDS = 0.05
 EMBED_FAILURES = 100
-"""Failed looks at the embedding after which a client that waits for it is told so."""
+"""Failed checks of the embedding after which a waiting client gets an error."""
 
 log = logging.getLogger(__name__)
 

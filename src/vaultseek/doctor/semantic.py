@@ -45,7 +45,7 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
     try:
         dimension = asyncio.run(_embed_and_find(model))
     except VaultseekError as error:
-        advice = "see worker.log in the directory of logs; searches by word work without it"
+        advice = "see worker.log in the log folder; search by word works without it"
         yield Finding("worker", BROKEN, f"no text could be embedded: {error}", advice)
         return
     seconds = time.monotonic() - start

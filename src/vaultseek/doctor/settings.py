@@ -23,7 +23,7 @@ def check_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
         public = "the file cannot be read"
         return Settings.model_construct(), [Finding("configuration", BROKEN, str(error), _ADVICE, public)]
     if not problems:
-        message = f"{file}: nothing is wrong" if file.exists() else "no file; the defaults hold"
+        message = f"{file}: no errors" if file.exists() else "no file; the defaults apply"
         return settings, [Finding("configuration", OK, message)]
     return settings, [
         Finding("configuration", BROKEN, str(problem), _ADVICE, _public(problem)) for problem in problems

@@ -56,7 +56,7 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     check = f"vault {vault.name}"
     if not vault.root.is_dir():
         advice = "mount or restore it; or remove it from config.toml or with `vaultseek vault remove`"
-        yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is not there")
+        yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is missing")
         return
     notes, unreadable, excluded = 0, Counter[str](), Counter[str]()
     for file in scan(vault.root, Ignore(vault.root, vault.exclude)):
@@ -117,11 +117,11 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, OK, "there are none yet; they are created when the model is loaded")
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
-    advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is filled again without the model"
-    public = "the vector store is not as it should be"
+    advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is rebuilt without the model"
+    public = "the vector store does not match the ledger"
     if not store.is_dir():
         message = f"no vector store at {store}"
-        yield Finding(check, WARNING, message, "the daemon fills it again at its next start", public)
+        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start", public)
         return
     try:
         collections = examine_store(store)
@@ -135,7 +135,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
     of_notes, _ = collections.get(NOTES, (0, None))
     if version != name:
         message = "the vector store is not the one that the ledger names"
-        yield Finding(check, WARNING, message, "the daemon fills it again at its next start")
+        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
     elif stored < passages and examine_stored(ledger) == (name, passages):
         message = f"the vector store holds {stored:,} passages, {passages:,} were put into it"
         yield Finding(check, BROKEN, message, advice)

@@ -36,7 +36,7 @@ _INVALID = "refused"
 class QueryResult:
     """The results of one query: paths, best first, the top result's confidence in [0, 1], and the time.
 
-    ``partial`` names the lanes that did not take part.
+    ``partial`` names the lanes that were left out.
     """
 
     paths: tuple[str, ...]

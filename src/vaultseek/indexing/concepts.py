@@ -177,7 +177,7 @@ class Concepts:
             log.warning("the concept vocabulary cannot be written to %s: %s", self._file, error)
 
     def _reset(self) -> None:
-        """Begin anew, because the file's vectors are not of the model that it names."""
+        """Start over, because the file's vectors are not of the model that it names."""
         self._vocabulary, self._revision = None, -1
         self.wake.set()
 

@@ -18,7 +18,7 @@ from vaultseek.model import Problem
 from vaultseek.paths import write_atomically
 
 MAX_CRASHES = 2
-"""Crashes while parsing a note before it is left alone."""
+"""Crashes while parsing a note after which it is skipped."""
 KEY_BYTES = 64 * 1024
 
 CRASHED = Problem(

@@ -1,7 +1,7 @@
 """Bring the vector store up to the ledger: embed the texts that have no vector in it, newest notes first.
 
 Every step can be repeated: vectors go to the ledger before they go to the store, and a chunk is marked as
-stored after the store has it. A lost store is refilled from the ledger without the model.
+stored after the store has it. A lost store is rebuilt from the ledger without the model.
 
 Another model, another chunking or another embedding text begins another store. Until that one is full, the
 previous one answers, with its own model.
@@ -191,7 +191,7 @@ class Embedding:
     async def step(self) -> bool:
         """Store one batch of vectors; false if there is nothing left to do.
 
-        Raises WorkerUnavailable. A damaged store is discarded and refilled by the following steps.
+        Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
             if not self.ready:

@@ -86,7 +86,7 @@ class Indexer:
         self.graph = Graph(ledger.notes.ids(), ledger.links.edges(), ledger.revision)
 
     def reconcile(self, paths: Iterable[str] | None = None) -> Changes:
-        """Compare the disk with the ledger at ``paths``, or the whole vault with its ignore rules read anew.
+        """Compare the disk with the ledger at ``paths``, or the whole vault with its ignore rules read again.
 
         Raises VaultMissing if the whole vault is compared and its folder is missing.
         """

@@ -142,7 +142,7 @@ class OpenVault:
             )
 
     def close(self) -> None:
-        """Finish the write that has begun and close every file."""
+        """Finish the current write and close every file."""
         self._files.close()
 
     async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:

@@ -21,7 +21,7 @@ VANISHED_NOTES = 20
 
 
 def compare_vault(root: Path, ignore: Ignore, ledger: Ledger) -> Changes:
-    """Compare the whole vault. Raises VaultMissing if its folder is not there."""
+    """Compare the whole vault. Raises VaultMissing if its folder is missing."""
     if not root.is_dir():
         raise VaultMissing(
             f"the vault's folder {root} is missing; its index is kept until the folder is back"
@@ -30,7 +30,7 @@ def compare_vault(root: Path, ignore: Ignore, ledger: Ledger) -> Changes:
 
 
 def looks_unmounted(changes: Changes, notes: int) -> bool:
-    """True if so many of ``notes`` are gone at once that the vault is rather unmounted than emptied."""
+    """True if so many of ``notes`` are gone at once that the vault is probably unmounted, not emptied."""
     gone = len(changes.removed)
     return gone >= VANISHED_NOTES and gone > notes * VANISHED_SHARE
 

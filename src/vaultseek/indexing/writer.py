@@ -29,7 +29,7 @@ class WriterThread:
         self._unawaited.add_done_callback(_log_error)
 
     def close(self) -> None:
-        """End the thread after the work that has begun."""
+        """End the thread after the work in progress."""
         if self._unawaited is not None:
             self._unawaited.cancel()
         self._executor.shutdown()

@@ -43,7 +43,7 @@ class LanePart(Answer):
 
 
 class Lane(Answer):
-    """A lane that could not take part, and the cause; "vault" if notes may be missing from the answer."""
+    """A lane that was left out, and the cause; "vault" if notes may be missing from the answer."""
 
     lane: str
     code: ReasonCode
@@ -98,7 +98,7 @@ class FullResult(Result):
     lanes: dict[str, LanePart | None]
     recency: float
     confidence: float | None = Field(
-        default=None, description="How near the note is to the query, in [0, 1]."
+        default=None, description="Confidence that the note is relevant to the query, in [0, 1]."
     )
     rerank: Reranked | None = Field(description="None if the result was not reranked.")
     search_method: str
@@ -115,7 +115,7 @@ class Nearest(Answer):
 
 
 class Search(OfVault):
-    """Results, best first; ``partial`` names the lanes that could not take part."""
+    """Results, best first; ``partial`` names the lanes that were left out."""
 
     query: str
     mode: str

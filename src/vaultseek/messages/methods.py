@@ -29,7 +29,7 @@ METHODS: dict[str, Method] = {
         "search",
         "Search a vault and return notes, best first, each with its best passage.\n\n"
         "Lines are 1-based and inclusive. ``highlights`` are ranges ``[start, end)`` of characters of "
-        "``preview``. ``partial`` names the lanes that could not take part, with a code of the cause.",
+        "``preview``. ``partial`` names the lanes that were left out, with a code of the cause.",
         "BadQuery for a query that cannot be searched for, Unavailable if no lane can answer",
     ),
     "search/why": Method(
@@ -138,7 +138,7 @@ METHODS: dict[str, Method] = {
         answers.Done,
         "refresh",
         "Compare a vault with the disk, and return when that is done.\n\n"
-        "If most notes are gone, this confirms that they are meant to be.",
+        "If most notes are gone, this confirms that they were deleted on purpose.",
         "VaultMissing, or Unavailable if the vault is paused or cannot be indexed",
     ),
     "index/wait": Method(

@@ -25,7 +25,7 @@ class VaultParams(Nothing):
 
     vault: str | None = Field(default=None, description="Name or absolute folder of the vault.")
     cwd: str | None = Field(
-        default=None, description="Absolute folder that the request comes from, in place of ``vault``."
+        default=None, description="Absolute folder that the request comes from, instead of ``vault``."
     )
 
 

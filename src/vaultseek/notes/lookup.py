@@ -41,7 +41,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
 def vault_path(name: str, root: Path) -> str:
     """Return ``name`` as a path inside the vault, judged by its text alone. Raises BadPath if it is none."""
     if not name.strip() or not name.isprintable() or len(name.encode(errors="replace")) > PATH_BYTES:
-        raise BadPath(f"{quote(name)} is no path in the vault and no name; give one of them")
+        raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
     if name.startswith("/"):
         absolute = posixpath.normpath(name)
         if not absolute.startswith(f"{root}/"):

@@ -72,7 +72,7 @@ def _lines(row: NoteRow, root: Path) -> list[str]:
         raise NotFound(f"{printable(row.path)} no longer exists; search again")
     if file.problem is not None:
         raise Unavailable(
-            f"{printable(row.path)} cannot be read: {file.problem.message}; search still knows its name"
+            f"{printable(row.path)} cannot be read: {file.problem.message}; its name can still be searched"
         )
     text, _ = decode(file.data)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -48,7 +48,7 @@ class RelatedVault(Protocol):
     def graph(self) -> Graph | None: ...
 
     def semantic_reason(self) -> Reason | None:
-        """Return why the semantic lane cannot take part, None if it can."""
+        """Return why the semantic lane is left out, None if it is not."""
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""

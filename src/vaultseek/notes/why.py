@@ -70,7 +70,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
     place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
     if place is None:
         where = "; ".join(_placed(name, each) for name, each in places.items())
-        reason = f"no lane put it among its best {trace.parsed.candidates}: {where}"
+        reason = f"it is not among the best {trace.parsed.candidates} of any lane: {where}"
         return {**_verdict("no_lane", reason), "lanes": places}
     candidate = uncut.results[place - 1]
     passages = await asyncio.to_thread(choose_passages, [row], trace.retrieval, vault.ledger)
@@ -79,7 +79,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
 
 
 def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
-    """The same retrieval ranked as for the longest answer, with nothing dropped."""
+    """Rank the same retrieval as for the longest answer, with nothing dropped."""
     settings = trace.parsed.request.settings.model_copy(update={"rrf_min_score": 0.0})
     parsed = replace(
         trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=limits.RESULTS
@@ -90,16 +90,16 @@ def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
 
 
 def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
-    """Verdict and reason for a ranked note that is not among the results."""
+    """Return verdict and reason for a ranked note that is not among the results."""
     count = len(trace.results)
     if place > count and count >= trace.parsed.limit:
-        return _verdict("below_limit", f"at rank {place} with a longer answer; this one ends after {count}")
+        return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
     if trace.nearest is not None:
         least = trace.parsed.request.settings.nothing_below
-        words = f"nothing was found: none of the ten best has a confidence of search.nothing_below, {least:g}"
+        words = f"nothing was found: none of the ten best reaches search.nothing_below, {least:g}"
         return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
     confidence = uncut.confidence(candidate)
-    words = f"score {candidate.score:.3g} or confidence {confidence:.3g} is below the least asked for"
+    words = f"score {candidate.score:.3g} or confidence {confidence:.3g} is below the minimum"
     return {"verdict": "cut", **Reason("below_minimum", words).as_json()}
 
 
@@ -119,7 +119,7 @@ def _ids(notes_left: FilterResult | None) -> set[int]:
 
 
 async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
-    """The note's place in the keyword lane, however far down; None if the lane was not asked."""
+    """Return the note's place in the keyword lane, however far down; None if the lane was not searched."""
     answer = trace.retrieval.keyword
     if answer is None:
         return _absent(trace, "keyword")
@@ -133,7 +133,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
     for place, hit in enumerate(answer.hits, start=1):
         if hit.note == row.id:
             return {"rank": place, "score": hit.score, "of": answer.total, "matched": list(hit.matched)}
-    return _no_rank(Reason("no_match", "it holds none of the words"))
+    return _no_rank(Reason("no_match", "it contains none of the words"))
 
 
 async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
@@ -157,7 +157,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
 
 
 def _absent(trace: Trace, lane: str) -> JSON | None:
-    """Return why a lane did not answer; None if it was not asked by the mode of the request."""
+    """Return why a lane did not answer; None if the mode of the request does not include it."""
     if trace.parsed.request.mode not in ("hybrid", lane):
         return None
     return _no_rank(trace.partial.get(lane, BY_WORD_ONLY))

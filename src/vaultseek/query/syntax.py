@@ -170,7 +170,7 @@ class _Parser:
         if close:
             self.notes.append(f"{term} was taken as a word; did you mean {close[0]}: ?")
         elif self.text.startswith(("<", ">"), match.end()):
-            self.notes.append(f"{term} was taken as a word; a property is asked for as [{term}]")
+            self.notes.append(f"{term} was taken as a word; write a property filter as [{term}]")
 
     def _value(self) -> Node:
         if self.text[self.position] == '"':

@@ -60,7 +60,7 @@ async def rerank(
     except TimeoutError:
         return Reranking(results, reason=LATE)
     except WorkerUnavailable as error:
-        words = f"the order is that without reranking: {error}"
+        words = f"the results are not reranked: {error}"
         return Reranking(results, reason=Reason(Reason.of(error).code, words))
     by_path = {
         candidate.note: RerankScore(score, position)

@@ -101,10 +101,10 @@ def _not_expanded(trace: Trace) -> str | None:
     if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
         return None
     if trace.parsed.profile.pure_identifier:
-        return "identifiers are looked for as they are"
+        return "identifiers are not expanded"
     if trace.retrieval.semantic is None:
         return None
-    return f"no term of the vault says more and is as near as search.expansion.floor, {settings.floor:g}"
+    return f"no other term of the vault is as similar as search.expansion.floor, {settings.floor:g}"
 
 
 def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:

@@ -38,7 +38,7 @@ class SemanticRetrieval:
     """The semantic lane's answer and the terms that expanded it.
 
     ``unexpanded`` is the answer to the query's own words; confidence comes from this. ``reasons`` say why the
-    lane or the expansion did not take part.
+    lane or the expansion was left out.
     """
 
     answer: SemanticAnswer | None = None
@@ -111,7 +111,7 @@ async def _ask_keyword(
         )
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
-        reason = Reason("index_damaged", f"the keyword index is being made again ({error})")
+        reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
         return KeywordRetrieval(None, reason, _milliseconds_since(began))
     return KeywordRetrieval(answer, vault.keyword_reason(), _milliseconds_since(began))
 

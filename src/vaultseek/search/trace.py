@@ -24,7 +24,7 @@ class Trace:
     ``filtered`` is None without a filter. ``results`` are the candidates that are answered, best first, cut
     at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
     vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
-    lane or stage, why it did not take part in full. ``matcher`` finds the words to mark in previews.
+    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews.
     """
 
     parsed: ParsedRequest

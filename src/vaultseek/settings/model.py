@@ -93,7 +93,7 @@ class ModelSettings(_Section):
 class RecencyTier(_Section):
     """A tier of ages: the score of notes up to ``days`` old is multiplied by ``factor``."""
 
-    days: float = Field(gt=0.0, description="Greatest age of a note in this tier.")
+    days: float = Field(gt=0.0, description="Maximum age of a note in this tier.")
     factor: float = Field(gt=0.0, le=limits.WEIGHT, description="Factor for the score.")
 
 
@@ -130,7 +130,9 @@ class ExpansionSettings(_Section):
 
     enabled: bool = Field(default=False, description="Expand queries.")
     terms: int = Field(default=3, ge=1, le=limits.EXPANSION_TERMS, description="Number of terms to add.")
-    floor: float = Field(default=0.6, ge=0.0, le=1.0, description="Least similarity of a term to the query.")
+    floor: float = Field(
+        default=0.6, ge=0.0, le=1.0, description="Minimum similarity of a term to the query."
+    )
 
 
 class SearchSettings(_Section):

@@ -27,7 +27,7 @@ function M.missing(lane)
   return ("Without the %s lane: %s"):format(M.clean(lane.lane), M.clean(lane.reason))
 end
 
---- Return the notes on an answer: no match, lanes that did not take part, an index that is not complete.
+--- Return the notes on an answer: no match, lanes that were left out, an index that is not complete.
 function M.notes(answer)
   local notes = {}
   local index = type(answer.index) == "table" and answer.index or {}

@@ -145,7 +145,7 @@ async def _measure(
 
 
 def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
-    """Return the vault that is meant, with its configuration."""
+    """Return the requested vault, with its configuration."""
     from vaultseek.indexing.open_vault import VaultOptions
 
     root = vault_of(invocation, Path.cwd())

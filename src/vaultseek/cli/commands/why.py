@@ -65,7 +65,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
     yield from (terminal.paint(line, "dim") for line in _lane_table(answer, terminal))
     for lane in answer.get("partial") or ():
-        missing = f"{clean(lane['lane'])} did not take part: {clean(lane['reason'])}"
+        missing = f"{clean(lane['lane'])} was left out: {clean(lane['reason'])}"
         yield from terminal.wrapped(terminal.paint(missing, "yellow"))
 
 

@@ -196,7 +196,7 @@ def extract_prefixes(text: str) -> tuple[str, list[str]]:
 
 
 def detect_language(sample: str) -> str:
-    """Return the language of the sample by its stop words; ``"en"`` if it cannot be told."""
+    """Return the language of the sample by its stop words; ``"en"`` if they do not show one."""
     words = re.findall(r"[^\W\d_]+", sample.lower())
     counts = {code: sum(map(stopwords.__contains__, words)) for code, stopwords in _stop_words().items()}
     best = max(counts, key=lambda code: (counts[code], code == "en"))

@@ -141,13 +141,13 @@ class KeywordIndex:
         ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
         df stay those of the vault. ``weights``: of fields, in place of the defaults.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         parameters = Parameters.with_weights(weights) if weights else Parameters()
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             searcher = Searcher(snapshot, self._analyzer, parameters, text)
             hits, total = searcher.search(k, _allowed_mask(snapshot, allowed))
-        return KeywordAnswer(hits, searcher.terms, total, (time.perf_counter() - begun) * 1000)
+        return KeywordAnswer(hits, searcher.terms, total, (time.perf_counter() - started) * 1000)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
