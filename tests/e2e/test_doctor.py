@@ -208,7 +208,7 @@ def test_the_page_says_what_to_do_and_forms_exclude_each_other(daemon, file):
     file.write_text("[search]\nlimit = 0\n")
     done = daemon.run("doctor", "--no-worker")
     assert done.returncode == 1
-    assert "broken" in done.stdout.splitlines()[-1]
+    assert done.stdout.splitlines()[-1].startswith("1 problem")
     assert "→ correct it; `vaultseek config check` names the line" in done.stdout
     both = daemon.run("doctor", "--json", "--report")
     assert (both.returncode, json.loads(both.stdout)["error"]["code"]) == (2, "bad_request")

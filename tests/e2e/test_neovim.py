@@ -60,7 +60,18 @@ class Editor:
             stdout=self._log,
             stderr=self._log,
         )
-        eventually(lambda: Path(self.server).exists(), "Neovim listens")
+        try:
+            # The socket's file is there a moment before it takes connections.
+            eventually(self._answers, "Neovim listens")
+        except AssertionError:
+            self.close()
+            raise
+
+    def _answers(self) -> bool:
+        try:
+            return self.ask("1") == 1
+        except AssertionError:
+            return False
 
     def close(self) -> None:
         self._process.kill()

@@ -212,7 +212,7 @@ def test_another_filter_never_adds_a_result(made_up, query, filters):
 @few
 @given(query=queries, chosen=wishes)
 def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, chosen):
-    """With all that a lane knows it is the same list, cut; whether it counts as nothing is another question."""
+    """A shorter answer is the longer one, cut. Whether it counts as no match is another question."""
     fixed = {"graph": False, "rrf_ranks": "score", "fusion": "rrf", "nothing_below": 0.0}
     chosen = with_overrides(chosen, fixed)
     few_, many = (made_up.ask(query, settings=chosen, limit=limit)["results"] for limit in (10, 100))
