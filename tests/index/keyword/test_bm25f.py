@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from vaultseek.index.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1, Parameters
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.index.keyword.searcher import KeywordHit
 from vaultseek.index.keyword.segment import FIELDS
 
 WORDS = ("alfa", "bravo", "charlie", "delta", "echo", "foxtrot", "golf")
@@ -124,40 +126,62 @@ def test_scores_are_those_of_the_formula(
     merged: bool,
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        index = KeywordIndex.create(Path(directory) / "index", language=None)
-        vault: dict[int, KeywordDocument] = {}
-        for number, (changed, deleted) in enumerate(rounds):
-            upserts = [document(note, content) for note, content in changed.items()]
-            index.apply(upserts, deleted - set(changed), str(number))
-            vault = {n: d for n, d in vault.items() if n not in deleted} | {d.note: d for d in upserts}
+        index, vault = indexed(Path(directory) / "index", rounds)
         while merged and index.merge_step():
             pass
         mask = None if allowed is None else np.array(sorted(allowed), np.int64)
         answer = index.search(" ".join(query), k, mask, weights=weights)
-        expected = formula(query, vault, FIELD_WEIGHTS | weights)
-        visible = {note: s for note, s in expected.items() if allowed is None or note in allowed}
-        assert answer.total == len(visible)
-        assert len(answer.hits) == min(k, len(visible))
-        assert len({hit.note for hit in answer.hits}) == len(answer.hits)
-        for hit in answer.hits:
-            assert hit.score == pytest.approx(visible[hit.note], rel=1e-9)
-            present = {word for words_of_field in tokens(vault[hit.note]).values() for word in words_of_field}
-            assert set(hit.matched) == present & set(query)
-            assert 0 < hit.coverage <= 1
-        ordered = sorted(visible.values(), reverse=True)
-        assert [hit.score for hit in answer.hits] == pytest.approx(ordered[:k], rel=1e-9)
-        keys = [(-hit.score, hit.note) for hit in answer.hits]
-        assert keys == sorted(keys)
-        if not weights:
-            passages = chunk_formula(query, vault)
-            for hit in answer.hits:
-                assert {c.id: c.score for c in hit.chunks} == {
-                    c.id: pytest.approx(passages[c.id]) for c in hit.chunks
-                }
-                own = sorted(
-                    (passages[c.id] for c in vault[hit.note].chunks if passages[c.id] > 0), reverse=True
-                )
-                assert [c.score for c in hit.chunks] == pytest.approx(own[:3])
+    expected = formula(query, vault, FIELD_WEIGHTS | weights)
+    visible = {note: s for note, s in expected.items() if allowed is None or note in allowed}
+    assert answer.total == len(visible)
+    assert_best_first(answer.hits, visible, k)
+    assert_terms(answer.hits, vault, query)
+    if not weights:
+        assert_chunks(answer.hits, vault, chunk_formula(query, vault))
+
+
+def indexed(
+    directory: Path, rounds: list[tuple[dict[int, Content], set[int]]]
+) -> tuple[KeywordIndex, dict[int, KeywordDocument]]:
+    """Apply each round of changes; return the index and the documents that are left."""
+    index = KeywordIndex.create(directory, language=None)
+    vault: dict[int, KeywordDocument] = {}
+    for number, (changed, deleted) in enumerate(rounds):
+        upserts = [document(note, content) for note, content in changed.items()]
+        index.apply(upserts, deleted - set(changed), str(number))
+        vault = {n: d for n, d in vault.items() if n not in deleted} | {d.note: d for d in upserts}
+    return index, vault
+
+
+def assert_best_first(hits: Sequence[KeywordHit], expected: dict[int, float], k: int) -> None:
+    """Compare the scores with the expected ones; equal scores are ordered by note."""
+    assert len({hit.note for hit in hits}) == len(hits) == min(k, len(expected))
+    assert {hit.note: hit.score for hit in hits} == {
+        hit.note: pytest.approx(expected[hit.note], rel=1e-9) for hit in hits
+    }
+    ordered = sorted(expected.values(), reverse=True)
+    assert [hit.score for hit in hits] == pytest.approx(ordered[:k], rel=1e-9)
+    keys = [(-hit.score, hit.note) for hit in hits]
+    assert keys == sorted(keys)
+
+
+def assert_terms(hits: Sequence[KeywordHit], vault: dict[int, KeywordDocument], query: list[str]) -> None:
+    for hit in hits:
+        present = {word for words_of_field in tokens(vault[hit.note]).values() for word in words_of_field}
+        assert set(hit.matched) == present & set(query)
+        assert 0 < hit.coverage <= 1
+
+
+def assert_chunks(
+    hits: Sequence[KeywordHit], vault: dict[int, KeywordDocument], expected: dict[str, float]
+) -> None:
+    """Compare the best chunks of each hit with the expected scores by chunk id."""
+    for hit in hits:
+        assert {c.id: c.score for c in hit.chunks} == {
+            c.id: pytest.approx(expected[c.id]) for c in hit.chunks
+        }
+        own = sorted((expected[c.id] for c in vault[hit.note].chunks if expected[c.id] > 0), reverse=True)
+        assert [c.score for c in hit.chunks] == pytest.approx(own[:3])
 
 
 def test_terms_say_how_rare_they_are(tmp_path: Path) -> None:

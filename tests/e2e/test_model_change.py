@@ -1,4 +1,4 @@
-"""A change of model fills a new store while the old one answers, and survives an interruption."""
+"""A change of model builds a new store while the old one answers, and survives an interruption."""
 
 from __future__ import annotations
 

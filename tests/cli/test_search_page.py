@@ -1,4 +1,4 @@
-"""An answer to a search as a person reads it."""
+"""The page of `vaultseek search`."""
 
 import re
 from typing import Any

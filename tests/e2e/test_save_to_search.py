@@ -1,4 +1,4 @@
-"""The whole way from a note on disk to an answer on the terminal."""
+"""From a saved note to a result on the terminal, through a real daemon."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The daemon and its vaults at a glance, and how far indexing is."""
+"""The page of `vaultseek status`."""
 
 from typing import Any
 
-from vaultseek.cli import progress
 from vaultseek.cli.status_page import page
 from vaultseek.cli.terminal import Terminal, width_of
 
@@ -93,20 +92,3 @@ def test_no_vault_and_hardly_anything_known() -> None:
     assert "no vault is open" in page(status(), Terminal(), now=NOW)
     assert page({}, Terminal(), now=NOW).startswith("vaultseek · pid ?")
     assert "0 notes" in page({"vaults": [{"name": "a"}]}, Terminal(), now=NOW)
-
-
-def test_progress_in_one_line() -> None:
-    state = {
-        "vault": "notes",
-        "notes_done": 90,
-        "notes_total": 1003,
-        "embedded": 12,
-        "chunks": 400,
-    }
-    assert progress.summary(state) == "notes: 90/1,003 notes · 12/400 passages embedded"
-    assert progress.summary({**state, "rate": 33.3, "eta_seconds": 70}).endswith(" · 33/s · 1 min 10 s left")
-    notes_left = {**state, "embedded": 400, "pending": 60}
-    assert progress.summary(notes_left).endswith("400/400 passages embedded · 60 texts to go")
-    done = {"notes": 1003, "notes_done": 0, "notes_total": 0, "embedded": 0, "chunks": 0}
-    assert progress.summary(done) == "1,003/1,003 notes"
-    assert progress.summary({}) == "0 notes"

@@ -1,4 +1,4 @@
-"""Every way to ask beside a plain search, through the command line and a real daemon."""
+"""Filters and the commands about notes, links, tags and vaults, with a real daemon."""
 
 from __future__ import annotations
 

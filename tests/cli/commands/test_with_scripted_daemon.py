@@ -1,4 +1,4 @@
-"""Each command against a daemon that answers from a script: what is asked, printed and returned."""
+"""Each command with a scripted daemon: requests, output and exit codes."""
 
 import json
 import os

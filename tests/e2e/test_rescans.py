@@ -1,4 +1,4 @@
-"""Lost file events lead to a full rescan; a vault that is missing for a while keeps its index."""
+"""Lost file events lead to a rescan; a vault that is missing for a while keeps its index."""
 
 from __future__ import annotations
 
