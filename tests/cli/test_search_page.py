@@ -130,7 +130,7 @@ def test_nothing_from_a_note_reaches_the_terminal_as_a_command() -> None:
     assert r"\x1b]0;owned\x07" in text
 
 
-def test_missing_lanes_and_pending_passages_are_told_in_plain_words() -> None:
+def test_missing_lanes_and_pending_passages_are_reported_in_plain_words() -> None:
     index = {"notes": 3, "chunks": 9, "embedded": 8, "pending": 1, "revision": 1}
     found = answer(result(), partial=[{"lane": "semantic", "code": "loading", "reason": "..."}], index=index)
     lines = page(found, Terminal(), now=NOW).splitlines()

@@ -60,7 +60,7 @@ async def test_a_call_that_is_cancelled_is_cancelled_in_the_daemon(wire):
         assert await client.call("echo") == {}
 
 
-async def test_notifications_come_as_they_are_told_and_a_fault_in_the_listener_harms_nobody(wire, until):
+async def test_notifications_come_as_they_are_sent_and_a_fault_in_the_listener_harms_nobody(wire, until):
     async def reports(params, context):
         for n in range(3):
             context.notify("progress", {"n": n})
@@ -113,7 +113,7 @@ async def test_without_a_daemon_the_message_says_what_to_do(wire):
         await AsyncClient(wire.path).call("echo")
 
 
-async def test_too_many_clients_is_told(wire):
+async def test_too_many_clients_is_reported(wire):
     await wire.start({"echo": echo}, clients=1)
     async with AsyncClient(wire.path) as first:
         with pytest.raises(Busy):

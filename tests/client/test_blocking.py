@@ -274,7 +274,7 @@ def test_shutdown_is_never_repeated(listening):
         listening.accept()
 
 
-def test_too_many_clients_is_told(daemon):
+def test_too_many_clients_is_reported(daemon):
     daemon.start(clients=1)
     with Client() as first:
         with pytest.raises(Busy):

@@ -139,7 +139,7 @@ def read(log: Path) -> str:
     return log.read_text() if log.exists() else ""
 
 
-def test_a_wrong_setting_is_told_with_the_last_line_of_the_daemon(log):
+def test_a_wrong_setting_is_reported_with_the_last_line_of_the_daemon(log):
     log.parent.mkdir(parents=True)
     log.write_text("an older line\n")
     command = failing(
@@ -153,18 +153,18 @@ def test_a_wrong_setting_is_told_with_the_last_line_of_the_daemon(log):
     assert read(log).startswith("an older line\n")
 
 
-def test_a_daemon_that_cannot_start_is_told_with_its_last_line(log, monkeypatch):
+def test_a_daemon_that_cannot_start_is_reported_with_its_last_line(log, monkeypatch):
     monkeypatch.setattr(launch, "LAUNCH_LOST_SECONDS", 0.05)
     with pytest.raises(Unavailable, match="the socket is in the way"):
         start_daemon(failing("import sys; print('the socket is in the way'); sys.exit(3)"), log, PATIENCE)
 
 
-def test_a_daemon_that_dies_without_a_word_is_told_with_its_status(log):
+def test_a_daemon_that_dies_without_a_word_is_reported_with_its_status(log):
     with pytest.raises(Unavailable, match=f"ended with status -{int(signal.SIGKILL)}; its log is"):
         start_daemon(failing("import os; os.kill(os.getpid(), 9)"), log, PATIENCE)
 
 
-def test_a_daemon_that_does_not_answer_in_time_is_told(log):
+def test_a_daemon_that_does_not_answer_in_time_is_reported(log):
     command = failing("import sys; print(flush=True); sys.stdin.read(); import time; time.sleep(1.5)")
     with pytest.raises(Unavailable, match="has not answered yet"):
         start_daemon(command, log, 0.3)

@@ -216,7 +216,7 @@ def test_a_deadline_leaves_out_what_is_not_ready_and_a_newer_search_takes_the_pl
             client.call("search", {"vault": str(notes), "query": "pump", "deadline_ms": -1})
 
 
-def test_a_subscriber_is_told_until_it_has_enough(notes):
+def test_a_subscriber_is_notified_until_it_has_enough(notes):
     with Client() as client, Client() as other:
         assert client.call("index/subscribe", {})["vaults"][0]["vault"] == "notes"
         (notes / "new.md").write_text("A theodolite.")

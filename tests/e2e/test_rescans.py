@@ -71,7 +71,7 @@ def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
     eventually(lambda: state(daemon)["notes"] == 2101, "every note is indexed")
 
 
-def test_a_lost_keyword_index_is_filled_again_while_it_runs(daemon, vault, eventually, tmp_path):
+def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually, tmp_path):
     root = vault(MANY)
     daemon.run("index", "--wait", "--vault", str(root))
     computed = state(daemon)["embeddings_computed"]
@@ -86,7 +86,7 @@ def test_a_lost_keyword_index_is_filled_again_while_it_runs(daemon, vault, event
     assert state(daemon)["embeddings_computed"] <= computed + 2
 
 
-def test_a_lost_vector_store_is_filled_again_without_the_model(daemon, vault, tmp_path):
+def test_a_lost_vector_store_is_rebuilt_without_the_model(daemon, vault, tmp_path):
     root = vault(MANY)
     daemon.run("index", "--wait", "--vault", str(root))
     computed = state(daemon)["embeddings_computed"]

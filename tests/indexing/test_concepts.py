@@ -396,7 +396,7 @@ async def test_passages_are_embedded_first(opened):
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_change_of_many_notes_is_taken_in_soon(opened):
+async def test_a_change_of_many_notes_is_followed_soon(opened):
     async with opened() as world:
         concepts = concepts_of(world)
         async with followed(concepts):

@@ -118,7 +118,7 @@ async def test_a_damaged_keyword_index_is_rebuilt_in_the_background(opened):
     assert paths(vault, "copper") == ["switch.md"]
 
 
-async def test_a_damaged_vector_store_is_discarded_and_filled_again(opened, monkeypatch):
+async def test_a_damaged_vector_store_is_discarded_and_rebuilt(opened, monkeypatch):
     worker = WorkerHere()
     vault = opened(worker)
     await index(vault)

@@ -221,7 +221,7 @@ Life.TestCase.settings = settings(
 TestLife = Life.TestCase
 
 
-def test_a_damaged_keyword_index_is_filled_again_from_the_ledger(vault, tmp_path):
+def test_a_damaged_keyword_index_is_rebuilt_from_the_ledger(vault, tmp_path):
     root = vault({"a.md": "anchor", "b.md": "bilge"})
     data = tmp_path / "d"
     data.mkdir()

@@ -26,7 +26,7 @@ def test_removals_are_forgotten_when_the_indexes_have_seen_them(harbour):
     assert paths(harbour, "harbour") == ["anchor.md", "chain.md"]
 
 
-def test_an_index_from_before_forgotten_removals_is_filled_again(harbour, tmp_path):
+def test_an_index_from_before_forgotten_removals_is_rebuilt(harbour, tmp_path):
     shutil.copytree(harbour.directory / "keyword", tmp_path / "backup")
     (harbour.root / "bilge.md").unlink()
     harbour.index()

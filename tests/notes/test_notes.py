@@ -50,7 +50,7 @@ def test_a_note_goes_by_path_title_alias_and_file_name(world, name, path):
     assert world(notes).note(name).path == path
 
 
-def test_what_could_be_several_notes_or_none_is_told(world):
+def test_what_could_be_several_notes_or_none_is_reported(world):
     here = world({"x/log.md": "", "y/log.md": "", "z.md": "# Log", ".hidden.md": ""})
     with pytest.raises(UsageError, match=r"3 notes.*z.md, x/log.md, y/log.md"):
         here.note("log")
@@ -100,7 +100,7 @@ def test_a_note_is_read_by_lines_as_it_is_now(world):
         note(row, here.ledger, here.root)
 
 
-def test_a_long_text_is_cut_at_a_line_that_is_told(world, monkeypatch):
+def test_a_long_text_is_cut_at_a_line_and_says_so(world, monkeypatch):
     monkeypatch.setattr("vaultseek.notes.read.NOTE_TEXT_CHARS", 10)
     here = world({"a.md": "one\ntwo\nthree\nfour\n"})
     cut = note(here.note("a"), here.ledger, here.root)

@@ -235,7 +235,7 @@ def test_what_has_nothing_to_do_with_the_query_is_not_found(made_up):
 
 
 @pytest.mark.parametrize("query", ["zeppelin quasar nebula tag:work", "zeppelin quasar nebula -tag:none"])
-def test_what_filters_leave_is_told_however_far_it_is(made_up, query):
+def test_what_filters_leave_is_found_however_far_it_is(made_up, query):
     assert made_up.ask(query, settings=SearchSettings(nothing_below=0.2))["results"]
 
 

@@ -277,7 +277,7 @@ def test_what_the_daemon_refuses_is_one_line_and_an_exit_code(run: Run, error: E
     assert "\x1b" not in err
 
 
-def test_a_bug_is_told_as_one_and_is_not_nothing_found(run: Run) -> None:
+def test_a_bug_is_reported_as_one_and_is_not_nothing_found(run: Run) -> None:
     code, _, err = run(FakeDaemon(search=ZeroDivisionError("oops")), "search", "x")
     assert code == 70
     assert "Traceback" in err
