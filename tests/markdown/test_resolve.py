@@ -77,7 +77,7 @@ def test_many_namesakes_resolve_like_few(
 ) -> None:
     few = names_of(files).resolve(target, source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolve, "FEW", 0)
+        patch.setattr(resolve, "LINEAR_SEARCH_MAX", 0)
         patch.setattr(resolve, "MANY_BELOW", below)
         assert names_of(files).resolve(target, source) == few
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from semantic_here import measured_here
-from vaultseek.markdown.dates import named_time, stated_time
+from vaultseek.markdown.dates import file_name_time, property_time
 from vaultseek.settings.model import RecencySettings, SearchSettings
 
 
@@ -29,7 +29,7 @@ def day(year: int, month: int, date: int) -> float:
     ],
 )
 def test_a_file_name_may_hold_a_day(path, expected):
-    assert named_time(path) == expected
+    assert file_name_time(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_a_file_name_may_hold_a_day(path, expected):
     ],
 )
 def test_what_is_no_day_is_none(path):
-    assert named_time(path) is None
+    assert file_name_time(path) is None
 
 
 def test_the_first_property_that_is_a_date_counts():
     stated: dict[str, Any] = {"due": "soon", "date": "2026-03-01", "created": "2020-01-01"}
-    assert stated_time(stated, ("missing", "due", "date", "created")) == day(2026, 3, 1)
-    assert stated_time(stated, ("due",)) is None
+    assert property_time(stated, ("missing", "due", "date", "created")) == day(2026, 3, 1)
+    assert property_time(stated, ("due",)) is None
 
 
 @pytest.mark.parametrize(

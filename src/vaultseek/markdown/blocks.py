@@ -1,6 +1,6 @@
-"""The blocks of a note's body, parsed with the Markdown block grammar of tree-sitter.
+"""Parse the blocks of a note's body with the Markdown block grammar of tree-sitter.
 
-Nothing here recurses, whatever the nesting.
+Nothing here recurses, so deep nesting is harmless.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from vaultseek.model import Span, SpanKind
 
 
 def read_blocks(lines: Sequence[str]) -> Structure:
-    """Return the structure of the body ``lines``; every line that is not blank is in a span.
+    """Parse the body ``lines``; every line that is not blank is in a span.
 
     The lines after the first NOTE_LINES are one span of kind ``other``.
     """
     structure = _read(lines[:NOTE_LINES])
     structure.spans = whole_spans(structure.spans, lines[:NOTE_LINES])
-    written = [row for row in range(NOTE_LINES, len(lines)) if lines[row].strip()]
-    if written:
-        structure.spans.append(Span("other", written[0] + 1, written[-1] + 1))
+    rows = [row for row in range(NOTE_LINES, len(lines)) if lines[row].strip()]
+    if rows:
+        structure.spans.append(Span("other", rows[0] + 1, rows[-1] + 1))
     return structure
 
 
@@ -44,7 +44,7 @@ def _read(lines: Sequence[str]) -> Structure:
     return structure
 
 
-# -- where the grammar is mistaken
+# -- errors of the grammar
 
 _REPAIRS = 3
 
@@ -52,11 +52,11 @@ _REPAIRS = 3
 def _repaired(
     structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
-    """Parse again with filler words for the lines that the grammar misread."""
+    """Parse again with filler words in place of the lines that the grammar misread."""
     for _ in range(_REPAIRS):
-        if not structure.mistaken:
+        if not structure.misread:
             break
-        for row in structure.mistaken:
+        for row in structure.misread:
             words = skeleton[row].lstrip(" \t>")
             skeleton[row] = skeleton[row].removesuffix(words) + "x"
         structure = _walk(skeleton, lines, masked)
@@ -100,7 +100,7 @@ def _parser() -> tree_sitter.Parser:
 
 
 def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: Mapping[int, BlockKind]) -> Structure:
-    # The empty line in front keeps the grammar from reading frontmatter of its own.
+    # The empty line in front keeps the grammar from parsing frontmatter.
     source = "\n" + "\n".join(skeleton) + "\n"
     tree = _parser().parse(source.encode("ascii", "replace"))
     walker = _Walker(lines, masked)
@@ -119,12 +119,12 @@ class _Walker:
         """The kinds of the containers around the cursor."""
         self.quotes = 0
         self.nesting = 0
-        """Quotes, lists and items around the cursor."""
+        """The number of quotes, lists and items around the cursor."""
         self.opens: Literal["item", "quote", ""] = ""
         self.depth_of_last = 0
         """The number of containers around the previous block."""
         self.footnotes = False
-        """True if the list around the cursor stands for footnotes and has no span of its own."""
+        """True if the list around the cursor represents footnotes and has no span."""
 
     def run(self, tree: tree_sitter.Tree) -> None:
         cursor = tree.walk()
@@ -173,17 +173,17 @@ class _Walker:
         )
 
     def check_number(self, node: tree_sitter.Node, row: int) -> None:
-        """Mark a list that interrupts a paragraph as mistaken unless it starts with 1."""
+        """Mark a list that interrupts a paragraph as misread unless it starts with 1."""
         number = _NUMBER.match(self.lines[row], node.start_point[1])
         if number and int(number[1]) != 1:
-            self.structure.mistaken.append(row)
+            self.structure.misread.append(row)
 
     def check_code(self, block: Block) -> None:
-        """Mark indented code as mistaken: it never interrupts a paragraph."""
+        """Mark indented code as misread: it never interrupts a paragraph."""
         for row in range(block.start, block.end + 1):
             if not without_quotes(self.lines[row], block.quotes):
                 break
-            self.structure.mistaken.append(row)
+            self.structure.misread.append(row)
 
     def enter(self, name: str) -> None:
         self.stack.append(name)
@@ -206,7 +206,7 @@ class _Walker:
     def leaf(self, kind: BlockKind, node: tree_sitter.Node) -> None:
         block = self.block(kind, node)
         self.opens = ""
-        if block.kind == "paragraph" and block.top and self.swallowed(block):
+        if block.kind == "paragraph" and block.top and self.absorb(block):
             return
         if block.kind == "indented" and not block.opens and self.follows_paragraph(block.start):
             self.check_code(block)
@@ -228,8 +228,8 @@ class _Walker:
             column, opens = footnote.end(), ""
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
-    def swallowed(self, block: Block) -> bool:
-        """True if a paragraph continues one that a container left open on the line before, as in Obsidian."""
+    def absorb(self, block: Block) -> bool:
+        """Append lines to a block that a container left open, as Obsidian does; true if no line remains."""
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
             return False
@@ -256,7 +256,7 @@ class _Walker:
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """Add a paragraph, up to code or HTML that the grammar misses within containers."""
+        """Yield a paragraph, up to code or HTML that the grammar misses within containers, and that."""
         for row in range(block.start, block.end + 1):
             line = self.lines[row][block.column if row == block.start else 0 :]
             text = line.lstrip(" \t")

@@ -1,15 +1,15 @@
-"""Chunking: passages of a note that fit the embedding model, along the heading structure.
+"""Split a note into chunks that fit the embedding model, along its headings.
 
-A section that fits is one chunk, with its subsections if they are small together; one that is too long is
-split at block borders, then within blocks. Small sibling sections are joined, and so that an edit moves no
-border elsewhere, where a run of siblings is parted does not depend on what stands in them: each heading has a
-rank (a digest of its text); a run that is too large for one chunk is parted before the heading of the highest
-rank, and each side is treated in the same way. So an edit can only part the chunk that it is in, or let that
-one grow together with its neighbours up to the size of one chunk. A heading with nothing of its own below it
-goes with the first chunk of its first subsection.
+A section that fits is one chunk, with its subsections if they are small together; a longer one is split at
+block borders, then within blocks. Small sibling sections are joined. An edit must not move borders elsewhere
+in the note, so the content of sibling sections does not decide where a run of them is split: each heading has
+a rank (a digest of its text); a run that is too large for one chunk is split before the heading of the
+highest rank, and each side is treated in the same way. So an edit can only split the chunk that contains it,
+or merge that chunk with its neighbours up to the size of one chunk. A heading without text of its own belongs
+to the first chunk of its first subsection.
 
-What a chunk has room for depends on its heading path and its text alone: a fixed share of the window is kept
-free for the title and the aliases.
+The size of a chunk depends on its heading path and its text alone: a fixed share of the window is reserved
+for the title and the aliases.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNCOUNTED_CHARS = 64 * KIB
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 2
-"""The chunking version: raise it whenever the same note gives other chunks than before."""
+"""The chunking version: raise it with every change that gives other chunks for the same note."""
 
 Path = tuple[str, ...]
 
@@ -42,9 +42,9 @@ Path = tuple[str, ...]
 def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]:
     """Cut a note into chunks.
 
-    ``count`` gives the model's tokens of a text and ``window`` how many the model reads. Every character of
-    the body that is no white space is in exactly one chunk; chunks come in order. A chunk of several sibling
-    sections has the heading path of what they are part of.
+    ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
+    Every character of the body except white space is in exactly one chunk; chunks come in order. A chunk of
+    several sibling sections has the heading path of their parent.
     """
     body = _Body.of(note)
     blocks = _blocks(note, body)
@@ -75,9 +75,9 @@ class _Body:
         index = line - self.first_line
         return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 
-    def line(self, at: int) -> int:
-        """Return the line in the file of the character at ``at``."""
-        return self.first_line + bisect_right(self.starts, at) - 1
+    def line(self, offset: int) -> int:
+        """Return the line in the file of the character at ``offset``."""
+        return self.first_line + bisect_right(self.starts, offset) - 1
 
 
 class _Block(NamedTuple):
@@ -91,17 +91,17 @@ class _Block(NamedTuple):
 def _blocks(note: Note, body: _Body) -> list[_Block]:
     """Return the blocks of the body in order; text outside of all spans is a block as well."""
     blocks: list[_Block | None] = []
-    at = note.body_line
+    line = note.body_line
     for index, span in enumerate(note.spans):
         first, last = span.start_line, span.end_line
-        if span.kind == "list_item" or last < at:
+        if span.kind == "list_item" or last < line:
             continue
-        if first > at:
-            blocks.append(_block(body, at, first, -1))
-            at = first
-        blocks.append(_block(body, at, last + 1, index))
-        at = last + 1
-    blocks.append(_block(body, at, note.body_line + len(body.starts), -1))
+        if first > line:
+            blocks.append(_block(body, line, first, -1))
+            line = first
+        blocks.append(_block(body, line, last + 1, index))
+        line = last + 1
+    blocks.append(_block(body, line, note.body_line + len(body.starts), -1))
     return [block for block in blocks if block is not None]
 
 
@@ -119,23 +119,23 @@ def _block(body: _Body, first: int, after: int, span: int) -> _Block | None:
 class _Section(NamedTuple):
     """A heading and the text below it.
 
-    ``first`` is its first block; ``above`` are the sections that it is part of, from the note down to itself.
+    ``first`` is its first block; ``ancestors`` are the sections around it, from the note down to itself.
     """
 
     first: int
     path: Path
-    above: tuple[int, ...]
+    ancestors: tuple[int, ...]
     children: list[int]
 
 
 def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
     """Return the sections in order; the first one is the note itself."""
     spans = note.spans
-    at_line = {spans[block.span].start_line: at for at, block in enumerate(blocks) if block.span >= 0}
+    by_line = {spans[block.span].start_line: index for index, block in enumerate(blocks) if block.span >= 0}
     sections = [_Section(0, (), (0,), [])]
     levels = [(0, 0)]
     for heading in note.headings:
-        first = at_line.get(heading.line)
+        first = by_line.get(heading.line)
         if first is None:
             continue
         while len(levels) > 1 and levels[-1][0] >= heading.level:
@@ -144,14 +144,14 @@ def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
         index = len(sections)
         parent.children.append(index)
         levels.append((heading.level, index))
-        sections.append(_Section(first, (*parent.path, heading.text), (*parent.above, index), []))
+        sections.append(_Section(first, (*parent.path, heading.text), (*parent.ancestors, index), []))
     return sections
 
 
 class _Group(NamedTuple):
     """A run of blocks for one chunk, or several if it is too long; its path is the longest in it.
 
-    A ``bare`` one is a heading with nothing of its own, which goes with what follows if that leaves room.
+    A ``bare`` group is a heading without text of its own; it joins the next chunk if that has room.
     """
 
     first: int
@@ -161,7 +161,7 @@ class _Group(NamedTuple):
 
 
 class _Plan:
-    """Decides which sections become chunks by themselves and which are joined."""
+    """Decides which sections become separate chunks and which are joined."""
 
     def __init__(self, sections: Sequence[_Section], blocks: int, sizes: _Sizes) -> None:
         self._sections = sections
@@ -191,7 +191,7 @@ class _Plan:
                 yield from self._section(items[low], starts[high])
 
     def _runs(self, items: Sequence[int], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield joined neighbours and single items, splitting at the highest rank until they fit."""
+        """Yield runs of items that fit together and single items, splitting before the highest rank."""
         if len(items) == 1:
             yield 0, 1
             return
@@ -217,7 +217,7 @@ class _Plan:
 
 
 class _Borders:
-    """Return the borders between siblings as a Cartesian tree, the highest rank at the top."""
+    """The borders between siblings as a Cartesian tree, the highest rank at the top."""
 
     def __init__(self, ranks: Sequence[bytes]) -> None:
         self.left = [0] * len(ranks)
@@ -235,7 +235,7 @@ class _Borders:
 
 
 class _Sizes:
-    """The tokens of all blocks; decides what fits and splits what does not."""
+    """The tokens of all blocks; decides which ranges fit, and splits those that do not."""
 
     def __init__(
         self, spans: Sequence[Span], body: _Body, blocks: Sequence[_Block], count: TokenCount, window: int
@@ -256,9 +256,9 @@ class _Sizes:
 
     def joins(self, first: int, after: int) -> bool:
         """True if sections with these blocks are small enough to be one chunk."""
-        most = Room(int(self._window * JOIN_SHARE), self._window * TOKEN_CHARS)
+        limit = Room(int(self._window * JOIN_SHARE), self._window * TOKEN_CHARS)
         start, end = self._blocks[first].start, self._blocks[after - 1].end
-        return most.holds(start, end, self._before[after] - self._before[first])
+        return limit.holds(start, end, self._before[after] - self._before[first])
 
     def fits(self, start: int, end: int, path: Path) -> bool:
         """True if this range of the text can be a chunk with this heading path."""
@@ -279,9 +279,9 @@ class _Sizes:
             yield from self._checked(packed[0].start, packed[-1].end, room)
 
     def _room(self, path: Path) -> Room:
-        most = headings_room(self._window)
+        limit = headings_room(self._window)
         line = " > ".join(path)
-        headings = most if len(line) > most * TOKEN_CHARS else min(most, self._count(line))
+        headings = limit if len(line) > limit * TOKEN_CHARS else min(limit, self._count(line))
         tokens = max(1, self._window - names_room(self._window) - headings)
         return Room(tokens, self._window * TOKEN_CHARS)
 
@@ -320,7 +320,7 @@ class _Sizes:
 
 
 def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
-    """Return the ranges of the text that become chunks."""
+    """Yield the ranges of the text that become chunks."""
     bare: tuple[int, int, Path] | None = None
     for group in plan.groups():
         for start, end in sizes.ranges(group):
@@ -338,12 +338,12 @@ def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
 def _paths(
     ranges: Sequence[tuple[int, int]], blocks: Sequence[_Block], sections: Sequence[_Section]
 ) -> Iterator[Path]:
-    """Return the heading path of each range: that of the smallest section around all of it."""
+    """Yield the heading path of each range: that of the smallest section that contains it."""
     starts = [0, *(blocks[section.first].start for section in sections[1:])]
     for start, end in ranges:
-        first = sections[max(0, bisect_right(starts, start) - 1)].above
-        last = sections[max(0, bisect_right(starts, end - 1) - 1)].above
-        common = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+        first = sections[max(0, bisect_right(starts, start) - 1)].ancestors
+        last = sections[max(0, bisect_right(starts, end - 1) - 1)].ancestors
+        common = next((depth for depth, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
         yield sections[min(first, last, key=len)[-1] if common is None else first[common - 1]].path
 
 
@@ -352,11 +352,11 @@ def _chunks(
 ) -> Iterator[Chunk]:
     codes = [(body.start(code.line), body.start(code.end_line + 1) - 1) for code in note.code_blocks]
     seen: Counter[tuple[Path, str]] = Counter()
-    at = 0
+    index = 0
     for (start, end), path in zip(ranges, paths, strict=True):
         text = body.text[start:end]
-        while at < len(codes) and codes[at][1] <= start:
-            at += 1
+        while index < len(codes) and codes[index][1] <= start:
+            index += 1
         ordinal = seen[path, text]
         seen[path, text] += 1
         yield Chunk(
@@ -365,17 +365,17 @@ def _chunks(
             start_line=body.line(start),
             end_line=body.line(end - 1),
             text=text,
-            code=tuple(_within(codes, at, start, end)),
+            code=tuple(_within(codes, index, start, end)),
         )
 
 
-def _within(codes: Sequence[tuple[int, int]], at: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Return the ranges of code in a chunk, from its start; ``at`` is the first code that may be in it."""
-    while at < len(codes) and codes[at][0] < end:
-        first, last = max(codes[at][0], start), min(codes[at][1], end)
+def _within(codes: Sequence[tuple[int, int]], index: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of code in a chunk, relative to its start; the code at ``index`` may be the first."""
+    while index < len(codes) and codes[index][0] < end:
+        first, last = max(codes[index][0], start), min(codes[index][1], end)
         if first < last:
             yield first - start, last - start
-        at += 1
+        index += 1
 
 
 def _digest(*parts: str) -> bytes:

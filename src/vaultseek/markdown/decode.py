@@ -25,8 +25,8 @@ _CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1B}) + b"\x7f"
 def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     """Return the text of ``data`` without its byte order mark, and the problems of decoding it.
 
-    UTF-8 is expected; UTF-16 and UTF-32 are read when they carry a mark or are obvious. Bytes that cannot be
-    read become U+FFFD (problem ``bad_encoding``); data that is no text gives ``""`` (problem ``binary``).
+    UTF-8 is expected; UTF-16 and UTF-32 are decoded if they have a byte order mark, UTF-16 also if it is
+    obvious. Invalid bytes become U+FFFD (problem ``bad_encoding``); binary data gives ``""`` (``binary``).
     """
     mark, encoding = _encoding(data)
     if encoding == "utf-8" and _is_binary(data):
@@ -87,6 +87,6 @@ def _is_binary(data: bytes) -> bool:
         return True
     if b"\0" not in probe:
         return False
-    # A stray zero byte in readable UTF-8 is damage, next to other unreadable bytes it is another format.
+    # A stray zero byte in valid UTF-8 is damage; together with invalid bytes it means another format.
     readable = probe.decode("utf-8", errors="ignore").encode()
     return len(probe) - len(readable) > 3

@@ -1,8 +1,8 @@
-"""The texts that are embedded: of a passage, and of a whole note. No other module makes any.
+"""Compose the texts that are embedded: of a passage, and of a whole note.
 
 A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
-description and the opening of its body. Title, aliases and heading path have a limit each, so that what is
-left for the passage does not depend on them and a longer file name moves no border between chunks.
+description and the opening of its body. Title, aliases and heading path have a limit each, so the room for
+the passage does not depend on them and a longer file name does not move the borders of chunks.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ ALIASES_SHARE = 0.06
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 KEY_TEXT_CHARS = 16
-"""With fewer letters and digits besides it, a title from the file name is part of the key."""
+"""A title from the file name is part of the key if the rest has fewer letters and digits than this."""
 
 EMBEDDING_TEXT_VERSION = 1
-"""Raise it whenever the same note gives other texts than before."""
+"""The version of these texts: raise it with every change that gives other texts for the same note."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingText:
     """A text for the model and the key of its vector.
 
-    Equal keys mean that one vector serves both. A title that is only the file's name is in the text but not
-    in the key, so a renamed file keeps its vectors, unless there is next to nothing else in the text.
+    Texts with equal keys share one vector. A title that is only the file's name is in the text but not in the
+    key, so a renamed file keeps its vectors, unless the text has hardly anything else.
     """
 
     text: str

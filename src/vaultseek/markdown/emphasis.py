@@ -1,4 +1,4 @@
-"""Delimiters of emphasis: which open and which close it, as far as tags beside them depend on it.
+"""Delimiters of emphasis: match the ones that open it with those that close it, as far as tags need it.
 
 The rules are those that Obsidian's metadata cache was observed to follow, not CommonMark's: a delimiter opens
 wherever a closing one follows, also within a word.
@@ -25,89 +25,89 @@ class Emphasis:
     def __init__(self, text: str) -> None:
         self.text = text
         self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Single delimiters that can close, and odd runs, which end a search."""
+        """Single delimiters that can close emphasis, and runs of odd length, which end the search for one."""
         self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
         self.closers: dict[int, int] = {}
         self.ends: list[int] = []
-        """The ends of the emphasis that is open, outermost first."""
+        """The ends of the open emphasis, outermost first."""
         self.run_end = 0
-        """The end of the last run of delimiters that was measured."""
+        """The end of the last measured run of delimiters."""
         for match in _DELIMITERS.finditer(text):
-            self._note(match.start(), match.end())
+            self._record(match.start(), match.end())
 
-    def take(self, at: int) -> tuple[int, bool]:
-        """Return where the scan continues after the delimiter at ``at``, and if it opens or closes any."""
-        self._leave(at)
-        if at in self.closers:
-            return at + self.closers.pop(at), True
+    def consume(self, position: int) -> tuple[int, bool]:
+        """Return the end of the delimiter at ``position``, and true if it opens or closes emphasis."""
+        self._close_until(position)
+        if position in self.closers:
+            return position + self.closers.pop(position), True
         for width in (2, 1):
-            closer = self._closer(at, width)
-            if closer is not None and closer <= self.limit(at):
+            closer = self._closer(position, width)
+            if closer is not None and closer <= self.limit(position):
                 self.closers[closer] = width
                 self.ends.append(closer)
-                return at + width, True
-        return at + 1, False
+                return position + width, True
+        return position + 1, False
 
-    def limit(self, at: int) -> int:
-        """Return the end of the innermost emphasis around ``at``."""
-        self._leave(at)
+    def limit(self, position: int) -> int:
+        """Return the end of the innermost emphasis around ``position``."""
+        self._close_until(position)
         return self.ends[-1] if self.ends else len(self.text)
 
-    def _leave(self, at: int) -> None:
-        while self.ends and self.ends[-1] <= at:
+    def _close_until(self, position: int) -> None:
+        while self.ends and self.ends[-1] <= position:
             self.ends.pop()
 
-    def _note(self, start: int, end: int) -> None:
+    def _record(self, start: int, end: int) -> None:
         marker, length = self.text[start], end - start
         if marker == "\\":
             return
         if length >= 2 and not (marker in "~=" and _is_space(self.text, start - 1)):
             self.doubles[marker].append(end - 2)
-        if marker in "*_" and length % 2 and not (length == 1 and marker == "_" and self._word(end)):
+        if marker in "*_" and length % 2 and not (length == 1 and marker == "_" and self._starts_word(end)):
             self.singles[marker].append(start)
 
-    def _word(self, at: int) -> bool:
-        following = self.text[at : at + 1]
+    def _starts_word(self, position: int) -> bool:
+        following = self.text[position : position + 1]
         return following.isascii() and (following.isalnum() or following == "_")
 
-    def _closer(self, at: int, width: int) -> int | None:
-        text, marker = self.text, self.text[at]
+    def _closer(self, position: int, width: int) -> int | None:
+        text, marker = self.text, self.text[position]
         if width == 2:
-            if not text.startswith(marker, at + 1):
+            if not text.startswith(marker, position + 1):
                 return None
-            return self._double(at, marker)
-        return self._single(at, marker) if marker in "*_" else None
+            return self._double(position, marker)
+        return self._single(position, marker) if marker in "*_" else None
 
-    def _double(self, at: int, marker: str) -> int | None:
-        if marker in "~=" and _is_space(self.text, at + 2):
+    def _double(self, position: int, marker: str) -> int | None:
+        if marker in "~=" and _is_space(self.text, position + 2):
             return None
         closers = self.doubles[marker]
-        index = bisect_left(closers, at + 2)
-        return self._if_filled(at + 2, closers[index]) if index < len(closers) else None
+        index = bisect_left(closers, position + 2)
+        return self._unless_blank(position + 2, closers[index]) if index < len(closers) else None
 
-    def _single(self, at: int, marker: str) -> int | None:
+    def _single(self, position: int, marker: str) -> int | None:
         text = self.text
-        rest = self._run(at, marker)
-        if (rest - at - 1) % 2:
+        rest = self._end_of_run(position, marker)
+        if (rest - position - 1) % 2:
             return None
         closers = self.singles[marker]
         index = bisect_left(closers, rest)
         limit = self.ends[-1] if self.ends else len(text)
         if index == len(closers) or text.startswith(marker, closers[index] + 1, limit):
             return None
-        return self._if_filled(at + 1, closers[index])
+        return self._unless_blank(position + 1, closers[index])
 
-    def _run(self, at: int, marker: str) -> int:
-        if at >= self.run_end:
-            self.run_end = at + 1
+    def _end_of_run(self, position: int, marker: str) -> int:
+        if position >= self.run_end:
+            self.run_end = position + 1
             while self.text.startswith(marker, self.run_end):
                 self.run_end += 1
         return self.run_end
 
-    def _if_filled(self, start: int, closer: int) -> int | None:
+    def _unless_blank(self, start: int, closer: int) -> int | None:
         match = _NONSPACE.search(self.text, start)
         return closer if match and match.start() < closer else None
 
 
-def _is_space(text: str, at: int) -> bool:
-    return not text[at : at + 1].strip()
+def _is_space(text: str, position: int) -> bool:
+    return not text[position : position + 1].strip()

@@ -1,4 +1,4 @@
-"""Frontmatter: its position, its properties, and the tags, aliases, title and links in it."""
+"""Parse frontmatter: its position, its properties, and the tags, aliases, title and links in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from vaultseek.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.markdown.links import property_link
 from vaultseek.markdown.simpleyaml import read_simple
-from vaultseek.markdown.yamlcore import Loaded, Refused, Scalar, load
+from vaultseek.markdown.yamlcore import Document, LoadError, Scalar, load
 from vaultseek.model import JSON, Link, Problem
 
 
@@ -39,25 +39,25 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
     if not any(block):
         return Frontmatter(body_line=body_line)
     if sum(map(len, block)) + len(block) > FRONTMATTER_BYTES:
-        return _refused(
+        return _rejected(
             "frontmatter_too_large",
             f"the frontmatter is larger than {FRONTMATTER_BYTES // KIB} KiB and was not read; shorten it",
             1,
             body_line,
         )
     try:
-        loaded = read_simple(block) or load("\n".join(block) + "\n")
-    except Refused as refused:
-        line = 2 + refused.row if refused.row is not None else 1
-        message = f"the frontmatter was not read: {refused}"
-        return _refused("bad_frontmatter", message, min(line, close + 1), body_line)
-    if loaded.value is None:
+        document = read_simple(block) or load("\n".join(block) + "\n")
+    except LoadError as error:
+        line = 2 + error.row if error.row is not None else 1
+        message = f"the frontmatter was not read: {error}"
+        return _rejected("bad_frontmatter", message, min(line, close + 1), body_line)
+    if document.value is None:
         return Frontmatter(body_line=body_line)
-    if not isinstance(loaded.value, dict):
-        return _refused(
+    if not isinstance(document.value, dict):
+        return _rejected(
             "bad_frontmatter", "the frontmatter holds no properties; write them as name: value", 1, body_line
         )
-    return _understood(loaded, body_line)
+    return _frontmatter_of(document, body_line)
 
 
 _FENCE = re.compile(r"---[ \t]*")
@@ -74,28 +74,28 @@ def _unclosed(lines: Sequence[str]) -> tuple[Problem, ...]:
     return ()
 
 
-def _refused(code: str, message: str, line: int, body_line: int) -> Frontmatter:
+def _rejected(code: str, message: str, line: int, body_line: int) -> Frontmatter:
     return Frontmatter(body_line=body_line, problems=(Problem(code, message, line),))
 
 
-def _understood(loaded: Loaded, body_line: int) -> Frontmatter:
-    properties: JSON = loaded.value
+def _frontmatter_of(document: Document, body_line: int) -> Frontmatter:
+    properties: JSON = document.value
     return Frontmatter(
         properties,
         body_line,
-        _title(loaded),
+        _title(document),
         tuple(_tags(properties)),
         tuple(_aliases(properties)),
-        tuple(_links(loaded.scalars)),
+        tuple(_links(document.scalars)),
     )
 
 
-def _title(loaded: Loaded) -> str | None:
-    for key, value in loaded.value.items():
+def _title(document: Document) -> str | None:
+    for key, value in document.value.items():
         if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
-            # As written: a title that reads as a number or a date keeps its form.
-            written = (scalar.text for scalar in loaded.scalars if scalar.key == key)
-            return " ".join(next(written, str(value)).split()) or None
+            # The source text: a title that parses as a number or a date keeps its form.
+            texts = (scalar.text for scalar in document.scalars if scalar.key == key)
+            return " ".join(next(texts, str(value)).split()) or None
     return None
 
 
@@ -104,7 +104,7 @@ def _tags(properties: JSON) -> Iterable[str]:
         if isinstance(value, str):
             yield from _valid_tags(_SEPARATORS.split(value))
         elif isinstance(value, list):
-            # A tag holds no space: a list's entry that does is none, rather than several.
+            # A tag has no spaces: a list item with spaces is ignored, not split.
             words = (item.strip() for item in value if isinstance(item, str))
             yield from _valid_tags(
                 part for word in words if not _SPACE.search(word) for part in word.split(",")

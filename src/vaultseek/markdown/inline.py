@@ -1,7 +1,7 @@
 """Links and tags in the text of a block, in one pass from left to right and in linear time.
 
 Links follow CommonMark with Obsidian's wikilinks; where a tag may start follows what Obsidian's metadata
-cache was observed to hold: after white space, or right after something that it reads as a node of its own (a
+cache was observed to contain: after white space, or right after something that it reads as a separate node (a
 link, a code span, an escape, a delimiter that opens or closes emphasis).
 """
 
@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 from vaultseek.limits import NOTE_MARKS, OPEN_BRACKETS
 from vaultseek.markdown.emphasis import Emphasis, emphasis_matters
-from vaultseek.markdown.links import destination_at, label_key, markdown_link, wikilink
+from vaultseek.markdown.links import label_key, markdown_link, parse_destination, wikilink
 from vaultseek.model import Link, LinkKind
 
 Definitions = Mapping[str, str]
 
 
 @dataclass(slots=True)
-class Found:
+class Inlines:
     """The links and tags of a note, in document order."""
 
     links: list[Link] = field(default_factory=list)
@@ -31,13 +31,13 @@ class Found:
 
 
 def worth_scanning(text: str) -> bool:
-    """True if ``text`` may have a link or a tag."""
+    """True if ``text`` may contain a link or a tag."""
     return "[" in text or "#" in text
 
 
-def scan(text: str, line: int, definitions: Definitions, found: Found) -> None:
-    """Add the links and tags of a block's ``text``, whose first line is ``line``, to ``found``."""
-    _Scanner(text, line, definitions, found).run()
+def scan(text: str, line: int, definitions: Definitions, inlines: Inlines) -> None:
+    """Add the links and tags of a block's ``text``, whose first line is ``line``, to ``inlines``."""
+    _Scanner(text, line, definitions, inlines).run()
 
 
 _SPECIAL = re.compile(r"[\\`$<\[\]#]|!(?=\[)|https?://", re.IGNORECASE)
@@ -57,7 +57,7 @@ _HTML_TAG = re.compile(rf"</[A-Za-z][A-Za-z0-9-]*+\s*+>|<[A-Za-z][A-Za-z0-9-]*+(
 
 @dataclass(slots=True)
 class _Bracket:
-    """An opening bracket without its partner yet."""
+    """An open bracket: the position of its content, and the number of links and tags before it."""
 
     content: int
     image: bool
@@ -65,23 +65,23 @@ class _Bracket:
     tags: int
     nested: bool = False
     pending: list[str] | None = None
-    """Tags that start right after the bracket; they count only if it is one of a pair."""
+    """Tags that start right after the bracket; they count only if it is closed."""
 
 
 class _Scanner:
-    def __init__(self, text: str, line: int, definitions: Definitions, found: Found) -> None:
+    def __init__(self, text: str, line: int, definitions: Definitions, inlines: Inlines) -> None:
         self.text = text
         self.line = line
-        self.counted = 0
+        self.line_position = 0
         self.definitions = definitions
-        self.found = found
-        self.edge = 0
+        self.inlines = inlines
+        self.node_end = 0
         """The end of the last node, where a tag may start."""
         self.brackets: list[_Bracket] = []
         self.inactive = 0
-        """The number of outermost brackets that are around a link and so make none themselves."""
-        self.chain: tuple[int, _Bracket | None] = (-1, None)
-        """The end of the last tag and the bracket that decides about it, also for tags glued to it."""
+        """The number of outermost brackets that contain a link and so cannot be links themselves."""
+        self.last_tag: tuple[int, _Bracket | None] = (-1, None)
+        """The end of the last tag, and the bracket that it and any tag directly after it depend on."""
         self.no_double_dollar = False
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
@@ -91,38 +91,38 @@ class _Scanner:
         text = self.text
         search = (_SPECIAL_EMPHASIS if self.emphasis else _SPECIAL).search
         handlers = _HANDLERS
-        at = 0
-        marks = self.found.marks
-        while marks and (match := search(text, at)):
+        position = 0
+        marks = self.inlines.marks
+        while marks and (match := search(text, position)):
             start = match.start()
-            at = handlers[text[start]](self, start)
+            position = handlers[text[start]](self, start)
             marks -= 1
-        self.found.marks = marks
+        self.inlines.marks = marks
 
-    def _line_of(self, at: int) -> int:
-        # Links come in ascending order, so that each line end is counted once.
-        if at > self.counted:
-            self.line += self.text.count("\n", self.counted, at)
-            self.counted = at
+    def _line_of(self, position: int) -> int:
+        # Links come in ascending order, so each line end is counted once.
+        if position > self.line_position:
+            self.line += self.text.count("\n", self.line_position, position)
+            self.line_position = position
             return self.line
-        return self.line - self.text.count("\n", at, self.counted)
+        return self.line - self.text.count("\n", position, self.line_position)
 
-    # -- what hides text
+    # -- escapes, code, math, HTML and URLs
 
-    def escape(self, at: int) -> int:
-        if self.text[at + 1 : at + 2] in _PUNCTUATION:
-            self.edge = at + 2
-            return at + 2
-        return at + 1
+    def escape(self, position: int) -> int:
+        if self.text[position + 1 : position + 2] in _PUNCTUATION:
+            self.node_end = position + 2
+            return position + 2
+        return position + 1
 
-    def code(self, at: int) -> int:
-        run = _BACKTICKS.match(self.text, at)
-        end = run.end() if run else at + 1
-        for length in range(end - at, 0, -1):
+    def code(self, position: int) -> int:
+        run = _BACKTICKS.match(self.text, position)
+        end = run.end() if run else position + 1
+        for length in range(end - position, 0, -1):
             closer = self._closing_run(length, end)
             if closer is not None:
-                self.edge = closer + length
-                return self.edge
+                self.node_end = closer + length
+                return self.node_end
         return end
 
     def _closing_run(self, length: int, after: int) -> int | None:
@@ -136,113 +136,114 @@ class _Scanner:
         index = bisect_left(starts, after)
         return starts[index] if index < len(starts) else None
 
-    def math(self, at: int) -> int:
+    def math(self, position: int) -> int:
         text = self.text
-        following = text[at + 1 : at + 2]
+        following = text[position + 1 : position + 2]
         if following == "$":
-            return self.double_math(at)
+            return self.double_math(position)
         if not following or following in " \t":
-            return at + 1
+            return position + 1
         if self._dollars is None:
             self._dollars = [match.start() for match in _DOLLAR.finditer(text)]
-        index = bisect_right(self._dollars, at + 1)
+        index = bisect_right(self._dollars, position + 1)
         if index == len(self._dollars):
-            return at + 1
-        self.edge = self._dollars[index] + 1
-        return self.edge
+            return position + 1
+        self.node_end = self._dollars[index] + 1
+        return self.node_end
 
-    def double_math(self, at: int) -> int:
-        end = -1 if self.no_double_dollar else self.text.find("$$", at + 2)
+    def double_math(self, position: int) -> int:
+        end = -1 if self.no_double_dollar else self.text.find("$$", position + 2)
         if end < 0:
             self.no_double_dollar = True
-            return at + 1
-        self.edge = end + 2
-        return self.edge
+            return position + 1
+        self.node_end = end + 2
+        return self.node_end
 
-    def angle(self, at: int) -> int:
+    def angle(self, position: int) -> int:
         text = self.text
-        if text.startswith("<!--", at):
-            return self.comment(at)
-        match = _HTML_TAG.match(text, at) or _AUTOLINK.match(text, at)
+        if text.startswith("<!--", position):
+            return self.comment(position)
+        match = _HTML_TAG.match(text, position) or _AUTOLINK.match(text, position)
         if not match:
-            return at + 1
-        self.edge = match.end()
-        return self.edge
+            return position + 1
+        self.node_end = match.end()
+        return self.node_end
 
-    def comment(self, at: int) -> int:
+    def comment(self, position: int) -> int:
         text = self.text
-        if text.startswith((">", "->"), at + 4):
-            return at + 4
-        end = text.find("--", at + 4 + text.startswith("-", at + 4))
+        if text.startswith((">", "->"), position + 4):
+            return position + 4
+        end = text.find("--", position + 4 + text.startswith("-", position + 4))
         if end < 0 or not text.startswith(">", end + 2):
-            return at + 4
-        self.edge = end + 3
-        return self.edge
+            return position + 4
+        self.node_end = end + 3
+        return self.node_end
 
-    def url(self, at: int) -> int:
-        rest = _URL_REST.match(self.text, at)
-        return rest.end() if rest else at + 1
+    def url(self, position: int) -> int:
+        rest = _URL_REST.match(self.text, position)
+        return rest.end() if rest else position + 1
 
     # -- tags
 
-    def hash(self, at: int) -> int:
+    def hash(self, position: int) -> int:
         text = self.text
-        waiting = self._waiting_for_tag(at)
-        if waiting is None and not (at == self.edge or text[at - 1].isspace() or text[at - 1] == "\ufeff"):
-            return at + 1
-        limit = self.emphasis.limit(at) if self.emphasis else len(text)
-        match = _TAG.match(text, at + 1, limit)
+        opener = self._opener_before(position)
+        previous = text[position - 1]
+        if opener is None and not (position == self.node_end or previous.isspace() or previous == "\ufeff"):
+            return position + 1
+        limit = self.emphasis.limit(position) if self.emphasis else len(text)
+        match = _TAG.match(text, position + 1, limit)
         if not match or (match[0].isascii() and match[0].isdigit()):
-            return at + 1
-        if waiting is None:
-            self.found.tags.append(match[0])
+            return position + 1
+        if opener is None:
+            self.inlines.tags.append(match[0])
         else:
-            waiting.pending = [*(waiting.pending or ()), match[0]]
-        self.edge = match.end()
-        self.chain = (self.edge, waiting)
-        return self.edge
+            opener.pending = [*(opener.pending or ()), match[0]]
+        self.node_end = match.end()
+        self.last_tag = (self.node_end, opener)
+        return self.node_end
 
-    def _waiting_for_tag(self, at: int) -> _Bracket | None:
-        if at == self.chain[0]:
-            return self.chain[1]
+    def _opener_before(self, position: int) -> _Bracket | None:
+        if position == self.last_tag[0]:
+            return self.last_tag[1]
         last = self.brackets[-1] if self.brackets else None
-        return last if last is not None and last.content == at else None
+        return last if last is not None and last.content == position else None
 
-    def delimiter(self, at: int) -> int:
+    def delimiter(self, position: int) -> int:
         assert self.emphasis is not None
-        end, is_node = self.emphasis.take(at)
+        end, is_node = self.emphasis.consume(position)
         if is_node:
-            self.edge = end
+            self.node_end = end
         return end
 
     # -- brackets
 
-    def bang(self, at: int) -> int:
-        if self.text.startswith("[[", at + 1) and (end := self.wiki(at + 1, "embed")):
+    def bang(self, position: int) -> int:
+        if self.text.startswith("[[", position + 1) and (end := self.wiki(position + 1, "embed")):
             return end
-        return self._push(at + 2, image=True)
+        return self._push(position + 2, image=True)
 
-    def bracket(self, at: int) -> int:
+    def bracket(self, position: int) -> int:
         text = self.text
-        if text.startswith("[", at + 1) and (end := self.wiki(at, "wikilink")):
+        if text.startswith("[", position + 1) and (end := self.wiki(position, "wikilink")):
             return end
-        if text.startswith("^", at + 1) and (match := _FOOTNOTE.match(text, at)):
-            self.edge = match.end()
-            return self.edge
-        return self._push(at + 1, image=False)
+        if text.startswith("^", position + 1) and (match := _FOOTNOTE.match(text, position)):
+            self.node_end = match.end()
+            return self.node_end
+        return self._push(position + 1, image=False)
 
     def _push(self, content: int, *, image: bool) -> int:
         if len(self.brackets) >= OPEN_BRACKETS:
-            # The innermost brackets are the ones that may still close.
+            # The innermost brackets are the likeliest to be closed.
             del self.brackets[: OPEN_BRACKETS // 2]
             self.inactive = max(0, self.inactive - OPEN_BRACKETS // 2)
-        found = self.found
-        self.brackets.append(_Bracket(content, image, len(found.links), len(found.tags)))
+        inlines = self.inlines
+        self.brackets.append(_Bracket(content, image, len(inlines.links), len(inlines.tags)))
         return content
 
-    def wiki(self, at: int, kind: LinkKind) -> int | None:
-        """Return the end of the wikilink whose ``[[`` is at ``at``; None if there is none."""
-        text, start = self.text, at + 2
+    def wiki(self, position: int, kind: LinkKind) -> int | None:
+        """Return the end of the wikilink whose ``[[`` is at ``position``; None if there is none."""
+        text, start = self.text, position + 2
         if text.startswith("[", start):
             return None
         match = _WIKI_END.search(text, start)
@@ -253,66 +254,66 @@ class _Scanner:
         if text.startswith("]", end + 2) and content.count("[") > content.count("]"):
             end += 1
             content = text[start:end]
-        link = wikilink(content, kind, self._line_of(at))
+        link = wikilink(content, kind, self._line_of(position))
         if link is not None:
-            self.found.links.append(link)
-            self.edge = end + 2
+            self.inlines.links.append(link)
+            self.node_end = end + 2
         return end + 2
 
-    def close(self, at: int) -> int:
+    def close(self, position: int) -> int:
         if not self.brackets:
-            return at + 1
+            return position + 1
         opener = self.brackets.pop()
         active = opener.image or len(self.brackets) >= self.inactive
         self.inactive = min(self.inactive, len(self.brackets))
-        end, destination = self._partner(opener, at)
+        end, destination = self._partner(opener, position)
         if end is None:
             if self.brackets:
                 self.brackets[-1].nested = True
-            return at + 1
+            return position + 1
         self._settle(opener)
         if self.brackets:
             self.brackets[-1].nested = True
         if destination is not None and active:
-            self._add_link(opener, at, destination)
-        self.edge = end
+            self._add_link(opener, position, destination)
+        self.node_end = end
         return end
 
-    def _partner(self, opener: _Bracket, at: int) -> tuple[int | None, str | None]:
-        """Return the end of the node that the ``]`` at ``at`` closes (None: text), and its destination."""
+    def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, str | None]:
+        """Return the end and the destination of the node that the ``]`` closes; no end for plain text."""
         text = self.text
-        if text.startswith("(", at + 1):
-            destination, end = destination_at(text, at + 1)
+        if text.startswith("(", position + 1):
+            destination, end = parse_destination(text, position + 1)
             if end:
                 return end, destination
-        if text.startswith("[", at + 1) and not text.startswith("[^", at + 1):
-            label = _LABEL.match(text, at + 1)
+        if text.startswith("[", position + 1) and not text.startswith("[^", position + 1):
+            label = _LABEL.match(text, position + 1)
             if label and label[1].strip():
                 return label.end(), self._definition(label[1])
-            if label and not label[1] and not opener.nested and at > opener.content:
-                return label.end(), self._definition(text[opener.content : at])
-        if opener.nested or at == opener.content:
+            if label and not label[1] and not opener.nested and position > opener.content:
+                return label.end(), self._definition(text[opener.content : position])
+        if opener.nested or position == opener.content:
             return None, None
-        return at + 1, self._definition(text[opener.content : at])
+        return position + 1, self._definition(text[opener.content : position])
 
     def _definition(self, label: str) -> str | None:
         return self.definitions.get(label_key(label)) if self.definitions else None
 
     def _settle(self, opener: _Bracket) -> None:
         """Add the tags that depended on the closed bracket; drop those in an image's alt text."""
-        found = self.found
+        inlines = self.inlines
         if opener.image:
-            del found.links[opener.links :]
-            del found.tags[opener.tags :]
+            del inlines.links[opener.links :]
+            del inlines.tags[opener.tags :]
         elif opener.pending:
-            found.tags[opener.tags : opener.tags] = opener.pending
+            inlines.tags[opener.tags : opener.tags] = opener.pending
 
-    def _add_link(self, opener: _Bracket, at: int, destination: str) -> None:
+    def _add_link(self, opener: _Bracket, position: int, destination: str) -> None:
         kind: LinkKind = "embed" if opener.image else "markdown"
-        alias = self.text[opener.content : at]
+        alias = self.text[opener.content : position]
         link = markdown_link(destination, kind, alias, self._line_of(opener.content))
         if link is not None:
-            self.found.links.insert(opener.links, link)
+            self.inlines.links.insert(opener.links, link)
         if not opener.image:
             self.inactive = len(self.brackets)
 

@@ -1,4 +1,4 @@
-"""Parsing of links: wikilinks, Markdown destinations, properties."""
+"""Parse links: wikilinks, Markdown links, links in properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
-    # In a table the bar is written with a backslash, which is not part of what it splits.
+    # In a table the bar is written with a backslash, which belongs to neither part.
     alias = alias.replace("\\|", "|").strip()
     return _link(kind, path, alias or None, line, prop)
 
@@ -81,7 +81,7 @@ def _decoded(text: str) -> str:
         return text
 
 
-# -- where a destination ends
+# -- destinations of Markdown links
 
 _SIMPLE_DESTINATION = re.compile(r"\(([^\s()<>\\]++)\)")
 _ANGLE_DESTINATION = re.compile(r"\(\s*+<((?:[^<>\n\\]|\\.)*+)>")
@@ -93,29 +93,29 @@ _TITLE = re.compile(
 _PARENTHESES = 8
 
 
-def destination_at(text: str, at: int) -> tuple[str, int]:
-    """Return the raw destination after the ``(`` at ``at`` and the end of the link, 0 if it is no link."""
-    if match := _SIMPLE_DESTINATION.match(text, at):
+def parse_destination(text: str, position: int) -> tuple[str, int]:
+    """Return the raw destination after the ``(`` at ``position``, and the end of the link or 0 for none."""
+    if match := _SIMPLE_DESTINATION.match(text, position):
         return match[1], match.end()
-    if match := _ANGLE_DESTINATION.match(text, at):
+    if match := _ANGLE_DESTINATION.match(text, position):
         destination, end = match[1], match.end()
     else:
-        destination, end = _bare_destination(text, at + 1)
+        destination, end = _bare_destination(text, position + 1)
     close = _TITLE.match(text, end) if end else None
     return (destination, close.end()) if close else ("", 0)
 
 
-def _bare_destination(text: str, at: int) -> tuple[str, int]:
-    space = _SPACE.match(text, at)
-    start = at = space.end() if space else at
+def _bare_destination(text: str, position: int) -> tuple[str, int]:
+    space = _SPACE.match(text, position)
+    start = position = space.end() if space else position
     if text.startswith("<", start):
         return "", 0
     depth = 0
-    while match := _BARE.match(text, at):
+    while match := _BARE.match(text, position):
         depth += (match[0] == "(") - (match[0] == ")")
         if depth < 0:
             break
         if depth > _PARENTHESES:
             return "", 0
-        at = match.end()
-    return (text[start:at], at) if depth <= 0 else ("", 0)
+        position = match.end()
+    return (text[start:position], position) if depth <= 0 else ("", 0)

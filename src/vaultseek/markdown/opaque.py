@@ -9,7 +9,7 @@ from vaultseek.markdown.structure import Block, BlockKind, Structure, without_qu
 
 
 def may_be_opaque(lines: Sequence[str]) -> bool:
-    """True if ``lines`` have a marker of display math or of a comment."""
+    """True if ``lines`` contain a marker of display math or of a comment."""
     return any("$$" in line or "%%" in line for line in lines)
 
 
@@ -45,11 +45,11 @@ def _split_prefix(block: Block, line: str, row: int) -> tuple[str, str]:
 
 
 def _continues(kind: BlockKind, block: Block, row: int, indent: int, lines: Sequence[str], done: int) -> bool:
-    """True if the marker on ``row`` is part of the paragraph: indented as code, or closing an inline one."""
+    """True if the marker on ``row`` belongs to the paragraph: it is indented like code or closes another."""
     if not block.quotes and indent >= block.column + 4:
         return True
     marker = "$$" if kind == "math" else "%%"
-    return sum(lines[at].count(marker) for at in range(max(block.start, done + 1), row)) % 2 == 1
+    return sum(line.count(marker) for line in lines[max(block.start, done + 1) : row]) % 2 == 1
 
 
 def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
@@ -62,18 +62,18 @@ def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
     return "comment" if "%%" not in rest else None
 
 
-def _closing(kind: BlockKind, lines: Sequence[str], row: int, prefix: str, quotes: int) -> tuple[int, bool]:
-    """Return the last row of the block that ``row`` opens, and whether a marker closes it there."""
+def _closing(kind: BlockKind, lines: Sequence[str], start: int, prefix: str, quotes: int) -> tuple[int, bool]:
+    """Return the last row of the block that starts at ``start``, and true if a marker closes it there."""
     indent = 0 if quotes else len(prefix)
-    for at in range(row + 1, len(lines)):
-        line = lines[at]
+    for row in range(start + 1, len(lines)):
+        line = lines[row]
         if quotes and ">" not in line[: len(line) - len(line.lstrip(" \t>"))]:
-            return at - 1, False
+            return row - 1, False
         if indent and line.strip() and len(line) - len(line.lstrip(" \t")) < min(indent, 2):
-            return at - 1, False
+            return row - 1, False
         text = without_quotes(line, quotes)
         if _closes(kind, text):
-            return at, True
+            return row, True
     return len(lines) - 1, False
 
 

@@ -1,4 +1,4 @@
-"""Parse a note from its text. Nothing here raises, whatever the text is."""
+"""Parse a note from its text. Never raises."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vaultseek.limits import (
 )
 from vaultseek.markdown.blocks import read_blocks
 from vaultseek.markdown.frontmatter import Frontmatter, read_frontmatter
-from vaultseek.markdown.inline import Found, scan, worth_scanning
+from vaultseek.markdown.inline import Inlines, scan, worth_scanning
 from vaultseek.markdown.links import label_key
 from vaultseek.markdown.plain import plain_heading
 from vaultseek.markdown.structure import Block, without_quotes
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Parse ``text``, the decoded content of the note at ``path``; ``problems`` of reading it come first."""
+    """Parse ``text``, the content of the note at ``path``; ``problems`` are those of decoding it."""
     name = PurePosixPath(path).stem or path
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
@@ -61,15 +61,15 @@ def _note(
     path: str, name: str, lines: tuple[str, ...], front: Frontmatter, body: _Body, problems: Sequence[Problem]
 ) -> Note:
     all_problems: list[Problem] = [*problems, *front.problems]
-    links = _bounded((*front.links, *body.found.links), NOTE_LINKS, "links", all_problems)
-    tags = _bounded(_distinct((*front.tags, *body.found.tags)), NOTE_TAGS, "tags", all_problems)
+    links = _bounded((*front.links, *body.inlines.links), NOTE_LINKS, "links", all_problems)
+    tags = _bounded(_distinct((*front.tags, *body.inlines.tags)), NOTE_TAGS, "tags", all_problems)
     headings = _bounded(body.headings, NOTE_HEADINGS, "headings", all_problems)
     if len(body.lines) > NOTE_LINES:
         line = body.offset + NOTE_LINES
         all_problems.append(
             Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line)
         )
-    if not body.found.marks:
+    if not body.inlines.marks:
         all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
     title, source = _title(front, headings, name)
     return Note(
@@ -95,10 +95,10 @@ def _note(
 _AS_TEXT = "what follows is searched as plain text, so split the note"
 
 
-def _bounded(items: Sequence[T], bound: int, what: str, problems: list[Problem]) -> tuple[T, ...]:
+def _bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
     if len(items) > bound:
-        message = f"more than {bound:,} {what}; the first {bound:,} are kept, so split it"
-        problems.append(Problem(f"too_many_{what}", message))
+        message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split it"
+        problems.append(Problem(f"too_many_{kind}", message))
     return tuple(items[:bound])
 
 
@@ -112,7 +112,8 @@ def _distinct(tags: Iterable[str]) -> tuple[str, ...]:
 def _title(front: Frontmatter, headings: Sequence[Heading], name: str) -> tuple[str, TitleSource]:
     if front.title:
         return front.title, "frontmatter"
-    heading = min((heading for heading in headings if heading.text), key=lambda it: it.level, default=None)
+    with_text = (heading for heading in headings if heading.text)
+    heading = min(with_text, key=lambda heading: heading.level, default=None)
     title = plain_heading(heading.text[:TITLE_CHARS]) if heading else ""
     return (title, "heading") if title else (name, "name")
 
@@ -133,7 +134,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """Return the text of a block and its first line in the file, 1-based."""
+    """The text of a block and its first line in the file, 1-based."""
 
     text: str
     line: int
@@ -145,7 +146,7 @@ class _Body:
     def __init__(self, lines: Sequence[str], front: Frontmatter) -> None:
         self.lines = lines[front.body_line - 1 :]
         self.offset = front.body_line
-        self.found = Found()
+        self.inlines = Inlines()
         self.spans: list[Span] = []
         self.headings: list[Heading] = []
         self.code_blocks: list[CodeBlock] = []
@@ -165,11 +166,11 @@ class _Body:
             if reader is not None:
                 reader(self, block)
             self.last = block
-        # References may be defined after they are used, so links are read once all blocks are known.
+        # References may be defined after they are used, so links are parsed when all blocks are known.
         for text, line in self.texts:
-            scan(text, line, self.definitions, self.found)
+            scan(text, line, self.definitions, self.inlines)
 
-    def keep(self, text: str, line: int) -> None:
+    def add_text(self, text: str, line: int) -> None:
         if worth_scanning(text):
             self.texts.append(_Text(text, line))
 
@@ -191,7 +192,7 @@ class _Body:
             text = self.text_of(block, block.end - 1).strip(" \t")
         if block.top:
             self.headings.append(Heading(level, text, line))
-        self.keep(text, line)
+        self.add_text(text, line)
         self.block_id(text, line + text.count("\n"))
 
     def paragraph(self, block: Block) -> None:
@@ -202,23 +203,23 @@ class _Body:
             self.tasks.append(Task(task[1], text.split("\n", 1)[0].rstrip(), line))
         elif block.opens == "quote" and text.startswith("[!") and (callout := _CALLOUT.match(text)):
             self.callouts.append(Callout(callout[1].strip().lower(), callout[2].strip(), line))
-        self.keep(text, line)
+        self.add_text(text, line)
         self.block_id(text, block.end + self.offset)
 
     def block_id(self, text: str, line: int) -> None:
-        at = text.rfind("^")
-        if at < 0 or (at and not text[at - 1].isspace()):
+        caret = text.rfind("^")
+        if caret < 0 or (caret and not text[caret - 1].isspace()):
             return
-        if match := _BLOCK_ID.match(text, at):
+        if match := _BLOCK_ID.match(text, caret):
             self.ids.append(BlockId(match[1], line))
 
     def comment(self, block: Block) -> None:
         text = self.text_of(block, block.end)
-        line, at = block.start + self.offset, 0
+        line, start = block.start + self.offset, 0
         for blank in _BLANK_LINE.finditer(text):
-            self.keep(text[at : blank.start()], line + text.count("\n", 0, at))
-            at = blank.end()
-        self.keep(text[at:], line + text.count("\n", 0, at))
+            self.add_text(text[start : blank.start()], line + text.count("\n", 0, start))
+            start = blank.end()
+        self.add_text(text[start:], line + text.count("\n", 0, start))
 
     def code(self, block: Block) -> None:
         line = block.start + self.offset
@@ -228,22 +229,22 @@ class _Body:
 
     def table(self, block: Block) -> None:
         leading = self.lines[block.start].startswith("|", block.column)
-        glued = not self.interrupts_paragraph(block)
+        regular = not self.interrupts_paragraph(block)
         for row in range(block.start, block.end + 1):
             line = self.lines[row]
             text = line[block.column :] if row == block.start else without_quotes(line, block.quotes)
             indented = not block.quotes and line[block.column : block.column + 1] in (" ", "\t")
-            glued = glued and not indented and text.startswith("|") == leading
+            regular = regular and not indented and text.startswith("|") == leading
             if row == block.end:
                 self.block_id(text if text.startswith("^") else "", row + self.offset)
             if worth_scanning(text):
-                self.cells(text, row + self.offset, glued=glued)
+                self.cells(text, row + self.offset, regular=regular)
 
-    def cells(self, text: str, line: int, *, glued: bool) -> None:
-        """Add a row's cells. If rows differ in shape, no tag starts right after a bar."""
+    def cells(self, text: str, line: int, *, regular: bool) -> None:
+        """Add the text of a row's cells. If rows differ in shape, no tag starts right after a bar."""
         for match in _CELL.finditer(text):
-            bar = "" if glued or not match.start() else "|"
-            self.keep(bar + match[0].rstrip(" \t"), line)
+            bar = "" if regular or not match.start() else "|"
+            self.add_text(bar + match[0].rstrip(" \t"), line)
 
     def interrupts_paragraph(self, block: Block) -> bool:
         last = self.last

@@ -1,8 +1,8 @@
-"""Markdown as plain text: a heading, a line to show, and a passage to embed.
+"""Strip the markup of Markdown: of a heading, of a line to show, and of a passage to embed.
 
-They differ in what they take for markup. A heading becomes a title, so all inline markup goes. A line may be
-cut out of a passage anywhere, so unpaired signs are common. A passage keeps its lines and its code.
-Titles are part of the keyword index and passages of the vectors, so a change to either needs a new version.
+A heading becomes a title, so all inline markup is removed. A line may be cut out of a passage anywhere, so
+unpaired markers are common. A passage keeps its line breaks and its code. Titles are part of the keyword
+index and passages of the vectors, so a change to either needs a new version.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vaultseek.text import blank_controls
 
 
 def plain_heading(markdown: str) -> str:
-    """Return inline Markdown without its markup, on one line. Quadratic in the length, so bound it."""
+    """Return inline Markdown without its markup, on one line. The time is quadratic, so bound the length."""
     text = markdown
     for pattern, replacement in _INLINE:
         text = pattern.sub(replacement, text)
@@ -23,16 +23,16 @@ def plain_heading(markdown: str) -> str:
 
 
 def plain_line(markdown: str) -> str:
-    """Return ``markdown`` on one line, without its commonest signs and without control characters."""
+    """Return ``markdown`` on one line, without common markup and control characters."""
     text = markdown
-    for signs, pattern, replacement in _LINE:
-        if any(sign in text for sign in signs):
+    for markers, pattern, replacement in _LINE:
+        if any(marker in text for marker in markers):
             text = pattern.sub(replacement, text)
     return " ".join(blank_controls(_INVISIBLE.sub("", text)).split())
 
 
 def plain_passage(markdown: str) -> str:
-    """Return ``markdown`` without addresses of links, markers and ids; code stays, and so do lines."""
+    """Return ``markdown`` without link addresses, markers and block ids; code and line breaks stay."""
     text = _SPACES.sub(" ", markdown)[:PLAIN_CHARS]
     for pattern, replacement in _PASSAGE:
         text = pattern.sub(replacement, text)
@@ -40,7 +40,7 @@ def plain_passage(markdown: str) -> str:
 
 
 def _without_emphasis(match: re.Match[str]) -> str:
-    """Drop signs of emphasis, which open before a word or close after one; elsewhere they are text."""
+    """Remove markers that open emphasis before a word or close it after one; elsewhere they are text."""
     text, start, end = match.string, match.start(), match.end()
     before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
     opens = not (before.isalnum() or before == "_" or after.isspace())
@@ -84,7 +84,7 @@ _LINE: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[st
     (("|",), re.compile(r"(?<=[ \t])\|(?=[ \t])|^[ \t]*\||\|[ \t]*$", re.M), " "),  # cells of a table
 )
 
-# Runs of spaces go first: some patterns below would go over them again and again.
+# Runs of spaces are removed first, because some patterns below would scan them repeatedly.
 _SPACES = re.compile(r"[ \t]{2,}")
 _PASSAGE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)

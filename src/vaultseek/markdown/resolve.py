@@ -1,10 +1,10 @@
-"""Resolve links: an index of a vault's file names, updated file by file. No I/O.
+"""Resolve links by an index of a vault's file names, updated file by file. No I/O.
 
-The order of the rules: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
-folder and a leading ``/`` is exact from the root, both without any fallback; else an exact path; else every
-path that ends with the target at a folder border, first those below the source's folder, then the shortest
-path; last, aliases, for targets without a folder. A target is tried as written before ``.md`` is added.
-Names are equal without regard to case and to composed or decomposed form.
+The rules in order: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
+folder and a leading ``/`` is exact from the root, both without a fallback; else an exact path; else every
+path whose last segments are the target, first those below the source's folder, then the shortest; last,
+aliases, for targets without a folder. A target is tried as written before ``.md`` is added. Names are
+compared without regard to case and to Unicode normalization.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from vaultseek.model import Link, LinkKind
 from vaultseek.text import fold_case
 
 LINK_CANDIDATES = 20
-"""Other files that are reported for an ambiguous link."""
+"""Maximum number of other files reported for an ambiguous link."""
 
 NOTE_SUFFIX = ".md"
-FEW = 16
-"""Files of one name that are searched one by one; more are kept sorted."""
+LINEAR_SEARCH_MAX = 16
+"""Up to this many files of one name are searched one by one; more are sorted."""
 MANY_BELOW = 256
-"""From this many files of one name below a folder, all are searched by length instead."""
+"""With more files of one name below a folder, all files of the name are searched by length instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """The target of a link: a path in the vault, or None.
 
-    ``candidates`` are the other files that the same target could have meant, the likeliest first (at most
-    ``LINK_CANDIDATES``). A whole path is not ambiguous.
+    ``candidates`` are the other files that match the target, the likeliest first (at most
+    ``LINK_CANDIDATES``). A full path is not ambiguous.
     """
 
     path: str | None = None
@@ -48,7 +48,7 @@ UNRESOLVED = Resolution()
 def link_key(target: str) -> str:
     """Return the name by which a link is indexed: the last segment of its target, folded, without ``.md``.
 
-    A link can only come to mean something else when a file that answers to this name comes or goes.
+    The resolution of a link can only change when a file with this name is added or removed.
     """
     return _bare(_fold(target.strip()).rpartition("/")[2])
 
@@ -63,7 +63,7 @@ def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
 
 
 class Names:
-    """The files of a vault by name. Paths are relative to it, with ``/``; hidden files are no targets."""
+    """The files of a vault by name. Paths are relative to the vault, with ``/``; hidden files are omitted."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}
@@ -159,7 +159,7 @@ class Names:
         if exact and "/" in folded_target:
             return _choice(_spelled(exact, target))
         first = exact or self._by_path.get(folder + folded_target)
-        if len(namesakes) <= FEW:
+        if len(namesakes) <= LINEAR_SEARCH_MAX:
             ending = [path for path in namesakes if _ends_with(_fold(path), folded_target)]
             paths = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
         else:
@@ -187,31 +187,31 @@ class Names:
 
 
 class _SortedPaths:
-    """Many files of one name, sorted so that hardly any lookup visits all of them."""
+    """Many files of one name, sorted in several ways so that most lookups do not visit all of them."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._by_rank = [(_fold(path), path) for path in sorted(paths, key=_rank)]
         self._by_folder = sorted(self._by_rank)
         self._by_end = sorted((_backwards(folded), path) for folded, path in self._by_rank)
 
-    def find(self, folded_target: str, folder: str, most: int) -> list[str]:
+    def find(self, folded_target: str, folder: str, limit: int) -> list[str]:
         """Return the files whose path ends with ``folded_target``: those below ``folder`` first, by rank."""
         if "/" in folded_target:
             end = _backwards(folded_target)
             paths = [path for _, path in _within(self._by_end, end, end + "/")]
-            return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:most]
+            return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:limit]
         if not folder:
-            return [path for _, path in self._by_rank[:most]]
-        own = self._below(folder, most)
-        others = [path for _, path in self._by_rank[: most + len(own)] if path not in own]
-        return [*own, *others][:most]
+            return [path for _, path in self._by_rank[:limit]]
+        own = self._below(folder, limit)
+        others = [path for _, path in self._by_rank[: limit + len(own)] if path not in own]
+        return [*own, *others][:limit]
 
-    def _below(self, folder: str, most: int) -> list[str]:
+    def _below(self, folder: str, limit: int) -> list[str]:
         pairs = _within(self._by_folder, folder, folder)
         if len(pairs) <= MANY_BELOW:
-            return sorted((path for _, path in pairs), key=_rank)[:most]
+            return sorted((path for _, path in pairs), key=_rank)[:limit]
         below = (path for folded, path in self._by_rank if folded.startswith(folder))
-        return list(islice(below, most))
+        return list(islice(below, limit))
 
 
 def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple[str, str]]:
@@ -229,7 +229,7 @@ def _choice(paths: Sequence[str], *, by_alias: bool = False) -> Resolution:
 
 
 def _spelled(paths: Sequence[str], target: str) -> list[str]:
-    """Sort paths that differ in case or form only: first the one spelled like the target."""
+    """Sort paths that differ only in case or normalization: first the one spelled like the target."""
     return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))
 
 

@@ -1,6 +1,6 @@
-"""A fast reader of the YAML that most frontmatter is: ``key: scalar``, lists of scalars.
+"""A fast parser for simple frontmatter: ``key: scalar`` and lists of scalars.
 
-What it reads, the full reader reads the same; for anything else it returns None.
+Its values are those of the full parser; for any other YAML it returns None.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vaultseek.limits import FRONTMATTER_KEYS
-from vaultseek.markdown.yamlcore import Loaded, Scalar, resolve
+from vaultseek.markdown.yamlcore import Document, Scalar, resolve
 
 _WORD = r"[A-Za-z0-9À-ÖØ-öø-ÿ]"
 _LETTER = r"[^\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\uf8ff\ufeff\ufff0-\U0010ffff:#]"
@@ -24,8 +24,8 @@ _PROPERTY = re.compile(
 _ITEM = re.compile(rf"([ ]{{0,8}})-[ ]+(?:({_PLAIN})|({_QUOTED}))[ ]*")
 
 
-def read_simple(block: Sequence[str]) -> Loaded | None:
-    """Return the value of a frontmatter ``block``, or None if it is not of the simple kind."""
+def read_simple(block: Sequence[str]) -> Document | None:
+    """Parse the lines of a frontmatter ``block``; None if it is not simple."""
     values: dict[str, Any] = {}
     scalars: list[Scalar] = []
     key, indent = "", -1
@@ -46,7 +46,7 @@ def read_simple(block: Sequence[str]) -> Loaded | None:
             items.append(_scalar(match[2], match[3], key, row, scalars))
         elif line:
             return None
-    return Loaded(values, tuple(scalars)) if values else None
+    return Document(values, tuple(scalars)) if values else None
 
 
 def _value(match: re.Match[str], key: str, row: int, scalars: list[Scalar]) -> Any:

@@ -1,7 +1,7 @@
-"""The skeleton of a body: all that decides its structure, with filler for the words. The grammar reads this.
+"""The skeleton of a body: its structural markers, with filler for the words. The grammar parses this.
 
-It reads the skeleton several times faster than the text. What the grammar does not know or gets wrong is
-shown to it as something that it knows.
+It parses the skeleton several times faster than the text. Syntax that the grammar does not know or gets
+wrong is replaced by an equivalent that it knows.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ HTML_BLOCK = re.compile(
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
-# A task's mark is read with the item's text, whatever stands in it.
+# The mark of a task is part of the item's text.
 _TASK = re.compile(rf"(?m)^({_MARKERS})\[[ xX]\](?=[ \t])")
 _FOREIGN = re.compile(r"[^\t\n -~]")
-# The grammar does not know these as HTML blocks, or not where they end.
+# The grammar does not know these elements as HTML blocks, or not where they end.
 _NEWER_ELEMENT = re.compile(r"(</?)(?:[hH][1-6]|search)(?=[\s/>])")
 _DECLARATION = re.compile(r"<![A-Za-z][^<>]*+>")
-# Elements this deep in a list confuse the grammar if they follow a paragraph; it never reads them as blocks.
+# The grammar fails on elements this deep in a list if they follow a paragraph; it never reads them as blocks.
 _DEEP_HTML = re.compile(
     r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
 )
@@ -61,7 +61,7 @@ def _filler(match: re.Match[str]) -> str:
 
 
 def _shortened(line: str) -> str:
-    # The rest of a long line matters only to tables and to the ends of HTML blocks.
+    # The rest of a long line matters only for tables and the ends of HTML blocks.
     needed = "|" in line or ">" in line[_LONG_LINE:]
     return line[: 10 * _LONG_LINE] if needed else line[:_LONG_LINE]
 
@@ -71,5 +71,5 @@ def _as_comment(match: re.Match[str]) -> str:
 
 
 def _as_item(match: re.Match[str]) -> str:
-    # A footnote's definition holds blocks as a list item does: what follows is indented by four columns.
+    # A footnote's definition contains blocks like a list item: the next lines are indented by four columns.
     return f"{match[1]}{_FOOTNOTE_ITEM}x "

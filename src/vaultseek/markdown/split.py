@@ -1,4 +1,4 @@
-"""Split a long block of Markdown into pieces that fit the model, at the best borders available."""
+"""Split a long block of Markdown into pieces that fit the model, at the best available borders."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import NamedTuple
 from vaultseek.model import TokenCount
 
 SHORT_PARTS = 8
-"""Lines and sentences shorter than this share of a chunk are joined before they are counted."""
+"""Lines and sentences of fewer characters than the tokens of a chunk divided by this are joined first."""
 CUT_GUESSES = 24
 
 
-# A match ends a part. Each level of borders is tried on what the level before it left too long. A sentence
-# ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of dots linear.
+# A match ends a part. Parts that are still too long after one level of borders are split at the next level.
+# A sentence ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of
+# dots linear.
 SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
 WHOLE = re.compile(r"(?!)")
 LINE = re.compile(r"\n")
@@ -51,9 +52,9 @@ class Room:
 def split(
     text: str, start: int, end: int, count: TokenCount, room: Room, levels: Sequence[re.Pattern[str]]
 ) -> Iterator[Piece]:
-    """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is left out.
+    """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is omitted.
 
-    Pieces are as large as their level of border allows, so they have to be packed afterwards.
+    A piece ends at the first possible border of its level, so pieces have to be packed afterwards.
     """
     for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
         short = part_end - part_start <= room.chars
@@ -67,7 +68,7 @@ def split(
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
-    """Fill chunk after chunk; if the last one is nearly empty, balance the last two."""
+    """Group the pieces into chunks as full as possible; if the last is nearly empty, balance the last two."""
     groups: list[list[Piece]] = []
     group: list[Piece] = []
     tokens = 0
@@ -80,41 +81,43 @@ def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
     if group:
         groups.append(group)
     if len(groups) > 1 and tokens * 4 < room.tokens:
-        groups[-2:] = _evened(groups[-2], groups[-1], room)
+        groups[-2:] = _balanced(groups[-2], groups[-1], room)
     return groups
 
 
-def _parts(text: str, start: int, end: int, border: re.Pattern[str], least: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts between borders, without surrounding white space; neighbours below ``least`` characters
-    stay together, so that a hundred thousand short lines are not counted one by one.
+def _parts(
+    text: str, start: int, end: int, border: re.Pattern[str], min_chars: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the parts between borders, without surrounding white space.
+
+    Neighbours below ``min_chars`` stay together, so that many short lines are not counted one by one.
     """
-    at = start
     for match in border.finditer(text, start, end):
         after = match.end()
-        if after - at < least:
+        if after - start < min_chars:
             continue
-        first, last = _stripped(text, at, after)
+        first, last = _stripped(text, start, after)
         if first < last:
             yield first, last
-        at = after
-    first, last = _stripped(text, at, end)
+        start = after
+    first, last = _stripped(text, start, end)
     if first < last:
         yield first, last
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    kept = text[start:end].rstrip()
+    stripped = text[start:end].rstrip()
     first = 0
     # The indentation of a line belongs to it; other white space in front does not.
-    if kept and kept[0].isspace():
-        lead = len(kept) - len(kept.lstrip())
-        newline = kept.rfind("\n", 0, lead) + 1
+    if stripped and stripped[0].isspace():
+        lead = len(stripped) - len(stripped.lstrip())
+        newline = stripped.rfind("\n", 0, lead) + 1
         first = newline if newline or _at_line_start(text, start) else lead
-    return start + first, start + len(kept)
+    return start + first, start + len(stripped)
 
 
-def _at_line_start(text: str, at: int) -> bool:
-    return at == 0 or text[at - 1] == "\n"
+def _at_line_start(text: str, position: int) -> bool:
+    return position == 0 or text[position - 1] == "\n"
 
 
 def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iterator[Piece]:
@@ -149,17 +152,17 @@ def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, roo
 
 
 def _border(text: str, start: int, stop: int, end: int) -> int:
-    """Return a border at or shortly before ``stop``: after a pause, else not inside a Latin word."""
+    """Return a border at or shortly before ``stop``: after punctuation, else not inside a Latin word."""
     if stop >= end:
         return end
-    least = start + (stop - start) * 3 // 4
-    for at in range(stop, least, -1):
-        if text[at - 1] in PAUSES:
-            return at
-    at = stop
-    while at > least and _joined(text[at - 1], text[at]):
-        at -= 1
-    return at if at > least else stop
+    lowest = start + (stop - start) * 3 // 4
+    for border in range(stop, lowest, -1):
+        if text[border - 1] in PAUSES:
+            return border
+    border = stop
+    while border > lowest and _joined(text[border - 1], text[border]):
+        border -= 1
+    return border if border > lowest else stop
 
 
 def _joined(before: str, after: str) -> bool:
@@ -168,7 +171,7 @@ def _joined(before: str, after: str) -> bool:
     return after in "\u200d\ufe0f" or before == "\u200d" or unicodedata.combining(after) != 0
 
 
-def _evened(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
+def _balanced(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
     """Divide the pieces of two groups into two of about the same size."""
     pieces = left + right
     half = sum(piece.tokens for piece in pieces) / 2

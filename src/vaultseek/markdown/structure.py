@@ -17,8 +17,8 @@ BlockKind = Literal[
 class Block:
     """A leaf of the structure: kind, first and last line (0-based, in the body), and its containers.
 
-    ``column`` is where its text starts in the first line, ``quotes`` how many block quotes it is in, ``top``
-    whether it stands at the top level of the note, ``opens`` what it is the first block of.
+    ``column`` is where its text starts in the first line, ``quotes`` the number of block quotes around it.
+    ``top`` is true at the top level of the note; ``opens`` is the container whose first block it is.
     """
 
     kind: BlockKind
@@ -36,8 +36,8 @@ class Structure:
 
     blocks: list[Block] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
-    mistaken: list[int] = field(default_factory=list)
-    """Lines that continue a paragraph although the grammar took them for something else."""
+    misread: list[int] = field(default_factory=list)
+    """Lines that continue a paragraph although the grammar read them as something else."""
 
 
 def without_quotes(line: str, quotes: int) -> str:
@@ -48,27 +48,27 @@ def without_quotes(line: str, quotes: int) -> str:
     prefix = len(line) - len(stripped)
     if line.count(">", 0, prefix) <= quotes:
         return stripped
-    at = -1
+    marker = -1
     for _ in range(quotes):
-        at = line.find(">", at + 1)
-    return line[at + 1 :].lstrip(" \t")
+        marker = line.find(">", marker + 1)
+    return line[marker + 1 :].lstrip(" \t")
 
 
 def whole_spans(spans: Sequence[Span], lines: Sequence[str]) -> list[Span]:
     """Clip ``spans`` so that they do not overlap, and fill gaps with spans of the kind ``other``."""
     whole: list[Span] = []
-    at = 1
+    line = 1
     for span in spans:
         if span.kind == "list_item":
             whole.append(span)
             continue
-        start = max(span.start_line, at)
+        start = max(span.start_line, line)
         if start > span.end_line:
             continue
-        _cover(whole, lines, at, start - 1)
+        _cover(whole, lines, line, start - 1)
         whole.append(span if start == span.start_line else Span(span.kind, start, span.end_line))
-        at = span.end_line + 1
-    _cover(whole, lines, at, len(lines))
+        line = span.end_line + 1
+    _cover(whole, lines, line, len(lines))
     return whole
 
 

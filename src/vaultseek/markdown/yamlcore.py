@@ -1,8 +1,7 @@
-"""A bounded reader of YAML 1.2's core schema for frontmatter.
+"""A bounded parser of YAML 1.2's core schema for frontmatter.
 
-Values come out as JSON has them: text, numbers, booleans, null, lists, mappings with text keys. Dates,
-times, ``no`` and ``on`` are text, ``010`` is ten. Nothing is constructed from tags; aliases are expanded up
-to a bound.
+Values are those of JSON: text, numbers, booleans, null, lists, mappings with text keys. Dates, times, ``no``
+and ``on`` are text, ``010`` is ten. Tags construct no objects; aliases are expanded up to a bound.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from yaml.scanner import Scanner
 from vaultseek.limits import FRONTMATTER_DEPTH, FRONTMATTER_EXPANDED, FRONTMATTER_KEYS, FRONTMATTER_SECONDS
 
 
-class Refused(Exception):
+class LoadError(Exception):
     """Raised for invalid YAML and for a document beyond a bound; ``row`` is 0-based."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
@@ -50,30 +49,30 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class Document:
     """A document's value and its scalars in order."""
 
     value: Any
     scalars: tuple[Scalar, ...] = ()
 
 
-def load(text: str) -> Loaded:
+def load(text: str) -> Document:
     """Parse ``text``. Raises Refused if it is not YAML or goes beyond a bound."""
     try:
         return _load(text)
     except _TooSlow:
-        return _load(text)  # a collection of garbage in a large process takes as long, but not twice
+        return _load(text)  # a garbage collection in a large process can take as long, but not twice
 
 
-def _load(text: str) -> Loaded:
+def _load(text: str) -> Document:
     try:
         return _Builder(_as_yaml_1_1(text)).document()
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = str(getattr(error, "problem", None) or "it is not YAML")
-        raise Refused(_EXPLAINED.get(problem, problem), getattr(mark, "line", None)) from None
+        raise LoadError(_MESSAGES.get(problem, problem), getattr(mark, "line", None)) from None
     except (ValueError, OverflowError, RecursionError) as error:
-        raise Refused(f"it is not YAML ({type(error).__name__})") from None
+        raise LoadError(f"it is not YAML ({type(error).__name__})") from None
 
 
 def resolve(text: str) -> Any:
@@ -94,7 +93,7 @@ def resolve(text: str) -> Any:
     return text
 
 
-_EXPLAINED = {"mapping values are not allowed here": "a value with a colon and a space in it needs quotes"}
+_MESSAGES = {"mapping values are not allowed here": "a value with a colon and a space in it needs quotes"}
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -108,15 +107,15 @@ _INTEGER_DIGITS = 40
 _INTEGER_BOUND = 2**63
 
 
-def _integer(digits: str, base: int, written: str | None = None) -> int | str:
-    written = written or digits
+def _integer(digits: str, base: int, original: str | None = None) -> int | str:
+    original = original or digits
     if len(digits) > _INTEGER_DIGITS:
-        return written
+        return original
     number = int(digits, base)
-    return number if -_INTEGER_BOUND <= number < _INTEGER_BOUND else written
+    return number if -_INTEGER_BOUND <= number < _INTEGER_BOUND else original
 
 
-# YAML 1.1, which the scanner knows, breaks lines at these; YAML 1.2 does not. Controls are no YAML at all.
+# The scanner implements YAML 1.1, which breaks lines at these; YAML 1.2 does not. Both forbid controls.
 _TO_PRIVATE = {0x85: "\ue085", 0x2028: "\ue828", 0x2029: "\ue829"} | {
     code: "\ufffd"
     for code in (
@@ -148,14 +147,14 @@ def _as_yaml_1_1(text: str) -> str:
     return _TAB_INSIDE.sub("\ue009", _TAB_SEPARATES.sub(" ", text))
 
 
-class _TooSlow(Refused):
-    """Frontmatter that was not read in FRONTMATTER_SECONDS of this thread's time."""
+class _TooSlow(LoadError):
+    """Raised when parsing takes more than FRONTMATTER_SECONDS of this thread's time."""
 
 
 class _Events(Reader, Scanner, Parser):
-    """The pure scanner and parser, with a bound on time and on flow nesting.
+    """The pure Python scanner and parser, with bounds on time and on flow nesting.
 
-    Both are checked while tokens are read, because one event may need many of them.
+    The bounds are checked for each token, because one event may need many of them.
     """
 
     def __init__(self, text: str) -> None:
@@ -166,14 +165,14 @@ class _Events(Reader, Scanner, Parser):
 
     def fetch_more_tokens(self) -> None:
         if self.flow_level > FRONTMATTER_DEPTH:
-            raise Refused("nested too deeply", self.line)
+            raise LoadError("nested too deeply", self.line)
         if time.thread_time() > self.deadline:
             raise _TooSlow("takes too long to read", self.line)
         super().fetch_more_tokens()
 
 
 @dataclass(frozen=True, slots=True)
-class _Anchored:
+class _Anchor:
     value: Any
     weight: int
     depth: int
@@ -182,23 +181,23 @@ class _Anchored:
 class _Builder:
     def __init__(self, text: str) -> None:
         if _FLOW_OPENERS.search(text):
-            raise Refused("nested too deeply")
+            raise LoadError("nested too deeply")
         self.events = _Events(text)
-        self.anchors: dict[str, _Anchored] = {}
+        self.anchors: dict[str, _Anchor] = {}
         self.scalars: list[Scalar] = []
         self.weight = 0
         self.keys = 0
         self.deepest = 0
 
-    def document(self) -> Loaded:
+    def document(self) -> Document:
         value = None
         self.next()  # the stream's start
         if isinstance(self.next(), DocumentStartEvent):
             value = self.node(self.next(), "", 1)
             self.next()  # the document's end
             if not isinstance(self.next(), StreamEndEvent):
-                raise Refused("more than one document")
-        return Loaded(value, tuple(self.scalars))
+                raise LoadError("more than one document")
+        return Document(value, tuple(self.scalars))
 
     def next(self) -> Event:
         event: Event = self.events.get_event()  # type: ignore[no-untyped-call]
@@ -207,7 +206,7 @@ class _Builder:
     def node(self, event: Event, key: str, depth: int) -> Any:
         """Parse the value that starts with ``event``. Recursion ends at FRONTMATTER_DEPTH."""
         if depth > FRONTMATTER_DEPTH:
-            raise Refused("nested too deeply", _row(event))
+            raise LoadError("nested too deeply", _row(event))
         self.deepest = max(self.deepest, depth)
         if isinstance(event, AliasEvent):
             return self.alias(event, depth)
@@ -215,7 +214,7 @@ class _Builder:
         before, deepest, self.deepest = self.weight, self.deepest, depth
         value = self.plain_node(event, key, depth)
         if event.anchor:
-            self.anchors[event.anchor] = _Anchored(value, self.weight - before, self.deepest - depth)
+            self.anchors[event.anchor] = _Anchor(value, self.weight - before, self.deepest - depth)
         self.deepest = max(self.deepest, deepest)
         return value
 
@@ -231,14 +230,14 @@ class _Builder:
         return self.mapping(key, depth)
 
     def alias(self, event: AliasEvent, depth: int) -> Any:
-        anchored = self.anchors.get(event.anchor or "")
-        if anchored is None:
-            raise Refused("an alias names no anchor", _row(event))
-        if depth + anchored.depth > FRONTMATTER_DEPTH:
-            raise Refused("nested too deeply", _row(event))
-        self.weigh(anchored.weight, event)
-        self.deepest = max(self.deepest, depth + anchored.depth)
-        return anchored.value
+        anchor = self.anchors.get(event.anchor or "")
+        if anchor is None:
+            raise LoadError("an alias names no anchor", _row(event))
+        if depth + anchor.depth > FRONTMATTER_DEPTH:
+            raise LoadError("nested too deeply", _row(event))
+        self.weigh(anchor.weight, event)
+        self.deepest = max(self.deepest, depth + anchor.depth)
+        return anchor.value
 
     def sequence(self, key: str, depth: int) -> list[Any]:
         items: list[Any] = []
@@ -251,20 +250,20 @@ class _Builder:
         while not isinstance(event := self.next(), CollectionEndEvent):
             name = self.key(event)
             if name in items:
-                raise Refused("a key stands twice", _row(event))
+                raise LoadError("a key stands twice", _row(event))
             items[name] = self.node(self.next(), f"{key}.{name}" if key else name, depth + 1)
         return items
 
     def key(self, event: Event) -> str:
         self.keys += 1
         if self.keys > FRONTMATTER_KEYS:
-            raise Refused("too many keys", _row(event))
+            raise LoadError("too many keys", _row(event))
         if not isinstance(event, ScalarEvent) or event.tag not in (None, "!", f"{_CORE}str"):
-            raise Refused("a key is not text; a value that starts with a brace needs quotes", _row(event))
+            raise LoadError("a key is not text; a value that starts with a brace needs quotes", _row(event))
         self.weigh(len(event.value), event)
         text = _clean(event.value)
         if event.anchor:
-            self.anchors[event.anchor] = _Anchored(text, len(text) + 1, 0)
+            self.anchors[event.anchor] = _Anchor(text, len(text) + 1, 0)
         return text
 
     def scalar(self, event: ScalarEvent, key: str) -> Any:
@@ -282,12 +281,12 @@ class _Builder:
 
     def check_tag(self, tag: str | None, names: str, event: Event) -> None:
         if tag not in (None, "!", *(f"{_CORE}{name}" for name in names.split("|"))):
-            raise Refused("a tag that is not read", _row(event))
+            raise LoadError("a tag that is not read", _row(event))
 
     def weigh(self, weight: int, event: Event) -> None:
         self.weight += weight
         if self.weight > FRONTMATTER_EXPANDED:
-            raise Refused("too much once its aliases are expanded", _row(event))
+            raise LoadError("too much once its aliases are expanded", _row(event))
 
 
 def _row(event: Event) -> int:

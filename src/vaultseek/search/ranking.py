@@ -15,7 +15,7 @@ from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.markdown.dates import named_time, stated_time
+from vaultseek.markdown.dates import file_name_time, property_time
 from vaultseek.model import JSON, Reason
 from vaultseek.query.compare import is_file_name
 from vaultseek.query.stopwords import STOP_WORDS
@@ -195,9 +195,9 @@ def anchor_shares(
 def _date(row: NoteRow, settings: SearchSettings) -> float:
     """The moment that the age of a note is counted from, in seconds since the epoch."""
     recency = settings.recency
-    date = stated_time(row.properties, recency.properties)
+    date = property_time(row.properties, recency.properties)
     if date is None and recency.date == "filename":
-        date = named_time(row.path)
+        date = file_name_time(row.path)
     if date is None:
         date = row.created if recency.date == "created" else row.modified
     return date
