@@ -442,7 +442,7 @@ async def test_a_client_that_vanishes_has_its_work_cancelled_without_a_traceback
     gate, left = Gate(), []
 
     async def watched(params, context):
-        context.when_gone(lambda: left.append(context.client.id))
+        context.on_disconnect(lambda: left.append(context.client.id))
         return await gate(params, context)
 
     server = await wire.start({"watched": watched})

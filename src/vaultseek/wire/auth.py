@@ -19,14 +19,14 @@ from vaultseek.wire.protocol import Rejected
 log = logging.getLogger(__name__)
 
 AddClient = Callable[[socket.socket, bytes, JSON], None]
-"""Takes over a connection, the bytes read from it so far, and what to add to the answer to ``initialize``."""
+"""Takes a connection, the bytes read from it so far, and additions to the answer to ``initialize``."""
 
 
 class Authenticator:
-    """Reads the first message of each connection; ``add_client`` takes over those with the right token.
+    """Reads the first message of each connection; ``add_client`` gets those with the right token.
 
-    Until then a connection costs only a small buffer, and only few are read at once. What is not of this
-    protocol, such as a web page's request with its Host and Origin, gets no answer at all.
+    Until then a connection costs only a small buffer, and only a few are read at the same time. Other
+    protocols, such as a web page's request with its Host and Origin, get no answer at all.
     """
 
     def __init__(self, secrets: Secrets, add_client: AddClient) -> None:
@@ -47,10 +47,10 @@ class Authenticator:
 
     async def close(self) -> None:
         """Close every connection that is not authenticated yet."""
-        waiting = list(self._pending)
-        for task in waiting:
+        tasks = list(self._pending)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _authenticate(self, connection: socket.socket) -> None:
         accepted = False

@@ -28,60 +28,60 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """A client: a number given by this daemon, the name it gave itself, the protocol version."""
+    """A client: the number that this daemon assigned, the name that it sent, the protocol version."""
 
     id: int = 0
     name: str = "unnamed"
     version: int = VERSION
 
 
-class Line(Protocol):
-    """The connection to the client, as far as handlers may use it."""
+class Connection(Protocol):
+    """The part of the connection to the client that handlers may use."""
 
-    gone: bool
+    disconnected: bool
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Send a notification or drop it. Return whether it will be sent."""
+        """Send a notification or drop it. Return true if it will be sent."""
 
-    def when_gone(self, callback: Callable[[], None]) -> None:
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` when the client has disconnected."""
 
 
-class NoLine:
-    """A connection to nobody, for calls that no client made."""
+class NoConnection:
+    """A null connection, for calls that no client made."""
 
-    gone = False
+    disconnected = False
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
         """Send nothing."""
         return False
 
-    def when_gone(self, callback: Callable[[], None]) -> None:
-        """Do nothing: nobody disconnects."""
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """Ignore the callback: there is no client to disconnect."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """Context of a request beside its parameters.
 
-    ``deadline`` is a time of the event loop's clock or None. ``line`` and ``notify`` may be used after the
-    request is answered, from the event loop's thread.
+    ``deadline`` is a time of the event loop's clock or None. ``connection`` and ``notify`` may be used after
+    the request is answered, from the event loop's thread.
     """
 
     client: ClientInfo = field(default_factory=ClientInfo)
     request_id: Id | None = None
     deadline: float | None = None
-    line: Line = field(default_factory=NoLine)
+    connection: Connection = field(default_factory=NoConnection)
     cancelled: Callable[[], bool] = lambda: False
     """True once the request is cancelled; for work in threads, which cannot be interrupted."""
 
     def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
-        """Send the client a notification. Return whether it will be sent.
+        """Send the client a notification. Return true if it will be sent.
 
-        While the client is behind with reading, notifications are dropped. With ``latest`` the newest of a
-        method is kept for it instead, which suits progress.
+        While the client is slow to read, notifications are dropped. With ``latest`` the newest of a method is
+        sent when the client has caught up, which suits progress.
         """
-        return self.line.notify(method, params, latest=latest)
+        return self.connection.notify(method, params, latest=latest)
 
     def remaining(self) -> float | None:
         """Return the seconds until the deadline, not below zero, or None without one."""
@@ -89,9 +89,9 @@ class RequestContext:
             return None
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
-    def when_gone(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when the client disconnects, at once if it has."""
-        self.line.when_gone(callback)
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the client disconnects, immediately if it already has."""
+        self.connection.on_disconnect(callback)
 
 
 Handler = Callable[[JSON, RequestContext], Awaitable[Any]]

@@ -1,8 +1,8 @@
 """The daemon's folder, lock and socket.
 
-The order is the point. The lock is taken before anything else is touched, so whoever holds it may replace a
-socket that nobody answers on any more; a socket that is alive is never replaced, and what is not a socket of
-ours is never removed. Locks are the kernel's: they end with the process, and a process id is only ever shown.
+The order matters. The lock is taken before anything else is touched, so its holder may replace a dead socket;
+a live socket is never replaced, and a file that is not our socket is never removed. The locks are kernel
+locks, which end with the process; a process id is only displayed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 SOCKET_PATH_BYTES = 103
 """Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
 LOCK_GLANCE_SECONDS = 0.1
-"""Seconds to wait for the lock itself: a process that only checks it takes it for a moment."""
+"""Timeout for the lock file: a process that only checks the lock takes it for a moment."""
 LOCK_SECONDS = 0.5
-"""Seconds to wait for the lock on the folder: cleaners of temporary folders take it for a moment."""
+"""Timeout for the lock on the folder: cleaners of temporary folders take it for a moment."""
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ACTIVATED = 3
-_HELD = (errno.EWOULDBLOCK, errno.EACCES)
+_LOCKED = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 class Endpoint:
@@ -62,15 +62,15 @@ class Endpoint:
         """Take the lock and the socket at ``path`` (by default the user's own).
 
         A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of binding one. Raises
-        AlreadyRunning if another daemon holds the lock, Unavailable if the place cannot be made safe.
+        AlreadyRunning if another daemon holds the lock, Unavailable if the folder cannot be made safe.
         """
         path = path or default_path()
         locks = _lock(path)
         try:
-            handed = _handed_over(path)
-            listening = handed or _bind(path)
+            inherited = _inherited_socket(path)
+            listening = inherited or _bind(path)
             listening.setblocking(False)
-            return cls(path, locks, listening, activated=handed is not None)
+            return cls(path, locks, listening, activated=inherited is not None)
         except BaseException:
             _release(locks)
             raise
@@ -80,9 +80,9 @@ class Endpoint:
         return self._activated or (self._inode is not None and _inode(self.path) == self._inode)
 
     def rebind(self) -> socket.socket:
-        """Bind again after the socket file was lost, still under the lock; returns the new ``socket``.
+        """Bind again after the socket file was removed, still under the lock; return the new ``socket``.
 
-        The old socket stays open for whoever serves it. Raises Unavailable if something else is there now.
+        The old socket stays open for its server. Raises Unavailable if another file is in its place.
         """
         self.socket = _bind(self.path)
         self.socket.setblocking(False)
@@ -90,7 +90,7 @@ class Endpoint:
         return self.socket
 
     def close(self) -> None:
-        """Stop listening, remove the socket file if it is still ours, then let the lock go."""
+        """Stop listening, remove the socket file if it is still ours, then release the lock."""
         if not self._activated and self.is_ours():
             self.path.unlink(missing_ok=True)
         self.socket.close()
@@ -107,7 +107,7 @@ def default_path() -> Path:
 def holder(path: Path | None = None) -> int | None:
     """Return the process id of the daemon that holds the lock beside ``path``, 0 if unknown, None if none.
 
-    Nothing is connected to: a socket that a service manager keeps would start a daemon.
+    Does not connect, because a connection to the socket of a service manager would start a daemon.
     """
     path = path or default_path()
     try:
@@ -115,13 +115,13 @@ def holder(path: Path | None = None) -> int | None:
     except OSError:
         return None
     try:
-        # Shared, so that two who look at the same time do not take each other for the daemon.
+        # Shared, so that two processes that check at the same time do not take each other for the daemon.
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno not in _HELD:
+        if error.errno not in _LOCKED:
             return None
-        said = os.pread(lock, 20, 0).strip()
-        return int(said) if said.isdigit() else 0
+        content = os.pread(lock, 20, 0).strip()
+        return int(content) if content.isdigit() else 0
     finally:
         os.close(lock)
     return None
@@ -130,8 +130,8 @@ def holder(path: Path | None = None) -> int | None:
 def connect(path: Path, until: float | None) -> socket.socket:
     """Return a blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
 
-    Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it lets nobody in
-    in time.
+    Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it does not accept
+    the connection in time.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -156,14 +156,14 @@ def connect(path: Path, until: float | None) -> socket.socket:
 
 
 def answers(path: Path, until: float) -> bool:
-    """Wait for a daemon at ``path`` until the monotonic time ``until``; true if one answers."""
+    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return true if one answers."""
     hello = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
     )
     try:
         with connect(path, until) as connection:
             connection.settimeout(max(RECONNECT_FIRST_SECONDS, until - time.monotonic()))
-            # A daemon with too many clients answers and hangs up before it reads this.
+            # A daemon with too many clients answers and disconnects before it reads this.
             with contextlib.suppress(ConnectionError):
                 connection.sendall(encode(hello))
             return bool(connection.recv(1))
@@ -176,8 +176,8 @@ def answers(path: Path, until: float) -> bool:
 def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | None]:
     """Return a blocking socket connected to the daemon at ``path``, and the secrets for it, if any.
 
-    ``path`` is the Unix socket, or the address file of the loopback port; where there is no Unix socket, the
-    address file beside it is looked for. Raises as ``connect`` does, and Forbidden.
+    ``path`` is the Unix socket, or the address file of the loopback port; without a Unix socket, the address
+    file beside it is used. Raises the errors of ``connect``, and Forbidden.
     """
     file = path.with_suffix(".tcp")
     if path != file and hasattr(socket, "AF_UNIX"):
@@ -190,19 +190,19 @@ def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | Non
     except (FileNotFoundError, ConnectionError):
         raise NotRunning from None
     except OSError as error:
-        wrong = f"the port in {file} cannot be used: {error.strerror or error}"
-        raise Unavailable(f"{wrong}; remove the file and start the daemon again") from None
+        fault = f"the port in {file} cannot be used: {error.strerror or error}"
+        raise Unavailable(f"{fault}; remove the file and start the daemon again") from None
 
 
 def make_folders(folder: Path) -> None:
-    """Make ``folder`` and the folders above it that are not there, each with mode 0700."""
+    """Create ``folder`` and its missing parents, each with mode 0700."""
     for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
         with contextlib.suppress(FileExistsError):
             missing.mkdir(mode=0o700)
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the user id of the process at the other end, None where the system cannot tell."""
+    """Return the user id of the process at the other end, None if the system does not provide it."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", raw)[1])
@@ -220,9 +220,9 @@ def peer_is_us(connection: socket.socket) -> bool:
 
 @contextlib.contextmanager
 def address(path: Path) -> Iterator[str]:
-    """Give the address to bind or connect to for ``path``, however long it is.
+    """Yield the address to bind or connect to for ``path``, which may be longer than a socket address.
 
-    Raises Unavailable for a path that does not fit into a socket address where there is no way round that.
+    Raises Unavailable for a path that is too long on a system without ``/proc``.
     """
     name = os.fspath(path)
     if len(os.fsencode(name)) <= SOCKET_PATH_BYTES:
@@ -245,7 +245,7 @@ def _connect(connection: socket.socket, place: str, until: float | None) -> None
         try:
             return connection.connect(place)
         except BlockingIOError:
-            # So many wait to be let in that the kernel takes no more.
+            # The backlog of the socket is full.
             if until is not None and time.monotonic() >= until:
                 raise Busy("the daemon accepts no clients at the moment; try again") from None
             time.sleep(RECONNECT_FIRST_SECONDS)
@@ -257,9 +257,9 @@ def _lock(path: Path) -> list[int]:
     try:
         lock = _open_lock(path.with_suffix(".lock"))
         locks.append(lock)
-        _hold(lock, lock, seconds=LOCK_GLANCE_SECONDS)
-        # The file could be deleted and made anew under a daemon that holds it; the folder could not.
-        _hold(folder, lock, seconds=LOCK_SECONDS)
+        _acquire(lock, lock, seconds=LOCK_GLANCE_SECONDS)
+        # The lock file can be deleted and created again while a daemon holds it; the folder cannot.
+        _acquire(folder, lock, seconds=LOCK_SECONDS)
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
     except BaseException:
@@ -304,21 +304,21 @@ def _open_lock(path: Path) -> int:
     raise Unavailable(f"{path} is not a lock file of vaultseek; remove it")
 
 
-def _hold(descriptor: int, lock: int, *, seconds: float) -> None:
+def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
     until = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return None
         except OSError as error:
-            if error.errno not in _HELD:
-                return _without_lock(descriptor, error)
+            if error.errno not in _LOCKED:
+                return _check_lock_error(descriptor, error)
         if time.monotonic() >= until:
             raise AlreadyRunning(_already_running(lock))
         time.sleep(0.01)
 
 
-def _without_lock(descriptor: int, error: OSError) -> None:
+def _check_lock_error(descriptor: int, error: OSError) -> None:
     # Some network file systems lock files but not folders; the lock on the file is the one that counts.
     if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
         raise Unavailable(
@@ -327,9 +327,9 @@ def _without_lock(descriptor: int, error: OSError) -> None:
 
 
 def _already_running(lock: int) -> str:
-    said = os.pread(lock, 20, 0).strip()
-    whom = f" (pid {said.decode()})" if said.isdigit() else ""
-    return f"another daemon is already running{whom}; use it, or end it with 'vaultseek stop'"
+    content = os.pread(lock, 20, 0).strip()
+    owner = f" (pid {content.decode()})" if content.isdigit() else ""
+    return f"another daemon is already running{owner}; use it, or end it with 'vaultseek stop'"
 
 
 def _release(locks: list[int]) -> None:
@@ -341,7 +341,7 @@ def _bind(path: Path) -> socket.socket:
     _clear(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        with address(path) as place, _only_for_us(listening):
+        with address(path) as place, _private_mode(listening):
             listening.bind(place)
         listening.listen(BACKLOG)
     except OSError as error:
@@ -356,8 +356,8 @@ def _bind(path: Path) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _only_for_us(unbound: socket.socket) -> Iterator[None]:
-    # Linux gives the file the mode of the descriptor. The umask belongs to all threads: second choice.
+def _private_mode(unbound: socket.socket) -> Iterator[None]:
+    # Linux gives the file the mode of the descriptor. The umask is shared by all threads, so it comes second.
     if sys.platform == "linux":
         os.fchmod(unbound.fileno(), 0o600)
         yield
@@ -390,7 +390,7 @@ def _answers(path: Path) -> bool:
         except (ConnectionRefusedError, FileNotFoundError):
             return False
         except OSError:
-            # Full backlog, wrong kind of socket: somebody holds it.
+            # Full backlog or wrong kind of socket: another process has it.
             return True
         return True
 
@@ -403,34 +403,34 @@ def _inode(path: Path) -> tuple[int, int] | None:
     return state.st_dev, state.st_ino
 
 
-def _handed_over(path: Path) -> socket.socket | None:
-    for_us = os.environ.get("LISTEN_PID") == str(os.getpid())
+def _inherited_socket(path: Path) -> socket.socket | None:
+    is_for_us = os.environ.get("LISTEN_PID") == str(os.getpid())
     count = os.environ.get("LISTEN_FDS", "")
-    if not for_us or not count.isdigit() or int(count) < 1:
+    if not is_for_us or not count.isdigit() or int(count) < 1:
         return None
     for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
         os.environ.pop(name, None)
     if int(count) > 1:
         raise Unavailable(f"the service manager handed over {count} sockets; one ListenStream= is expected")
     try:
-        handed = socket.socket(fileno=_ACTIVATED)
+        inherited = socket.socket(fileno=_ACTIVATED)
     except OSError as error:
         raise Unavailable(
             f"the service manager handed over no socket: {error.strerror}; install the service again"
         ) from error
-    if wrong := _unfit(handed, path):
-        handed.close()
-        raise Unavailable(f"the service manager handed over {wrong}; install the service again")
-    handed.set_inheritable(False)
-    return handed
+    if fault := _socket_fault(inherited, path):
+        inherited.close()
+        raise Unavailable(f"the service manager handed over {fault}; install the service again")
+    inherited.set_inheritable(False)
+    return inherited
 
 
-def _unfit(handed: socket.socket, path: Path) -> str | None:
-    if handed.family != socket.AF_UNIX or handed.type != socket.SOCK_STREAM:
+def _socket_fault(inherited: socket.socket, path: Path) -> str | None:
+    if inherited.family != socket.AF_UNIX or inherited.type != socket.SOCK_STREAM:
         return "what is no stream socket of the Unix family"
-    if not handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+    if not inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         return "a socket that does not listen"
-    place = handed.getsockname()
+    place = inherited.getsockname()
     if not isinstance(place, str) or _inode(path) is None or not _same_place(place, path):
         return f"the socket {place!r}, but clients look for {path}"
     if os.lstat(path).st_mode & _OTHERS:

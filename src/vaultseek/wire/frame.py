@@ -1,4 +1,4 @@
-"""Frames and the JSON inside them: bytes in, values out, everything bounded and linear. No I/O.
+"""Encode and decode frames and the JSON inside them, bounded and in linear time. No I/O.
 
 A frame is a header of ASCII lines that end in CRLF, an empty line, and a body of exactly ``Content-Length``
 bytes of UTF-8 JSON, as in the base protocol of the Language Server Protocol.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEADERS = (b"content-length", b"content-type")
 _INTEGER_DIGITS = len(str(1 << INTEGER_BITS))
 _INFINITE = float("inf")
-# A string that is not closed runs to the end, so that no byte is looked at twice.
+# An unclosed string matches to the end, so that no byte is scanned twice.
 _BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -27,8 +27,8 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def encode(message: JSON) -> bytes:
     """Return the frame of ``message``.
 
-    Lone surrogates (they come from file names that are not UTF-8) travel as U+FFFD. Raises ``ValueError`` or
-    ``TypeError`` if the message is not JSON, NaN and infinity included.
+    Lone surrogates (from file names that are not UTF-8) are replaced by U+FFFD. Raises ``ValueError`` or
+    ``TypeError`` if the message is not valid JSON, also for NaN and infinity.
     """
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
@@ -39,33 +39,33 @@ def encode(message: JSON) -> bytes:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into bodies, however the bytes arrive.
+    """An incremental parser of a stream of frames.
 
-    ``feed`` what came, then take bodies from ``next`` until it returns None. An error is final: the place
-    where the next frame begins is not known any more, and every later call raises it again.
+    ``feed`` it the received bytes, then call ``next`` until it returns None. An error is final, because the
+    start of the next frame is unknown; every later call raises it again.
     """
 
-    __slots__ = ("_broken", "_buffer", "_head", "_length", "_limit", "_seen", "_wanted")
+    __slots__ = ("_body_length", "_buffer", "_error", "_head", "_length", "_limit", "_scanned")
 
     def __init__(self, limit: int = FRAME_BYTES) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._broken: ProtocolError | None = None
+        self._error: ProtocolError | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._head = 0
-        self._seen = 0
+        self._scanned = 0
         self._length: int | None = None
-        self._wanted: int | None = None
+        self._body_length: int | None = None
 
     @property
     def partial(self) -> bool:
-        """True if a frame has begun and not ended."""
+        """True if part of a frame was received."""
         return bool(self._buffer) or self._head > 0
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes of the stream."""
+        """Append the next bytes of the stream."""
         self._buffer += data
 
     def next(self) -> bytes | None:
@@ -73,17 +73,17 @@ class FrameReader:
 
         Raises FrameTooLarge as soon as the header announces too much, FrameLost if the header is broken.
         """
-        if self._broken is not None:
-            raise self._broken
+        if self._error is not None:
+            raise self._error
         try:
             return self._take_body() if self._read_head() else None
         except ProtocolError as error:
-            self._broken = error
+            self._error = error
             self._buffer.clear()
             raise
 
     def _read_head(self) -> bool:
-        while self._wanted is None:
+        while self._body_length is None:
             line = self._take_line()
             if line is None:
                 return False
@@ -92,24 +92,24 @@ class FrameReader:
             elif self._length is None:
                 raise FrameLost("a header must name Content-Length")
             else:
-                self._wanted = self._length
+                self._body_length = self._length
         return True
 
     def _take_line(self) -> bytes | None:
         if self._head == 0 and self._buffer and not self._buffer[:1].isalpha():
             raise FrameLost("a message must start with the line 'Content-Length: <bytes>'")
-        end = self._buffer.find(b"\n", self._seen)
+        end = self._buffer.find(b"\n", self._scanned)
         size = len(self._buffer) if end < 0 else end + 1
         if self._head + size > HEADER_BYTES:
             raise FrameLost(f"the header of a message must not be longer than {HEADER_BYTES} bytes")
         if end < 0:
-            self._seen = size
+            self._scanned = size
             return None
         line = bytes(self._buffer[:size])
         if not line.endswith(b"\r\n"):
             raise FrameLost("the lines of a header must end in CRLF")
         del self._buffer[:size]
-        self._seen = 0
+        self._scanned = 0
         self._head += size
         return line[:-2]
 
@@ -131,7 +131,7 @@ class FrameReader:
         return length
 
     def _take_body(self) -> bytes | None:
-        length = self._wanted or 0
+        length = self._body_length or 0
         if len(self._buffer) < length:
             return None
         body = bytes(self._buffer[:length])
@@ -141,7 +141,7 @@ class FrameReader:
 
 
 class Decoded:
-    """A body as far as it could be read: ``value``, and what is wrong with it (one line) or None."""
+    """A decoded body: its ``value`` as far as it could be parsed, and its ``fault`` in one line, or None."""
 
     __slots__ = ("fault", "value")
 
@@ -151,7 +151,7 @@ class Decoded:
 
 
 def decode(body: bytes) -> object:
-    """Return the JSON value of ``body``. Raises ProtocolError for every fault that ``examine`` finds."""
+    """Return the JSON value of ``body``. Raises ProtocolError for every fault that ``examine`` reports."""
     decoded = examine(body)
     if decoded.fault is not None:
         raise ProtocolError(decoded.fault)
@@ -159,11 +159,11 @@ def decode(body: bytes) -> object:
 
 
 def examine(body: bytes) -> Decoded:
-    """Read ``body`` and say what is wrong with it. Never raises.
+    """Parse ``body`` and report its first fault. Never raises.
 
-    Found at fault: bytes that are not UTF-8, text that is not JSON, more than ``JSON_DEPTH`` levels, NaN and
-    infinity, integers of more than ``INTEGER_BITS`` bits, a key that stands twice, lone surrogates. ``value``
-    is None where nothing could be read, else what was read (so that an error can name the id of the request).
+    Faults: bytes that are not UTF-8, text that is not JSON, more than ``JSON_DEPTH`` levels, NaN and
+    infinity, integers of more than ``INTEGER_BITS`` bits, duplicate keys, lone surrogates. ``value`` is None
+    if nothing could be parsed; else it is set despite a fault, so that an error can name the request's id.
     """
     try:
         text = body.decode()
@@ -186,18 +186,18 @@ def _too_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= JSON_DEPTH:
         return False
     depth = 0
-    for found in _BRACKET.finditer(text):
-        if found.lastindex == 1:
+    for bracket in _BRACKET.finditer(text):
+        if bracket.lastindex == 1:
             depth += 1
             if depth > JSON_DEPTH:
                 return True
-        elif found.lastindex == 2:
+        elif bracket.lastindex == 2:
             depth -= 1
     return False
 
 
 class _Strict:
-    """Reads JSON to its end and keeps the first thing that the standard allows and we do not."""
+    """A JSON parser that continues after a value that we do not allow, and records the first such fault."""
 
     def __init__(self) -> None:
         self.fault: str | None = None
@@ -211,17 +211,17 @@ class _Strict:
             object_pairs_hook=self._object,
         )
 
-    def _blame(self, fault: str) -> None:
+    def _record_fault(self, fault: str) -> None:
         self.fault = self.fault or fault
 
     def _constant(self, name: str) -> None:
-        self._blame(f"{name} is not JSON")
+        self._record_fault(f"{name} is not JSON")
 
     def _float(self, digits: str) -> float | None:
         value = float(digits)
         if abs(value) != _INFINITE:
             return value
-        self._blame("a number is too large")
+        self._record_fault("a number is too large")
         return None
 
     def _integer(self, digits: str) -> int | None:
@@ -229,13 +229,13 @@ class _Strict:
             value = int(digits)
             if -(1 << INTEGER_BITS - 1) <= value < 1 << INTEGER_BITS - 1:
                 return value
-        self._blame(f"an integer does not fit into {INTEGER_BITS} bits")
+        self._record_fault(f"an integer does not fit into {INTEGER_BITS} bits")
         return None
 
     def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         value = dict(pairs)
         if len(value) != len(pairs):
-            self._blame("a key stands twice in one object")
+            self._record_fault("a key stands twice in one object")
         return value
 
 

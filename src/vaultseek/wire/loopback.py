@@ -1,8 +1,8 @@
 """TCP port on the loopback interface, for programs that cannot use the Unix socket.
 
-Anybody on the machine can connect to a port, so clients have to send a token first. It is in the address
-file, which only the user can read. The file holds a second secret, with which the daemon proves that it wrote
-the file: after a crash another program may have the port.
+Every user of the machine can connect to a port, so clients have to send a token first. It is in the address
+file, which only the user can read. The file contains a second secret, by which the daemon proves that it
+wrote the file: after a crash another program may have the port.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ SUFFIX = ".tcp"
 TOKEN = "token"
 """Parameter of ``initialize`` that carries the token."""
 PROOF = "proof"
-"""Field of its answer that proves that the daemon wrote the address file."""
+"""Field of the answer that proves that the daemon wrote the address file."""
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Secrets:
-    """The secrets that the two ends send each other: ``token`` the client, ``proof`` the daemon."""
+    """The secrets of a connection: the client sends ``token``, the daemon sends ``proof``."""
 
     __slots__ = ("proof", "token")
 
@@ -56,8 +56,8 @@ class Secrets:
 
     def check(self, answer: object) -> None:
         """Raise Unavailable unless the answer to ``initialize`` has the right proof."""
-        shown = answer.get(PROOF) if isinstance(answer, dict) else None
-        if not _same(shown, self.proof):
+        value = answer.get(PROOF) if isinstance(answer, dict) else None
+        if not _same(value, self.proof):
             raise Unavailable(
                 "another program answers on the daemon's port; nothing was sent; "
                 "start the daemon with `vaultseek start`"
@@ -75,21 +75,21 @@ class LoopbackPort:
 
     @classmethod
     def open(cls, beside: Path) -> LoopbackPort:
-        """Listen on a port that the system chooses and say where in a file ``beside`` the Unix socket.
+        """Listen on a port that the system chooses, and write it to a file ``beside`` the Unix socket.
 
-        To be called by who holds the daemon's lock. Raises Unavailable if there can be no port or file.
+        The caller must hold the daemon's lock. Raises Unavailable if the port or the file cannot be created.
         """
         import secrets
 
-        made = Secrets(secrets.token_urlsafe(TOKEN_LENGTH), secrets.token_urlsafe(TOKEN_LENGTH))
+        pair = Secrets(secrets.token_urlsafe(TOKEN_LENGTH), secrets.token_urlsafe(TOKEN_LENGTH))
         file = beside.with_suffix(SUFFIX)
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             listening.bind((HOST, 0))
             listening.listen(BACKLOG)
             listening.setblocking(False)
-            port = cls(file, listening, made)
-            _write(file, {"port": port.number, TOKEN: made.token, PROOF: made.proof})
+            port = cls(file, listening, pair)
+            _write(file, {"port": port.number, TOKEN: pair.token, PROOF: pair.proof})
         except OSError as error:
             listening.close()
             raise Unavailable(
@@ -106,8 +106,8 @@ class LoopbackPort:
 def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     """Return a blocking socket connected to the port in ``file``, and the secrets for it.
 
-    Raises FileNotFoundError if there is no file, ConnectionError if nobody listens (the file is a dead
-    daemon's), Forbidden if others can read or could have written it, Unavailable if it is no address file.
+    Raises FileNotFoundError if there is no file, ConnectionError if nothing listens (the file is from a dead
+    daemon), Forbidden if other users can read or may have written it, Unavailable if it is no address file.
     """
     port, secrets = _read(file)
     seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()
@@ -117,20 +117,20 @@ def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
 
 
 def forget_address(beside: Path) -> None:
-    """Remove the address file that a daemon which was killed may have left ``beside`` the Unix socket."""
+    """Remove the address file that a killed daemon may have left ``beside`` the Unix socket."""
     with contextlib.suppress(OSError):
         beside.with_suffix(SUFFIX).unlink(missing_ok=True)
 
 
 def disable_nagle(connection: socket.socket) -> None:
-    """Disable Nagle's algorithm: messages are small and somebody waits for each."""
+    """Disable Nagle's algorithm, which would delay small messages."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def _write(file: Path, told: JSON) -> None:
+def _write(file: Path, content: JSON) -> None:
     from vaultseek.paths import write_atomically
 
-    write_atomically(file, json.dumps(told) + "\n")
+    write_atomically(file, json.dumps(content) + "\n")
 
 
 def _read(file: Path) -> tuple[int, Secrets]:
@@ -145,14 +145,14 @@ def _read(file: Path) -> tuple[int, Secrets]:
     finally:
         os.close(opened)
     with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-        told = json.loads(text)
-        port, token, proof = told["port"], told[TOKEN], told[PROOF]
+        content = json.loads(text)
+        port, token, proof = content["port"], content[TOKEN], content[PROOF]
         if type(port) is int and 0 < port < 1 << 16 and type(token) is type(proof) is str:
             return port, Secrets(token, proof)
     raise Unavailable(f"{file} is not a valid address file; remove it and start the daemon again")
 
 
-def _same(shown: object, wanted: str) -> bool:
+def _same(value: object, secret: str) -> bool:
     import hmac
 
-    return isinstance(shown, str) and hmac.compare_digest(shown.encode("utf-8", "replace"), wanted.encode())
+    return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

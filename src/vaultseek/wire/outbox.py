@@ -1,4 +1,4 @@
-"""Send buffer of one connection: bounded, and abandoned when the other end does not read."""
+"""Send buffer of one connection: bounded, and dropped when the other end does not read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from vaultseek.limits import NOTICE_BYTES, RECEIVE_BYTES
 
 
 class Outbox:
-    """Frames on their way to the other end, in the order in which they were put.
+    """The frames to send, in the order in which they were put.
 
-    ``cap`` is in bytes; ``patience`` in seconds for each piece, or None for no end of it.
+    ``cap`` is in bytes; ``patience`` is the timeout of each piece in seconds, or None.
     """
 
     def __init__(self, connection: socket.socket, *, cap: int, patience: float | None) -> None:
@@ -29,7 +29,7 @@ class Outbox:
 
     @property
     def full(self) -> bool:
-        """True if more is unsent than one client may have waiting."""
+        """True if the unsent bytes exceed the cap."""
         return self._unsent > self._cap
 
     def put(self, frame: bytes) -> None:
@@ -39,9 +39,9 @@ class Outbox:
         self._settle()
 
     def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
-        """Send a notification unless the client is behind. Return whether it was accepted.
+        """Send a notification unless the client is behind. Return true if it was accepted.
 
-        With ``latest`` the newest frame of a kind is kept until the client has caught up.
+        With ``latest`` the newest frame of a kind is sent when the client has caught up.
         """
         if self._unsent + len(frame) <= NOTICE_BYTES:
             self.put(frame)
@@ -51,11 +51,11 @@ class Outbox:
         return latest
 
     async def room(self) -> None:
-        """Wait until the client may have more waiting."""
+        """Wait until the unsent bytes are within the cap."""
         await self._room.wait()
 
     async def flush(self, seconds: float) -> bool:
-        """Wait until everything is sent, at most ``seconds``. Return whether it was."""
+        """Wait until everything is sent, at most ``seconds``. Return true if it was."""
         try:
             async with asyncio.timeout(seconds):
                 await self._empty.wait()
@@ -64,7 +64,7 @@ class Outbox:
         return True
 
     def abandon(self) -> None:
-        """Drop what is unsent: the client is gone, and nobody needs to wait for it."""
+        """Drop all unsent frames after the client has disconnected."""
         self._frames.clear()
         self._late.clear()
         self._unsent = 0

@@ -1,7 +1,7 @@
-"""The messages of JSON-RPC 2.0 as vaultseek speaks it: requests, notifications, answers, errors. No I/O.
+"""The JSON-RPC 2.0 messages of vaultseek: requests, notifications, answers, errors. No I/O.
 
-Parameters go by name. An error carries a number, one line of text and, in ``data.code``, the stable word by
-which clients tell errors apart. Batches are not part of the protocol.
+Parameters are passed by name. An error has a number, one line of text and, in ``data.code``, the stable code
+by which clients distinguish errors. Batches are not supported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Id = int | str
 VERSION = 1
 """Protocol version of this package."""
 OLDEST_VERSION = 1
-"""Oldest protocol version that it still understands."""
+"""Oldest protocol version that it supports."""
 
 INITIALIZE = "initialize"
 CANCEL = "$/cancelRequest"
@@ -60,7 +60,7 @@ class Rejected:
 
 
 def read(body: bytes) -> Request | Rejected | None:
-    """Parse a message of a client. Never raises. None for an answer, which nobody asked for."""
+    """Parse a message of a client. Never raises. None for an answer, because the daemon sends no requests."""
     decoded = examine(body)
     value = decoded.value
     if decoded.fault is not None:
@@ -92,22 +92,26 @@ def answer(id: Id, result: object) -> JSON:
 
 def refusal(id: Id | None, error: VaultseekError) -> JSON:
     """Return the error that answers request ``id``."""
-    told = {"code": error.number, "message": one_line(str(error), ERROR_CHARS), "data": {"code": error.code}}
-    return {"jsonrpc": "2.0", "id": id, "error": told}
+    members = {
+        "code": error.number,
+        "message": one_line(str(error), ERROR_CHARS),
+        "data": {"code": error.code},
+    }
+    return {"jsonrpc": "2.0", "id": id, "error": members}
 
 
 def raised(error: object) -> VaultseekError:
     """Return the exception for the ``error`` member of an answer, with its ``code`` and ``number``."""
-    told = error if isinstance(error, dict) else {}
-    data = told.get("data")
+    members = error if isinstance(error, dict) else {}
+    data = members.get("data")
     code = data.get("code") if isinstance(data, dict) else None
     classes = {**error_classes(), **_WITHOUT_CLASS}
     kind = classes.get(code, VaultseekError) if isinstance(code, str) else VaultseekError
-    message = str(told.get("message", "the daemon did not say what went wrong"))
+    message = str(members.get("message", "the daemon did not say what went wrong"))
     exception = kind(one_line(message, ERROR_CHARS))
     if isinstance(code, str):
         exception.code = code
-    if isinstance(number := told.get("code"), int):
+    if isinstance(number := members.get("code"), int):
         exception.number = number
     return exception
 
@@ -124,26 +128,26 @@ def duplicate_id(id: Id) -> VaultseekError:
 
 
 def internal(incident: str) -> VaultseekError:
-    """Return the error for a bug of the daemon; ``incident`` is beside the traceback in the log."""
+    """Return the error for a bug of the daemon; ``incident`` identifies the traceback in the log."""
     return _coded(VaultseekError(f"internal error {incident}; the log says more"), "internal", INTERNAL_ERROR)
 
 
 def negotiate(params: JSON) -> int:
-    """Return the protocol version to speak with a client that sent ``params`` with ``initialize``.
+    """Return the protocol version for a client that sent ``params`` with ``initialize``.
 
-    Raises UsageError, its code ``unsupported_version`` if the client is too old.
+    Raises UsageError, with the code ``unsupported_version`` if the client is too old.
     """
-    wanted = params.get("protocol_version")
-    if not isinstance(wanted, int) or isinstance(wanted, bool):
+    version = params.get("protocol_version")
+    if not isinstance(version, int) or isinstance(version, bool):
         raise UsageError("initialize needs 'protocol_version', a whole number")
-    if wanted < OLDEST_VERSION:
-        text = f"protocol version {wanted} is not spoken, only {OLDEST_VERSION} and later; update the client"
+    if version < OLDEST_VERSION:
+        text = f"protocol version {version} is not spoken, only {OLDEST_VERSION} and later; update the client"
         raise _coded(UsageError(text), "unsupported_version", UsageError.number)
-    return min(wanted, VERSION)
+    return min(version, VERSION)
 
 
 def client_name(params: JSON) -> str:
-    """Return the name that a client gives itself with ``initialize``: ``client``, or ``clientInfo.name``."""
+    """Return the client's name in the parameters of ``initialize``: ``client``, or ``clientInfo.name``."""
     info = params.get("clientInfo")
     name = params.get("client", info.get("name") if isinstance(info, dict) else None)
     return one_line(name, ERROR_CHARS)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"

@@ -1,4 +1,4 @@
-"""Requests of one client: a few run, the others wait for a slot, and any of them can be cancelled."""
+"""Requests of one client: a few run, the others wait for a slot, all can be cancelled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from vaultseek.text import quote
 from vaultseek.wire.protocol import Id, Request, is_id
 
 DEADLINE_GRACE_SECONDS = 1.0
-"""Seconds that a handler has beyond the deadline of its request before it is cancelled."""
+"""Seconds after the deadline of a request before its handler is cancelled."""
 
 
 @dataclass(eq=False, slots=True)
 class Work:
-    """A request that was received.
+    """A received request.
 
     ``deadline`` is a time of the event loop's clock or None; ``reason`` is set when it is cancelled.
     """
@@ -61,38 +61,38 @@ class Requests:
 
     @property
     def unanswered(self) -> bool:
-        """True if a request waits for its answer."""
+        """True if a request is not answered yet."""
         return bool(self._by_id)
 
     def crowded(self, waiting_bytes: int) -> bool:
-        """True if so much waits that no more should be read."""
+        """True if no more should be read because too many requests wait."""
         return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
 
     async def changed(self) -> None:
-        """Wait until a request was started or finished."""
+        """Wait until a request starts or finishes."""
         self._changed.clear()
         await self._changed.wait()
 
     def add(self, work: Work) -> None:
-        """Run ``work``, now or when a slot is free; it is cancelled soon after its deadline."""
+        """Run ``work`` as soon as a slot is free; it is cancelled soon after its deadline."""
         if work.request.id is not None:
             self._by_id[work.request.id] = work
         if work.deadline is not None:
-            late = Cancelled(f"the deadline of {quote(work.request.method)} passed")
-            cut_off = work.deadline + DEADLINE_GRACE_SECONDS
-            work.timer = asyncio.get_running_loop().call_at(cut_off, self._cancel, work, late)
+            reason = Cancelled(f"the deadline of {quote(work.request.method)} passed")
+            end = work.deadline + DEADLINE_GRACE_SECONDS
+            work.timer = asyncio.get_running_loop().call_at(end, self._cancel, work, reason)
         self._waiting.append(work)
         self._waiting_bytes += work.size
         self._start()
 
     def cancel(self, id: object, reason: VaultseekError) -> None:
-        """Cancel request ``id``; ids that are not of a current request are ignored."""
+        """Cancel request ``id``; unknown ids are ignored."""
         work = self._by_id.get(id) if isinstance(id, int | str) and is_id(id) else None
         if work is not None:
             self._cancel(work, reason)
 
     def cancel_waiting(self, reason: VaultseekError) -> None:
-        """Cancel every request that has not started."""
+        """Cancel every request that is still waiting."""
         for work in list(self._waiting):
             self._cancel(work, reason)
 

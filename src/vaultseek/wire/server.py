@@ -1,4 +1,4 @@
-"""The daemon's side of the socket: accept clients, run a session for each, and shut down in order."""
+"""The daemon's side of the socket: accept clients, run a session for each, shut down gracefully."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from vaultseek.wire.session import Session
 
 ACCEPTED_AT_ONCE = 16
 ACCEPT_RETRY_SECONDS = 0.1
-"""Pause after an accept that failed, for example for want of file descriptors."""
+"""Pause after a failed accept, for example when no file descriptors are left."""
 
 __all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
 
 log = logging.getLogger(__name__)
 
 Accept = Callable[[socket.socket], None]
-"""Takes a connection that was just accepted."""
+"""Callback for a newly accepted connection."""
 
 _TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EPROTO)
 
 
 class Server:
-    """Answers requests by the handler of their method.
+    """Answers each request by the handler of its method.
 
-    ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are the server's
-    own; handlers never see them. A handler raises the errors of ``vaultseek.errors`` for what the client
-    should know; anything else reaches the client as an incident number only. ``about`` adds to the answer to
-    ``initialize``, ``admits`` decides who may speak at all.
+    ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are handled by
+    the server itself. A handler raises the errors of ``vaultseek.errors`` for the client; of any other
+    exception the client gets only an incident number. ``about`` adds to the answer to ``initialize``,
+    ``admits`` decides if a connection is accepted.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class Server:
 
     @property
     def clients(self) -> tuple[ClientInfo, ...]:
-        """The clients that are connected now."""
+        """The connected clients."""
         return tuple(session.client for session in self._sessions)
 
     async def serve(self, listening: socket.socket, accept: Accept | None = None) -> None:
         """Accept clients until cancelled, which sessions survive, or until ``close`` is done.
 
-        ``listening`` must not block. It stays the caller's and stays open. May run for several sockets. With
-        ``accept``, that gets each connection and calls ``add_client`` for those that it lets in. Raises
-        Unavailable if the socket breaks.
+        ``listening`` must not block, and is not closed. May run for several sockets at the same time. With
+        ``accept``, that gets each connection and calls ``add_client`` for those that it admits. Raises
+        Unavailable if the socket fails.
         """
         loop = asyncio.get_running_loop()
         number = listening.fileno()
@@ -83,9 +83,9 @@ class Server:
         await self._closed.wait()
 
     async def close(self, timeout: float) -> None:
-        """Stop accepting, give running requests ``timeout`` seconds, send what is ready, and disconnect.
+        """Stop accepting, give running requests ``timeout`` seconds, send ready answers, and disconnect.
 
-        A handler must not await this, because it waits for handlers.
+        A handler must not await this, because this waits for the handlers.
         """
         for number, closed in list(self._listeners.items()):
             self._stop_listening(number)
@@ -96,19 +96,19 @@ class Server:
         await asyncio.gather(*sessions.values(), return_exceptions=True)
         self._closed.set()
 
-    def add_client(self, connection: socket.socket, begun: bytes = b"", about: JSON | None = None) -> None:
+    def add_client(self, connection: socket.socket, received: bytes = b"", about: JSON | None = None) -> None:
         """Start a session for a connection, unless there are too many clients.
 
-        ``begun`` was read from the connection already; ``about`` adds to the answer to ``initialize``.
+        ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``.
         """
         if len(self._sessions) >= self._bounds.clients:
-            _say_busy(connection, self._bounds.clients)
+            _send_busy(connection, self._bounds.clients)
             connection.close()
             return
         connection.setblocking(False)
         client = ClientInfo(next(self._numbers))
         introduction = partial(self._introduction, about or {})
-        session = Session(connection, client, self._handlers, self._bounds, introduction, begun)
+        session = Session(connection, client, self._handlers, self._bounds, introduction, received)
         task = asyncio.create_task(session.run())
         self._sessions[session] = task
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
@@ -141,8 +141,8 @@ class Server:
             log.warning("a client could not be let in: %s", error.strerror)
             loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
         else:
-            broken = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
-            self._listeners[number].set_exception(broken)
+            failure = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
+            self._listeners[number].set_exception(failure)
 
     def _accept_local(self, connection: socket.socket) -> None:
         if self._is_admitted(connection):
@@ -161,16 +161,16 @@ class Server:
 
     def _introduction(self, about: JSON) -> JSON:
         server = {"name": "vaultseek", "version": __version__, "pid": os.getpid()}
-        can = {
+        capabilities = {
             "methods": sorted(self._handlers),
             "request_bytes": self._bounds.frame_bytes,
             "answer_bytes": self._bounds.answer_bytes,
             "requests_in_flight": self._bounds.in_flight,
         }
-        return {"server": server, "capabilities": can, **self._about(), **about}
+        return {"server": server, "capabilities": capabilities, **self._about(), **about}
 
 
-def _say_busy(connection: socket.socket, clients: int) -> None:
+def _send_busy(connection: socket.socket, clients: int) -> None:
     error = Busy(f"{clients} clients are connected already; close one or try again")
     try:
         connection.setblocking(False)

@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 
 class Session:
-    """Serves one client over a connected socket that does not block, until the client leaves.
+    """Serves one client over a non-blocking connected socket, until the client disconnects.
 
-    Reading goes on while requests run, so that a cancel and the end of the client are seen; it pauses when
-    too much waits for a slot or to be sent. ``about`` gives the daemon's part of the answer to
-    ``initialize``; ``begun`` is what was read from the connection already.
+    Reading continues while requests run, so that a cancel and a disconnect are noticed; it pauses while too
+    many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part of the
+    answer to ``initialize``; ``received`` are the bytes that were already read from the connection.
     """
 
     def __init__(
@@ -42,31 +42,31 @@ class Session:
         handlers: Mapping[str, Handler],
         bounds: Limits,
         about: Callable[[], JSON],
-        begun: bytes = b"",
+        received: bytes = b"",
     ) -> None:
         self.client = client
-        self.gone = False
+        self.disconnected = False
         self._connection = connection
         self._handlers = handlers
         self._bounds = bounds
         self._about = about
-        self._begun = begun
+        self._received = received
         self._outbox = Outbox(connection, cap=bounds.unsent_bytes, patience=bounds.slow_reader_seconds)
         self._requests = Requests(bounds.in_flight, self._work, self._finished)
         self._callbacks: list[Callable[[], None]] = []
         self._closing: VaultseekError | None = None
-        self._ending = asyncio.Event()
+        self._closed = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve the client until it leaves, breaks the framing or does not read; then end its work."""
+        """Serve the client until it disconnects, breaks the framing or does not read; then cancel the rest."""
         sending = asyncio.create_task(self._outbox.run())
         receiving = asyncio.create_task(self._receive())
-        ending = asyncio.create_task(self._ending.wait())
+        ending = asyncio.create_task(self._closed.wait())
         tasks = (sending, receiving, ending)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._leave()
+            self._disconnect()
             for task in tasks:
                 task.cancel()
             try:
@@ -84,11 +84,11 @@ class Session:
         self._requests.cancel_all(reason)
         await self._requests.ended(limits.CLOSE_SECONDS)
         await self._outbox.flush(limits.CLOSE_SECONDS)
-        self._ending.set()
+        self._closed.set()
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
         """See ``RequestContext.notify``."""
-        if self.gone:
+        if self.disconnected:
             return False
         frame = encode(protocol.notification(method, params))
         if len(frame) > self._bounds.answer_bytes:
@@ -96,37 +96,38 @@ class Session:
             return False
         return self._outbox.offer(method, frame, latest=latest)
 
-    def when_gone(self, callback: Callable[[], None]) -> None:
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
         """See ``RequestContext.when_gone``."""
-        if self.gone:
+        if self.disconnected:
             callback()
         else:
             self._callbacks.append(callback)
 
     async def _receive(self) -> None:
         frames = FrameReader(self._bounds.frame_bytes)
-        frames.feed(self._begun)
-        begun: float | None = None
+        frames.feed(self._received)
+        started: float | None = None
         try:
             while True:
                 body = frames.next()
                 if body is not None:
-                    begun = None
+                    started = None
                     self._take(body)
                     if not await self._ready_to_read():
                         return None
                     continue
-                if begun is None and frames.partial:
-                    begun = asyncio.get_running_loop().time()
-                if not await self._more(frames, begun):
+                if started is None and frames.partial:
+                    started = asyncio.get_running_loop().time()
+                if not await self._read_more(frames, started):
                     return await self._after_end()
         except ProtocolError as error:
             self._refuse(None, error)
             await self._outbox.flush(limits.CLOSE_SECONDS)
 
-    async def _more(self, frames: FrameReader, begun: float | None) -> bool:
+    async def _read_more(self, frames: FrameReader, started: float | None) -> bool:
+        """Read the next bytes. False at the end of the stream. ``started`` is the time of a partial frame."""
         loop = asyncio.get_running_loop()
-        until = None if begun is None else begun + self._bounds.half_frame_seconds
+        until = None if started is None else started + self._bounds.half_frame_seconds
         try:
             async with asyncio.timeout_at(until):
                 data = await loop.sock_recv(self._connection, limits.RECEIVE_BYTES)
@@ -140,7 +141,7 @@ class Session:
         return bool(data)
 
     async def _ready_to_read(self) -> bool:
-        """Wait until more may be read. False if the client hung up, which only reading would show."""
+        """Wait until more may be read. False if the client disconnected meanwhile."""
         while self._requests.crowded(self._bounds.read_ahead_bytes):
             if _hung_up(self._connection):
                 return False
@@ -154,7 +155,7 @@ class Session:
                 await self._requests.changed()
 
     async def _after_end(self) -> None:
-        # A client that only closed its sending half, as shell pipes do, still gets answers.
+        # A client that only closed its sending half, like a shell pipe, still gets answers.
         while self._requests.unanswered and not _hung_up(self._connection):
             await self._something_changed()
         if not _hung_up(self._connection):
@@ -193,8 +194,8 @@ class Session:
         version = protocol.negotiate(request.params)
         self.client = replace(self.client, name=protocol.client_name(request.params), version=version)
         if request.id is not None:
-            told = {"protocol_version": version, **self._about()}
-            self._outbox.put(encode(protocol.answer(request.id, told)))
+            result = {"protocol_version": version, **self._about()}
+            self._outbox.put(encode(protocol.answer(request.id, result)))
 
     def _enqueue(self, request: Request, size: int) -> None:
         deadline = _deadline(request.params.pop("deadline_ms", None))
@@ -211,7 +212,7 @@ class Session:
             incident = secrets.token_hex(4)
             log.exception("incident %s in %s", incident, quote(work.request.method))
             frame = encode(protocol.refusal(work.request.id, protocol.internal(incident)))
-        # The slot stays occupied until there is room, so a client that does not read stops further work.
+        # The slot stays occupied until there is room, so a client that does not read blocks its own requests.
         await self._outbox.room()
         return frame
 
@@ -227,7 +228,7 @@ class Session:
         return frame
 
     def _finished(self, request: Request, outcome: bytes | VaultseekError) -> None:
-        if request.id is None or self.gone:
+        if request.id is None or self.disconnected:
             return
         if isinstance(outcome, bytes):
             self._outbox.put(outcome)
@@ -237,8 +238,8 @@ class Session:
     def _refuse(self, id: Id | None, error: VaultseekError) -> None:
         self._outbox.put(encode(protocol.refusal(id, error)))
 
-    def _leave(self) -> None:
-        self.gone = True
+    def _disconnect(self) -> None:
+        self.disconnected = True
         self._requests.cancel_all(Cancelled("the client left"))
         self._outbox.abandon()
         callbacks, self._callbacks = self._callbacks, []
@@ -266,7 +267,7 @@ def _deadline(milliseconds: object) -> float | None:
 
 
 def _hung_up(connection: socket.socket) -> bool:
-    # TCP cannot tell a client that left from one that only closed its sending half.
+    # TCP cannot distinguish a client that disconnected from one that only closed its sending half.
     stopped = _POLL_STOPPED if connection.family == socket.AF_INET else 0
     poll = select.poll()
     poll.register(connection, stopped)

@@ -39,7 +39,7 @@ class Subscribers:
         self.drop(context, root)
         subscriber = _Subscriber(context, root)
         self._subscribers.add(subscriber)
-        context.when_gone(lambda: self._subscribers.discard(subscriber))
+        context.on_disconnect(lambda: self._subscribers.discard(subscriber))
 
     def drop(self, context: RequestContext, root: str | None) -> None:
         """Stop notifying this client about the vault at ``root``, or about any."""
