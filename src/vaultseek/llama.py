@@ -1,4 +1,4 @@
-"""Parts for a LlamaIndex pipeline: vaultseek's chunker as a node parser, its daemon as a retriever.
+"""Components for LlamaIndex pipelines: the chunker as a node parser, the daemon as a retriever.
 
 Importing this imports LlamaIndex, which takes about a second.
 """
@@ -30,20 +30,20 @@ from vaultseek.markdown.parse import parse
 from vaultseek.model import JSON, Chunk, Note, TokenCount
 
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
-"""Metadata that is of no use to a model."""
+"""Metadata that is useless to a model."""
 _PATH_KEYS = ("path", "file_path", "file_name")
 
 
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
-    """A node parser that splits Markdown along its headings, as the daemon does.
+    """A node parser that splits Markdown along its headings, like the daemon.
 
-    ``count`` returns the number of tokens of a text, ``window`` is how many the model reads; the defaults are
-    those of the bundled model. A node's id is that of its passage, which edits elsewhere in the note do not
-    change; it equals the daemon's if the document's metadata has the ``path`` from the vault's root.
-    ``file_path`` and ``file_name`` are used for the note's name only. Metadata of a node: ``title``,
+    ``count`` returns the number of tokens of a text, ``window`` is the number that the model reads; the
+    defaults are those of the bundled model. A node's id is that of its passage, which edits elsewhere in the
+    note do not change; it equals the daemon's if the document's metadata has the ``path`` from the vault's
+    root. ``file_path`` and ``file_name`` are used for the note's name only. Metadata of a node: ``title``,
     ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``.
 
-    Raises ConfigError if ``count`` is not given and the bundled model is not there.
+    Raises ConfigError if ``count`` is omitted and the bundled model is missing.
     """
 
     window: int = Field(default=MODEL_WINDOW, gt=0, description="Tokens that the embedding model reads.")
@@ -55,7 +55,7 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name under which LlamaIndex stores it."""
+        """Return the name by which LlamaIndex serializes it."""
         return "VaultNodeParser"
 
     def _parse_nodes(
@@ -69,13 +69,13 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
 
 
 class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not checked
-    """A retriever that asks the running daemon; each node is the best passage of a note, as it is on disk.
+    """A retriever that queries the running daemon; each node is the best passage of a note, as it is on disk.
 
     ``vault`` is a name or a folder, by default the vault around the current folder. ``limit`` is the maximum
     number of nodes. ``options`` are those of ``Client.search``, such as ``mode`` and ``filters``.
     Scores are in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line``
     and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601, UTC), ``untrusted`` (always true,
-    for a note may hold instructions for a model), and in ``partial`` the lanes that were left out.
+    because a note may contain instructions for a model), and ``partial``, the lanes that were left out.
 
     Retrieving raises NotRunning if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
     It connects each time, so one retriever may serve many threads and event loops.
@@ -91,8 +91,8 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         **options: Any,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
-        named = str(vault.absolute()) if isinstance(vault, Path) else vault
-        self._place = {"cwd": str(Path.cwd()), **({"vault": named} if named else {})}
+        name = str(vault.absolute()) if isinstance(vault, Path) else vault
+        self._place = {"cwd": str(Path.cwd()), **({"vault": name} if name else {})}
         self._params = {"limit": limit, **options, **self._place}
         self._socket_path = socket_path
 
@@ -117,7 +117,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         try:
             answer = await client.call("note/get", self._lines(result))
         except (NotFound, Unavailable):
-            # The note has just been removed; its preview is all that is left.
+            # The note has just been removed, so only its preview is available.
             return str(result["preview"])
         return str(answer["text"])
 

@@ -1,8 +1,8 @@
-"""The daemon's answers for an agent, as compact text and as structured content. No I/O.
+"""Format the daemon's answers for an agent, as compact text and as structured content. No I/O.
 
-Each of the two forms fits into the budget of the call, because some clients show the model the one and some
-the other. Text of notes never stands at the start of a line by itself, so that no note can forge the lines
-that say where the answer comes from and what was left out.
+Each form fits into the budget of the call, because some clients show the model one and some the other. Text
+from notes never begins a line without a prefix, so that no note can forge the lines that state the source of
+the answer and the omissions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vaultseek.model import JSON, STAGES
 from vaultseek.text import remove_hidden
 
 TOKEN_BYTES = 3
-"""Bytes of UTF-8 per token, a low estimate for an unknown model, so that budgets hold."""
+"""Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
 AGENT_NAMES = 10
 """Maximum number of tags and of aliases of a note."""
 
@@ -80,7 +80,7 @@ class Status(ToolAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer in both forms."""
+    """An answer as text and as structured content."""
 
     text: str
     structured: JSON
@@ -91,7 +91,7 @@ class Reply:
 
 
 def tokens(text: str) -> int:
-    """Estimate the tokens of ``text``; rather too many."""
+    """Estimate the tokens of ``text``; the estimate is high."""
     return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
 
 
@@ -107,7 +107,7 @@ def results(answer: JSON, budget: int) -> Reply:
         notes.append(f"nothing found; {_line(nearest['path'])} comes nearest, but not near ({confidence})")
     if notes:
         head["notes"] = notes
-    scored = interpreted.get("rank_text") != ""  # filters alone list notes that satisfy them alike
+    scored = interpreted.get("rank_text") != ""  # with filters alone, all results match equally
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
     listing = _Listing("results", items, _result_text, f"results in vault {head['vault']!r}")
     return _fitting(listing, head, budget)
@@ -129,13 +129,13 @@ def links(answer: JSON, page: Page, budget: int) -> Reply:
 
     def reply(number: int) -> Reply:
         last = page.first - 1 + number
-        left = max(0, page.total - last)
-        more = last + 1 if left and number and last < LISTED_ITEMS_MOST else None
-        cut = {"next_first": more, "truncated": left > 0, "omitted": left}
-        rest = f"go on with first={more}" if more else "ask again with a larger max_tokens"
-        marks = [f"[cut: {left} more; {rest}]"] if left else []
-        which = f", from number {page.first}" if page.first > 1 else ""
-        title = f"{page.total} links in {head['vault']!r}{which}"
+        omitted = max(0, page.total - last)
+        next_first = last + 1 if omitted and number and last < LISTED_ITEMS_MOST else None
+        cut = {"next_first": next_first, "truncated": omitted > 0, "omitted": omitted}
+        advice = f"go on with first={next_first}" if next_first else "ask again with a larger max_tokens"
+        marks = [f"[cut: {omitted} more; {advice}]"] if omitted else []
+        start = f", from number {page.first}" if page.first > 1 else ""
+        title = f"{page.total} links in {head['vault']!r}{start}"
         body = [_link_text(link) for link in items[:number]]
         return Reply("\n".join([WARNING, title, *body, *marks]), {**head, "links": items[:number], **cut})
 
@@ -158,7 +158,7 @@ def status(answer: JSON, budget: int) -> Reply:
 
 
 def lines(answer: JSON, budget: int) -> Reply:
-    """Format the answer to ``note/get``: as many lines as fit, or the beginning of the first."""
+    """Format the answer to ``note/get``: as many lines as fit, or the beginning of the first line."""
     visible = remove_hidden(str(answer["text"]))
 
     def reply(room: int) -> Reply:
@@ -182,12 +182,12 @@ def note_text(answer: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """A list in an answer: its field, its items, the format of one, and what they are."""
+    """A list in an answer: its field, its items, the format of an item, and the description of the list."""
 
     key: str
     items: Sequence[JSON]
-    written: Callable[[JSON], str]
-    what: str
+    format_item: Callable[[JSON], str]
+    description: str
 
 
 def _fitting(listing: _Listing, head: JSON, budget: int) -> Reply:
@@ -195,22 +195,22 @@ def _fitting(listing: _Listing, head: JSON, budget: int) -> Reply:
 
     def reply(number: int) -> Reply:
         items = listing.items[:number]
-        left = total - number
-        structured = {**head, listing.key: items, "truncated": left > 0, "omitted": left}
-        marks = [f"[cut: {left} more; ask again with a larger max_tokens]"] if left else []
-        body = [listing.written(item) for item in items]
-        text = "\n".join([WARNING, f"{total} {listing.what}", *body, *_remarks(head), *marks])
+        omitted = total - number
+        structured = {**head, listing.key: items, "truncated": omitted > 0, "omitted": omitted}
+        marks = [f"[cut: {omitted} more; ask again with a larger max_tokens]"] if omitted else []
+        body = [listing.format_item(item) for item in items]
+        text = "\n".join([WARNING, f"{total} {listing.description}", *body, *_remarks(head), *marks])
         return Reply(text, structured)
 
     return _largest(reply, len(listing.items), budget)
 
 
-def _largest(reply: Callable[[int], Reply], most: int, budget: int) -> Reply:
-    """Return the reply with the largest number up to ``most`` that fits the budget; with 0 if none fits."""
-    whole = reply(most)
-    if whole.tokens() <= budget:
-        return whole
-    low, high = 0, most - 1
+def _largest(reply: Callable[[int], Reply], limit: int, budget: int) -> Reply:
+    """Return the reply with the largest number up to ``limit`` that fits the budget; with 0 if none fits."""
+    complete = reply(limit)
+    if complete.tokens() <= budget:
+        return complete
+    low, high = 0, limit - 1
     while low < high:
         middle = (low + high + 1) // 2
         if reply(middle).tokens() <= budget:
@@ -235,8 +235,8 @@ def _remarks(head: JSON) -> list[str]:
 
 
 def _head(answer: JSON) -> JSON:
-    named: JSON = {name: _line(answer[name]) for name in ("path", "title") if name in answer}
-    return {"untrusted": True, "vault": _line(answer.get("vault") or ""), **named}
+    note: JSON = {name: _line(answer[name]) for name in ("path", "title") if name in answer}
+    return {"untrusted": True, "vault": _line(answer.get("vault") or ""), **note}
 
 
 def _partial(answer: JSON) -> list[JSON]:
@@ -332,7 +332,7 @@ def _note(answer: JSON, text: str, *, complete: bool) -> Reply:
     rows = text.split("\n") if text else []
     end = last if complete else max(start, start + len(rows) - 1)
     cut = not complete or bool(answer.get("truncated"))
-    more = end + 1 if end < int(answer["lines"]) else None
+    next_line = end + 1 if end < int(answer["lines"]) else None
     head: JSON = {
         **_head(answer),
         "tags": [_line(tag) for tag in answer["tags"][:AGENT_NAMES]],
@@ -341,14 +341,14 @@ def _note(answer: JSON, text: str, *, complete: bool) -> Reply:
         "lines": answer["lines"],
         "start_line": start,
         "end_line": end,
-        "next_line": more,
+        "next_line": next_line,
         "partial": [],
         "truncated": cut,
     }
     place = f"{head['path']} | {head['title']} | lines {start}-{end} of {answer['lines']}"
     body = [f"{number}| {row}" for number, row in enumerate(rows, start)]
-    rest = f"go on with start_line={more}" if more else "its last line is too long"
-    marks = [f"[cut after line {end}; {rest}, or ask with a larger max_tokens]"] if cut else []
+    advice = f"go on with start_line={next_line}" if next_line else "its last line is too long"
+    marks = [f"[cut after line {end}; {advice}, or ask with a larger max_tokens]"] if cut else []
     return Reply("\n".join([WARNING, place, *body, *marks]), {**head, "text": text})
 
 

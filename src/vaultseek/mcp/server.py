@@ -1,10 +1,10 @@
 """The Model Context Protocol over standard input and output, for agents that may read the user's notes.
 
-A thin client of the daemon's socket: it opens no index, keeps nothing, writes nothing, and ends when its
-standard input or its parent does. `vaultseek.mcp.answers` formats its answers.
+A thin client of the daemon's socket: it opens no index, stores nothing, writes nothing, and exits with its
+parent or at the end of standard input. `vaultseek.mcp.answers` formats its answers.
 
-An agent may be led astray by what it reads, so it can name only vaults that are known by name, never a
-folder; and a server that was started for one vault answers for no other.
+A note may contain instructions that mislead an agent, so the agent can pass only names of known vaults, no
+folders; and a server that was started for one vault answers for no other.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ AGENT_TOKENS = 2_000
 AGENT_TOKENS_LEAST = 200
 AGENT_LINKS = 200
 AGENT_RESOURCES = 50
-"""Number of notes listed as resources, the last modified first."""
+"""Number of notes listed as resources, the most recently modified first."""
 PARENT_POLL_SECONDS = 1.0
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
@@ -84,9 +84,9 @@ class Place:
 def serve(start: Callable[[], object], place: Place) -> None:
     """Answer on standard input and output until standard input or the parent process ends.
 
-    ``start`` sees to it that a daemon runs, or raises VaultseekError; it is called when one is needed.
+    ``start`` is called when a daemon is needed; it starts one unless it runs, or raises VaultseekError.
     """
-    # A read of standard input cannot be interrupted; nothing is lost by ending at once.
+    # A read of standard input cannot be interrupted; nothing is lost by an immediate exit.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(os.getppid())
     server(Daemon(start).call, place).run("stdio")
@@ -112,7 +112,7 @@ def server(ask: Ask, place: Place) -> MCPServer[Any]:
 
 
 class Daemon:
-    """The running daemon, started when it is needed."""
+    """The daemon, started on demand."""
 
     def __init__(self, start: Callable[[], object]) -> None:
         self._start = start
@@ -133,7 +133,7 @@ class Daemon:
 
 
 class _Tools:
-    """The tools of an agent, which sees their names, docstrings and parameters."""
+    """The tools of the server; the agent sees their names, docstrings and parameters."""
 
     def __init__(self, notes: _Notes) -> None:
         self._notes = notes
@@ -222,18 +222,18 @@ class _Tools:
 
 
 class _Notes:
-    """The daemon's answers about the notes of this server and no others."""
+    """The daemon's answers, restricted to the notes of this server."""
 
     def __init__(self, ask: Ask, place: Place) -> None:
         self._ask = ask
         self._place = place
 
     async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
-        """Return the answer about ``vault``, or about the server's own."""
+        """Return the answer about ``vault``, by default the server's own."""
         try:
             answer = await self._ask(method, {**params, **self._which(vault)})
         except VaultMissing:
-            # After a restart the daemon knows a vault by name only once it was opened by folder.
+            # After a restart the daemon does not know a vault's name until the vault is opened by folder.
             if self._place.vault or vault is None:
                 raise
             await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
@@ -248,7 +248,7 @@ class _Notes:
         return answer
 
     async def recent(self) -> list[Resource]:
-        """Return the notes that were modified last, as resources."""
+        """Return the most recently modified notes as resources."""
         with _errors_as(_PROTOCOL_ERROR):
             params = {"query": "ext:md", "mode": "keyword", "limit": AGENT_RESOURCES}
             answer = await self.ask("search", params, None)
@@ -264,7 +264,7 @@ class _Notes:
         ]
 
     async def text(self, vault: str, path: str) -> str:
-        """Return the text of the note at a resource's address."""
+        """Return the text of the note of a resource."""
         with _errors_as(ResourceError):
             answer = await self.ask("note/get", {"note": path}, vault)
             if answer["path"] != path:
@@ -287,18 +287,18 @@ class _Notes:
             raise BadPath(
                 "the vault must be a name, not a folder; leave it out, or list the names with vault_status"
             )
-        named = self._place.vault or vault
-        return {"cwd": self._place.cwd, **({"vault": named} if named else {})}
+        name = self._place.vault or vault
+        return {"cwd": self._place.cwd, **({"vault": name} if name else {})}
 
-    def _check(self, vault: str | None, answered: list[Any]) -> None:
+    def _check(self, vault: str | None, names: list[Any]) -> None:
         if vault is None or self._place.vault is None:
             return
-        if [str(name).casefold() for name in answered] != [vault.casefold()]:
-            raise UsageError(f"this server is for the vault {answered[0]!r} only; leave out the vault")
+        if [str(name).casefold() for name in names] != [vault.casefold()]:
+            raise UsageError(f"this server is for the vault {names[0]!r} only; leave out the vault")
 
 
 class _Server(MCPServer[Any]):
-    """The SDK's server, with a list of resources made on demand."""
+    """The SDK's server, with a dynamic list of resources."""
 
     def __init__(self, notes: _Notes) -> None:
         super().__init__(
@@ -311,12 +311,12 @@ class _Server(MCPServer[Any]):
         self._notes = notes
 
     async def list_resources(self) -> list[Resource]:
-        """Return the notes that were modified last."""
+        """Return the most recently modified notes."""
         return await self._notes.recent()
 
 
 def note_uri(vault: str, path: str) -> str:
-    """Return the address of a note as a resource."""
+    """Return the URI of a note as a resource."""
     return f"vaultseek:///{quote(vault, safe='')}/{quote(path)}"
 
 
@@ -328,7 +328,7 @@ def _result(reply: Reply) -> CallToolResult:
 
 @contextmanager
 def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise errors of the daemon as ``kind``, which the agent sees; the SDK hides any other as a bug."""
+    """Raise errors of the daemon as ``kind``, which the SDK shows to the agent; it hides other errors."""
     try:
         yield
     except VaultseekError as error:
@@ -336,9 +336,9 @@ def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when ``parent`` is no longer its parent.
+    """Exit when ``parent`` is no longer the parent of this process.
 
-    Standard input may stay open then, where another process holds its other end.
+    Standard input may still be open then, if another process holds its other end.
     """
 
     def watch() -> None:

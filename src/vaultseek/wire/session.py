@@ -58,7 +58,7 @@ class Session:
         self._closed = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve the client until it disconnects, breaks the framing or does not read; then cancel the rest."""
+        """Serve the client until it disconnects, breaks a frame or does not read; then cancel its work."""
         sending = asyncio.create_task(self._outbox.run())
         receiving = asyncio.create_task(self._receive())
         ending = asyncio.create_task(self._closed.wait())

@@ -26,9 +26,9 @@ class NoteHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SemanticAnswer:
-    """The nearest passages and notes, best first in each list, and the time that it took.
+    """The nearest passages and notes, best first in each list, and the time taken.
 
-    ``chunks`` holds up to ``k`` notes and a few passages of each; ``vector`` is the query's own.
+    ``chunks`` has up to ``k`` notes and a few passages of each; ``vector`` is the query's vector.
     """
 
     chunks: list[ChunkHit]

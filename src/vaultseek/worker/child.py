@@ -78,10 +78,10 @@ class ChildExit:
 
 
 class Child:
-    """A running child process. `ready` is done when the model is loaded, `exited` when the process is gone.
+    """A running child process. `ready` is done when the model is loaded, `exited` when it has ended.
 
-    The process is killed when a queue that has work does not react for as long as the work may take, because
-    native code hangs then, and when it takes too much memory.
+    The process is killed when a busy queue does not react within the time limit of its request, because then
+    native code hangs, and when it takes too much memory.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Child:
     ) -> Child:
         """Start a process and send it its settings. Raises `WorkerUnavailable` if it cannot be started.
 
-        ``on_exit`` is called once, when the process is gone, and has to answer the pending requests.
+        ``on_exit`` is called once, after the process has exited, and has to answer the pending requests.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -153,7 +153,7 @@ class Child:
         return ", ".join(pending.request.doing for pending in self._pending.values() if pending.started)
 
     def memory_bytes(self) -> int:
-        """Return the resident memory of the child, in bytes; its peak where the system does not tell more."""
+        """Return the resident memory of the child, in bytes; its peak if the system does not report it."""
         try:
             pages = int(Path(f"/proc/{self.pid}/statm").read_bytes().split()[1])
         except (OSError, ValueError, IndexError):

@@ -94,7 +94,7 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _become_expendable() -> None:
-    """Create private files only, leave Ctrl-C to the daemon, and be the first to go if memory runs out."""
+    """Create private files only, leave Ctrl-C to the daemon, and be the first victim if memory runs out."""
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Framing between daemon and semantic worker: a JSON header and raw arrays, little-endian, no pickle.
 
-A frame is a magic word, the lengths of header and arrays, the header as UTF-8 JSON (an object whose
-``arrays`` says type and shape of each array), then the arrays' bytes one after another.
+A frame is a magic number, the lengths of header and arrays, the header as UTF-8 JSON (an object whose
+``arrays`` has the type and shape of each array), then the bytes of the arrays.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Frame:
 
 
 def pack(header: JSON, arrays: Sequence[Array] = ()) -> bytes:
-    """Return the bytes of a frame. Raises `FrameTooLarge` for one that the other side would refuse."""
-    described = []
+    """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
+    descriptions = []
     parts = []
     for array in arrays:
         name = "f4" if array.dtype.kind == "f" else "i8"
-        described.append([name, list(array.shape)])
+        descriptions.append([name, list(array.shape)])
         parts.append(np.ascontiguousarray(array, dtype=_TYPES[name]).tobytes())
-    head = json.dumps({**header, "arrays": described}, separators=(",", ":")).encode("ascii")
+    head = json.dumps({**header, "arrays": descriptions}, separators=(",", ":")).encode("ascii")
     payload = b"".join(parts)
     _check_lengths(len(head), len(payload))
     return _PREFIX.pack(_MAGIC, len(head), len(payload)) + head + payload

@@ -1,4 +1,4 @@
-"""Texts that crash the model: found by embedding a fatal batch one by one, then skipped."""
+"""Texts that crash the model: identified by embedding a fatal batch one by one, then skipped."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ WORKER_POISON_TEXTS = 10_000
 
 
 class PoisonTexts:
-    """Memory of the texts that the worker crashed on, for as long as the daemon runs."""
+    """A record of the texts on which the worker crashed, for as long as the daemon runs."""
 
     def __init__(self) -> None:
         self._suspected: set[int] = set()
         self._poison: set[int] = set()
 
     def record_crash(self, texts: Sequence[str]) -> None:
-        """Note that the worker crashed on this batch. A suspected text that was alone in it is poison."""
+        """Record that the worker crashed on this batch. A suspected text that was alone in it is poison."""
         if max(len(self._suspected), len(self._poison)) > WORKER_POISON_TEXTS:
             self._suspected.clear()
             self._poison.clear()

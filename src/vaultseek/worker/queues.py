@@ -1,6 +1,6 @@
 """Work queues inside the semantic worker: one thread each, first in, first out.
 
-``answer`` is for requests that a user waits for, ``embed`` for background embedding at the lowest priority,
+``answer`` is for interactive requests, ``embed`` for background embedding at the lowest priority,
 ``store`` for writing vectors, ``rerank`` for the cross-encoder. The queues run in parallel, so a query never
 waits for a batch.
 """
@@ -42,11 +42,11 @@ class Queues:
 
     def cancel(self, id: int) -> None:
         """Do not start request ``id`` if it still waits; it is answered with an error."""
-        for waiting in self._queues.values():
-            waiting.cancelled.add(id)
+        for work_queue in self._queues.values():
+            work_queue.cancelled.add(id)
 
     def yield_to_answers(self) -> None:
-        """Wait a moment while an answer is being worked on; background work calls this between batches."""
+        """Wait briefly while an interactive request runs; background work calls this between batches."""
         time.sleep(_RECEIVE_SECONDS)  # lets the reading thread have the interpreter lock
         self._queues[ANSWER].idle.wait(_YIELD_SECONDS)
 
@@ -91,7 +91,7 @@ class _Queue:
             header, arrays = self._handle(frame)
         except VaultseekError as error:
             self._send({"id": id, "error": error.code, "cause": error.cause, "message": str(error)}, ())
-        except BaseException as error:  # native code may panic with one; the queue must go on
+        except BaseException as error:  # native code may panic with one; the queue must continue
             traceback.print_exc(limit=-5, file=sys.stderr)
             line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             self._send({"id": id, "error": "internal", "message": line}, ())

@@ -34,8 +34,8 @@ class SemanticWorker:
     """The semantic worker, for one event loop; `stop` it before the loop ends.
 
     Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
-    or too slow, or exits; those that name a store raise `IndexDamaged` if it has to be dropped and filled
-    again. Urgent requests never wait for a worker that is not ready; all others do.
+    or too slow, or exits; methods with a store raise `IndexDamaged` if it has to be dropped and filled again.
+    Urgent requests never wait for a worker that is not ready; all others do.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ WORKER_QUERY_SECONDS = 10.0
 WORKER_STORE_SECONDS = 120.0
 """The same limit for opening, writing and dropping a vector store."""
 WORKER_STABLE_SECONDS = 60.0
-"""The circuit breaker counts failures from zero again after the worker was ready for this long."""
+"""The circuit breaker's failure count is reset after the worker was ready for this long."""
 
 Status = Literal["down", "starting", "ready", "broken"]
 
@@ -31,7 +31,7 @@ class Model(Protocol):
     def directory(self) -> Path | None: ...
     @property
     def fault(self) -> str | None:
-        """The reason for which it cannot be loaded, so that no child tries; None if it can."""
+        """The reason why it cannot be loaded, so that no child is started; None if it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Vector stores that the semantic worker has open. Runs in the child only."""
+"""The open vector stores of the semantic worker. Runs in the child only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StoreCache:
 
     @contextlib.contextmanager
     def reading(self, path: Path) -> Iterator[Callable[[str | None], VectorIndex | None]]:
-        """Give a lookup of collections by name, valid inside the context; None for a missing collection."""
+        """Yield a lookup of collections by name, valid inside the context; None for a missing collection."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None

@@ -1,8 +1,8 @@
 """Supervisor of the child process: it restarts the child with a growing pause, and breaks the circuit.
 
-The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable` at
-once, and the child is started again after a pause, which grows; after some failures in a row it is the
-longest one (the circuit breaker). A store over which the child crashes twice is treated as corrupt.
+The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
+immediately, and the child is restarted after a growing pause; after several consecutive failures the pause
+is the longest one (the circuit breaker). A store on which the child crashes twice is treated as corrupt.
 """
 
 from __future__ import annotations
@@ -125,11 +125,11 @@ class Supervisor:
             raise IndexDamaged(_CRASHES)
 
     def record_success(self, call: str, store: str | None) -> None:
-        """Forget earlier crashes over ``call`` on ``store``: it succeeded."""
+        """Clear the crash count of ``call`` on ``store`` after a success."""
         self._crashes.pop((call, store or ""), None)
 
     def clear_crashes(self, store: Path) -> None:
-        """Forget every crash over ``store``, which is about to be dropped."""
+        """Clear the crash counts of ``store``, which is about to be dropped."""
         self._damaged.discard(str(store))
         for key in [key for key in self._crashes if key[1] == str(store)]:
             del self._crashes[key]
@@ -206,7 +206,7 @@ class Supervisor:
         try:
             if self._on_state is not None:
                 self._on_state(self.state)
-        except Exception:  # those who wait for the child must go on
+        except Exception:  # callers that wait for the child must not fail because of the listener
             log.exception("the listener to the semantic worker's state failed")
 
     def _doing(self, child: Child | None) -> str:
