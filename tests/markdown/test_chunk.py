@@ -25,7 +25,7 @@ def chunks_of(text: str, path: str = "a.md", window: int = 254) -> tuple[Chunk, 
     return chunk(parse(text, path), COUNT, window)
 
 
-def shown(chunks: tuple[Chunk, ...]) -> list[str]:
+def brief(chunks: tuple[Chunk, ...]) -> list[str]:
     """Compact form: lines, heading path, beginning of the text."""
     return [
         f"{part.start_line}-{part.end_line} {'/'.join(part.heading_path)}: {' '.join(part.text.split())[:24]}"
@@ -82,33 +82,33 @@ TEXTS = st.lists(LINES | st.text(max_size=40), max_size=40).map("\n".join)
 
 def assert_sound(note: Note, chunks: tuple[Chunk, ...], count: Callable[[str], int], window: int) -> None:
     body = "\n".join(note.lines[note.body_line - 1 :])
-    joined = "".join("".join(found.text.split()) for found in chunks)
+    joined = "".join("".join(part.text.split()) for part in chunks)
     assert joined == "".join(body.split())
-    assert len({found.id for found in chunks}) == len(chunks)
-    at = (note.body_line, 0)
-    for found in chunks:
-        assert at[0] <= found.start_line <= found.end_line <= len(note.lines)
-        at = (found.end_line, 0)
-        inside = "\n".join(note.lines[found.start_line - 1 : found.end_line])
-        assert found.text in inside
-        assert found.text.strip() == found.text.lstrip()
-        assert_path(note, found)
+    assert len({part.id for part in chunks}) == len(chunks)
+    last = (note.body_line, 0)
+    for part in chunks:
+        assert last[0] <= part.start_line <= part.end_line <= len(note.lines)
+        last = (part.end_line, 0)
+        inside = "\n".join(note.lines[part.start_line - 1 : part.end_line])
+        assert part.text in inside
+        assert part.text.strip() == part.text.lstrip()
+        assert_path(note, part)
         passage = passage_text(
             title=note.title,
             title_is_name=note.title_source == "name",
             aliases=note.aliases,
-            heading_path=found.heading_path,
-            text=found.text,
+            heading_path=part.heading_path,
+            text=part.text,
             count=count,
             window=window,
         )
         assert count(passage.text) <= window
 
 
-def assert_path(note: Note, found: Chunk) -> None:
+def assert_path(note: Note, part: Chunk) -> None:
     """The path is what the sections of all lines of the chunk have in common."""
     common: list[Heading] | None = None
-    for line in range(found.start_line, found.end_line + 1):
+    for line in range(part.start_line, part.end_line + 1):
         if note.lines[line - 1].strip():
             above = section_of(note, line)
             common = (
@@ -117,7 +117,7 @@ def assert_path(note: Note, found: Chunk) -> None:
                 else [h for h, other in zip(common, above, strict=False) if h is other]
             )
     assert common is not None
-    assert found.heading_path == tuple(heading.text for heading in common)
+    assert part.heading_path == tuple(heading.text for heading in common)
 
 
 def section_of(note: Note, line: int) -> list[Heading]:
@@ -147,7 +147,7 @@ def test_chunks_are_sound_if_counts_do_not_add_up(text: str, window: int) -> Non
 
 @given(TEXTS, st.sampled_from([100, 254]))
 @settings(max_examples=60, deadline=None)
-def test_nothing_is_lost_if_the_structure_is_not_known(text: str, window: int) -> None:
+def test_no_text_is_lost_without_structure(text: str, window: int) -> None:
     known = parse(text, "a.md")
     note = Note("a.md", "a", lines=known.lines, body_line=known.body_line, code_blocks=known.code_blocks)
     assert_sound(note, chunk(note, COUNT, window), COUNT, window)
@@ -159,8 +159,8 @@ def test_code_of_the_chunks_is_the_code_of_the_note(text: str) -> None:
     note = parse(text, "a.md")
     lines = {line for code in note.code_blocks for line in range(code.line, code.end_line + 1)}
     expected = "".join("".join(note.lines[line - 1].split()) for line in sorted(lines))
-    found = "".join(part.code_text() for part in chunk(note, COUNT))
-    assert "".join(found.split()) == expected
+    code = "".join(part.code_text() for part in chunk(note, COUNT))
+    assert "".join(code.split()) == expected
 
 
 SECTIONS = st.lists(
@@ -179,7 +179,7 @@ def outline(sections: list[tuple[int, int, int]]) -> list[list[str]]:
 
 @given(SECTIONS, st.data())
 @settings(max_examples=100, deadline=None)
-def test_a_longer_section_changes_no_chunk_that_it_had_no_part_in(
+def test_a_longer_section_changes_no_other_chunk(
     sections: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
     parts = outline(sections)
@@ -188,9 +188,9 @@ def test_a_longer_section_changes_no_chunk_that_it_had_no_part_in(
     start = sum(map(len, parts[:edited])) + 1
     end = start + len(parts[edited]) - 1
     parts[edited][2] += " " + filler("more", data.draw(st.sampled_from([1, 10, 100, 400])))
-    after = {found.id for found in chunks_of("\n".join(line for part in parts for line in part))}
-    others = [found for found in before if found.end_line < start or found.start_line > end]
-    assert [found.id for found in others if found.id not in after] == []
+    after = {part.id for part in chunks_of("\n".join(line for part in parts for line in part))}
+    others = [part for part in before if part.end_line < start or part.start_line > end]
+    assert [part.id for part in others if part.id not in after] == []
 
 
 @given(SECTIONS, st.data())
@@ -204,106 +204,104 @@ def test_a_shorter_section_changes_other_chunks_only_by_joining_them(
     start = sum(map(len, parts[:edited])) + 1
     parts[edited][2] = parts[edited][2][:5]
     after = chunks_of("\n".join(line for part in parts for line in part))
-    ids = {found.id for found in after}
-    joined = next(found for found in after if found.start_line <= start <= found.end_line)
-    for found in before:
-        if found.end_line < start or found.start_line > start + 3:
-            assert (
-                found.id in ids or joined.start_line <= found.start_line <= found.end_line <= joined.end_line
-            )
+    ids = {part.id for part in after}
+    joined = next(part for part in after if part.start_line <= start <= part.end_line)
+    for part in before:
+        if part.end_line < start or part.start_line > start + 3:
+            assert part.id in ids or joined.start_line <= part.start_line <= part.end_line <= joined.end_line
 
 
 def test_a_small_note_is_one_chunk_below_its_heading() -> None:
-    assert shown(chunks_of("# T\n\nIntro.\n\n## A\n\nOne.\n\n## B\n\nTwo.\n")) == [
+    assert brief(chunks_of("# T\n\nIntro.\n\n## A\n\nOne.\n\n## B\n\nTwo.\n")) == [
         "1-11 T: # T Intro. ## A One. ## "
     ]
 
 
-def test_small_siblings_join_below_what_they_are_part_of() -> None:
+def test_small_siblings_join_below_their_parent() -> None:
     text = f"# T\n\n{filler('x', 140)}\n\n## A\n\nOne.\n\n## B\n\nTwo.\n"
-    assert shown(chunks_of(text)) == ["1-3 T: # T x x x x x x x x x en", "5-11 T: ## A One. ## B Two."]
+    assert brief(chunks_of(text)) == ["1-3 T: # T x x x x x x x x x en", "5-11 T: ## A One. ## B Two."]
 
 
-def test_a_heading_alone_goes_with_what_follows() -> None:
+def test_a_bare_heading_joins_the_next_chunk() -> None:
     text = f"# T\n\n## A\n\n{filler('x', 140)}\n\n## B\n\n{filler('y', 140)}\n"
-    assert shown(chunks_of(text)) == ["1-5 T: # T ## A x x x x x x x x", "7-9 T/B: ## B y y y y y y y y y e"]
+    assert brief(chunks_of(text)) == ["1-5 T: # T ## A x x x x x x x x", "7-9 T/B: ## B y y y y y y y y y e"]
 
 
 def test_only_the_part_with_the_heading_above_has_the_shorter_path() -> None:
     text = f"# T\n\n## A\n\n{filler('x', 150)}\n\n{filler('y', 150)}\n"
-    assert shown(chunks_of(text)) == ["1-5 T: # T ## A x x x x x x x x", "7-7 T/A: y y y y y y y y y end. y"]
+    assert brief(chunks_of(text)) == ["1-5 T: # T ## A x x x x x x x x", "7-7 T/A: y y y y y y y y y end. y"]
 
 
 def test_siblings_of_one_name_are_not_one_section() -> None:
-    found = chunks_of("# Day\n\nOne.\n\n# Day\n\nTwo.\n")
-    assert [part.heading_path for part in found] == [()]
+    chunks = chunks_of("# Day\n\nOne.\n\n# Day\n\nTwo.\n")
+    assert [part.heading_path for part in chunks] == [()]
 
 
 def test_a_long_section_is_split_between_paragraphs() -> None:
     text = "\n\n".join(filler(f"w{n}", 90) for n in range(5))
-    found = chunks_of(text)
-    assert [(part.start_line, part.end_line) for part in found] == [(1, 1), (3, 3), (5, 5), (7, 7), (9, 9)][
-        : len(found)
+    chunks = chunks_of(text)
+    assert [(part.start_line, part.end_line) for part in chunks] == [(1, 1), (3, 3), (5, 5), (7, 7), (9, 9)][
+        : len(chunks)
     ]
-    assert all(part.text.endswith("end.") for part in found)
+    assert all(part.text.endswith("end.") for part in chunks)
 
 
 def test_a_long_line_is_split_between_sentences() -> None:
-    found = chunks_of(filler("word", 1000))
-    assert len(found) > 4
-    assert {(part.start_line, part.end_line) for part in found} == {(1, 1)}
-    assert all(part.text.endswith("end.") and part.text.startswith("word") for part in found)
+    chunks = chunks_of(filler("word", 1000))
+    assert len(chunks) > 4
+    assert {(part.start_line, part.end_line) for part in chunks} == {(1, 1)}
+    assert all(part.text.endswith("end.") and part.text.startswith("word") for part in chunks)
 
 
 def test_a_sentence_that_is_too_long_is_split_between_words() -> None:
     words = [f"number{n}" for n in range(500)]
-    found = chunks_of(" ".join(words))
-    assert [word for part in found for word in part.text.split()] == words
+    chunks = chunks_of(" ".join(words))
+    assert [word for part in chunks for word in part.text.split()] == words
 
 
 def test_chinese_is_split_between_sentences() -> None:
-    found = chunks_of("我们今天去海边看鸟。" * 100)
-    assert len(found) > 4
-    assert all(part.text.endswith("。") for part in found)
+    chunks = chunks_of("我们今天去海边看鸟。" * 100)
+    assert len(chunks) > 4
+    assert all(part.text.endswith("。") for part in chunks)
 
 
 def test_a_word_that_is_too_long_is_cut_outside_of_names() -> None:
     address = "https://example.org/" + "/".join(f"part{n}" for n in range(300))
-    found = chunks_of(address)
-    assert "".join(part.text for part in found) == address
-    assert all(part.text[-1] in "/-" for part in found[:-1])
+    chunks = chunks_of(address)
+    assert "".join(part.text for part in chunks) == address
+    assert all(part.text[-1] in "/-" for part in chunks[:-1])
 
 
 def test_code_and_tables_stay_whole_where_they_fit() -> None:
     code = "```python\n" + "x = 1\n" * 40 + "```"
     table = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 18
     text = f"{filler('x', 100)}\n\n{code}\n\n{filler('y', 100)}\n\n{table}"
-    found = chunks_of(text)
-    assert [part.text for part in found if "```" in part.text] == [code]
-    assert [part.text.strip() for part in found if "|" in part.text] == [table.strip()]
+    chunks = chunks_of(text)
+    assert [part.text for part in chunks if "```" in part.text] == [code]
+    assert [part.text.strip() for part in chunks if "|" in part.text] == [table.strip()]
 
 
 def test_long_code_and_long_lists_are_split_between_lines() -> None:
     code = "```python\n" + "".join(f"value_{n} = {n}\n" for n in range(200)) + "```"
     items = "".join(f"- item {n}\n  continued {n}\n" for n in range(100))
-    found = chunks_of(f"{code}\n\n{items}")
-    assert "\n".join(part.text for part in found).split() == f"{code}\n{items}".split()
-    assert all(part.text.startswith(("```", "value_", "- item")) for part in found)
-    assert all(part.text.splitlines()[-1].startswith(("```", "value_", "  continued")) for part in found)
+    chunks = chunks_of(f"{code}\n\n{items}")
+    assert "\n".join(part.text for part in chunks).split() == f"{code}\n{items}".split()
+    assert all(part.text.startswith(("```", "value_", "- item")) for part in chunks)
+    assert all(part.text.splitlines()[-1].startswith(("```", "value_", "  continued")) for part in chunks)
 
 
-def test_code_is_known_in_the_chunk() -> None:
-    (found,) = chunks_of("Before.\n\n```sh\nmake it\n```\n\n- item\n\n      indented code\n\nAfter.\n")
-    assert found.code_text().split("\n") == ["```sh", "make it", "```", "      indented code"]
-    assert "make" not in found.prose_text()
-    assert "After." in found.prose_text()
+def test_a_chunk_knows_its_code() -> None:
+    (part,) = chunks_of("Before.\n\n```sh\nmake it\n```\n\n- item\n\n      indented code\n\nAfter.\n")
+    assert part.code_text().split("\n") == ["```sh", "make it", "```", "      indented code"]
+    assert "make" not in part.prose_text()
+    assert "After." in part.prose_text()
 
 
 def test_equal_passages_have_different_ids() -> None:
-    found = chunks_of("\n\n".join(["# Same", filler("x", 150)] * 3))
-    assert len({part.text for part in found}) == 1
-    assert len({part.id for part in found}) == 3
-    assert all(len(part.id) == 20 for part in found)
+    chunks = chunks_of("\n\n".join(["# Same", filler("x", 150)] * 3))
+    assert len({part.text for part in chunks}) == 1
+    assert len({part.id for part in chunks}) == 3
+    assert all(len(part.id) == 20 for part in chunks)
 
 
 def test_ids_depend_on_the_path_and_borders_do_not() -> None:
@@ -326,11 +324,11 @@ def test_enormous_titles_aliases_and_headings_leave_room_for_the_passage() -> No
 
 
 def test_lines_are_those_of_the_file() -> None:
-    found = chunks_of("---\ntags: a\n---\n\n\n# T\n\nText.\n\n")
-    assert shown(found) == ["6-8 T: # T Text."]
+    chunks = chunks_of("---\ntags: a\n---\n\n\n# T\n\nText.\n\n")
+    assert brief(chunks) == ["6-8 T: # T Text."]
 
 
-def test_spans_and_headings_may_be_made_by_hand() -> None:
+def test_spans_and_headings_may_be_built_directly() -> None:
     note = Note(
         "a.md",
         "a",
@@ -338,12 +336,12 @@ def test_spans_and_headings_may_be_made_by_hand() -> None:
         headings=(Heading(1, "T", 1), Heading(2, "lost", 99)),
         spans=(Span("heading", 1, 1), Span("paragraph", 2, 2), Span("other", 7, 9)),
     )
-    assert shown(chunk(note, COUNT)) == ["1-3 T: # T text stray"]
+    assert brief(chunk(note, COUNT)) == ["1-3 T: # T text stray"]
 
 
 def test_the_last_chunk_of_a_long_section_is_not_a_leftover() -> None:
-    found = chunks_of("\n\n".join(filler(name, 45) for name in "abcde"))
-    assert [(part.start_line, part.end_line) for part in found] == [(1, 5), (7, 9)]
+    chunks = chunks_of("\n\n".join(filler(name, 45) for name in "abcde"))
+    assert [(part.start_line, part.end_line) for part in chunks] == [(1, 5), (7, 9)]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_decoding(data: bytes, text: str, codes: list[str]) -> None:
     assert (decoded, [problem.code for problem in problems]) == (text, codes)
 
 
-def test_the_line_of_bad_bytes_is_named() -> None:
+def test_the_line_of_invalid_bytes_is_reported() -> None:
     assert decode(b"a\nb\nc\xff\n")[1][0].line == 3
 
 
@@ -49,7 +49,7 @@ def test_any_bytes_are_decoded(data: bytes) -> None:
 
 
 @given(st.text(max_size=200))
-def test_text_comes_back(text: str) -> None:
+def test_text_round_trips(text: str) -> None:
     clean = "".join(char for char in text if char.isprintable() and not "\ud800" <= char <= "\udfff")
     if not clean.startswith("\ufeff"):
         assert decode(clean.encode()) == (clean, ())

@@ -51,20 +51,20 @@ def whole(**given: Any) -> EmbeddingText:
 
 
 def test_a_passage_is_title_aliases_heading_path_and_text() -> None:
-    made = passage(
+    result = passage(
         aliases=("AR", "Wreck"), heading_path=("Life", "**Fish**"), text="## Fish\n\nThey [[Swim|swim]]."
     )
-    assert made.text == "Reef\nAR, Wreck\nLife > Fish\nFish\nThey swim."
+    assert result.text == "Reef\nAR, Wreck\nLife > Fish\nFish\nThey swim."
 
 
 def test_a_note_is_title_aliases_tags_description_and_opening() -> None:
-    made = whole(
+    result = whole(
         aliases=("AR",), tags=("sea/fish", "dive"), description="A wreck.", opening="# Reef\n\nIt lies deep."
     )
-    assert made.text == "Reef\nAR\nsea/fish, dive\nA wreck.\nIt lies deep."
+    assert result.text == "Reef\nAR\nsea/fish, dive\nA wreck.\nIt lies deep."
 
 
-def test_a_heading_that_is_the_title_is_not_said_twice() -> None:
+def test_a_heading_equal_to_the_title_is_not_repeated() -> None:
     assert passage(heading_path=("Reef", "Fish")).text.startswith("Reef\nFish\n")
 
 
@@ -79,7 +79,7 @@ def test_a_renamed_file_keeps_its_vectors() -> None:
     )
 
 
-def test_notes_with_nothing_in_them_do_not_share_a_vector() -> None:
+def test_empty_notes_do_not_share_a_vector() -> None:
     empty = {"title_is_name": True, "opening": "- [ ] "}
     assert whole(title="Apples", **empty).key != whole(title="Rockets", **empty).key
 
@@ -87,7 +87,7 @@ def test_notes_with_nothing_in_them_do_not_share_a_vector() -> None:
 @pytest.mark.parametrize(
     "change", [{"text": "Other fish live there."}, {"aliases": ("AR",)}, {"heading_path": ("Life",)}], ids=str
 )
-def test_all_else_is_in_the_key(change: dict[str, Any]) -> None:
+def test_every_other_field_is_in_the_key(change: dict[str, Any]) -> None:
     assert passage(**change).key != passage().key
     assert passage(**change, title_is_name=True).key != passage(title_is_name=True).key
 
@@ -117,19 +117,19 @@ def test_no_text_is_longer_than_the_window(
     title: str, aliases: list[str], path: list[str], text: str, window: int, by_name: bool
 ) -> None:
     values = {"title": title, "title_is_name": by_name, "aliases": aliases, "window": window}
-    made = passage(**values, heading_path=path, text=text)
-    assert COUNT(made.text) <= window
-    made = whole(**values, tags=path, description=text, opening=text + title)
-    assert COUNT(made.text) <= window
+    result = passage(**values, heading_path=path, text=text)
+    assert COUNT(result.text) <= window
+    result = whole(**values, tags=path, description=text, opening=text + title)
+    assert COUNT(result.text) <= window
 
 
 @given(st.lists(TEXT, max_size=5), TEXT)
 @settings(deadline=None)
 def test_text_that_a_chunk_has_room_for_is_not_cut(path: list[str], text: str) -> None:
     text = fit(text, COUNT, 254 - names_room(254) - headings_room(254))
-    shown = plain_passage(text) or text.strip()
-    made = passage(title="t " * 99, aliases=("a " * 15,), heading_path=path, text=text)
-    assert made.text.endswith(shown)
+    plain = plain_passage(text) or text.strip()
+    result = passage(title="t " * 99, aliases=("a " * 15,), heading_path=path, text=text)
+    assert result.text.endswith(plain)
 
 
 def test_the_heading_path_loses_its_outer_headings_first() -> None:
@@ -145,9 +145,9 @@ def test_the_header_has_its_share() -> None:
 @given(st.text(), st.integers(0, 30))
 @settings(deadline=None)
 def test_fit_gives_a_beginning_that_fits(text: str, room: int) -> None:
-    found = fit(text, COUNT, room)
-    assert COUNT(found) <= room
-    assert text.strip().startswith(found)
+    prefix = fit(text, COUNT, room)
+    assert COUNT(prefix) <= room
+    assert text.strip().startswith(prefix)
 
 
 def test_fit_cuts_between_words_if_it_can() -> None:

@@ -113,7 +113,7 @@ BOMB = "\n".join(
         '"\\UFFFFFFFF": b',
     ],
 )
-def test_what_is_wrong_is_named_and_the_body_is_read(block: str) -> None:
+def test_invalid_frontmatter_is_reported_and_the_body_is_read(block: str) -> None:
     note = with_block(block)
     assert note.frontmatter == {}
     assert [problem.code for problem in note.problems] == ["bad_frontmatter"]
@@ -141,7 +141,7 @@ def test_a_block_beyond_the_bound_is_skipped() -> None:
         ("---\na: b\n ---\n---x\n", 1, {}),
     ],
 )
-def test_where_frontmatter_stands(text: str, body_line: int, properties: dict[str, Any]) -> None:
+def test_position_of_frontmatter(text: str, body_line: int, properties: dict[str, Any]) -> None:
     note = parse(text, "n.md")
     assert (note.body_line, note.frontmatter) == (body_line, properties)
 
@@ -191,7 +191,7 @@ block_lines = st.one_of(
 @given(st.lists(block_lines, max_size=6))
 @example(["a: b ", "c:  '' ", "d:", "- x"])
 @example(["a:", "  - b", "", "  - c"])
-def test_the_fast_reader_reads_what_the_full_one_reads(block: list[str]) -> None:
+def test_the_simple_parser_agrees_with_the_full_one(block: list[str]) -> None:
     fast = read_simple(block)
     if fast is None:
         return
@@ -202,7 +202,7 @@ def test_the_fast_reader_reads_what_the_full_one_reads(block: list[str]) -> None
 
 
 @given(st.one_of(st.text(), st.lists(block_lines, max_size=8).map("\n".join)))
-def test_any_text_is_refused_or_json(text: str) -> None:
+def test_any_text_is_rejected_or_json(text: str) -> None:
     try:
         value = load(text).value
     except LoadError:
@@ -221,7 +221,7 @@ def test_a_pause_of_the_process_does_not_cost_a_note_its_properties(monkeypatch)
     assert (note.aliases, note.problems) == (("Reef", "Sea: of"), ())
 
 
-def test_what_takes_long_again_and_again_is_refused(monkeypatch):
+def test_frontmatter_that_is_slow_twice_is_rejected(monkeypatch):
     clock = itertools.count()
     monkeypatch.setattr("vaultseek.markdown.yamlcore.time.thread_time", lambda: float(next(clock)))
     note = parse("---\naliases: ['Reef', 'Sea: of']\n---\nbody\n", "a.md")

@@ -125,7 +125,7 @@ def test_spans_name_the_blocks_of_the_body() -> None:
         ("%%\n- a\n\nb\n%%", ["paragraph 1-5"]),
     ],
 )
-def test_spans_of_what_the_grammar_mistakes(text: str, expected: list[str]) -> None:
+def test_spans_of_text_that_the_grammar_misreads(text: str, expected: list[str]) -> None:
     assert spans(parse(text, "n.md")) == expected
 
 
@@ -198,7 +198,7 @@ def test_every_line_of_any_text_is_in_one_span(text: str) -> None:
 
 
 @given(soup)
-def test_what_is_found_stands_on_lines_of_the_note_in_order(text: str) -> None:
+def test_elements_are_on_lines_of_the_note_in_order(text: str) -> None:
     note = parse(text, "note.md")
     for found in (note.links, note.headings, note.code_blocks, note.blocks, note.tasks, note.callouts):
         lines = [it.line for it in found]

@@ -23,7 +23,7 @@ from vaultseek.model import Problem
         ("", "Day one", "name"),
     ],
 )
-def test_the_title_is_the_properties_or_a_headings_or_the_name(text: str, title: str, source: str) -> None:
+def test_sources_of_the_title(text: str, title: str, source: str) -> None:
     note = parse(text, "Trips/Day one.md")
     assert (note.title, note.title_source) == (title, source)
 
@@ -52,7 +52,7 @@ def test_lines_end_where_editors_end_them(text: str, lines: tuple[str, ...]) -> 
         ("# a\n" * (NOTE_HEADINGS + 1), "headings", NOTE_HEADINGS),
     ],
 )
-def test_more_than_a_note_may_hold_is_dropped_with_a_problem(text: str, kind: str, bound: int) -> None:
+def test_elements_beyond_the_limit_are_dropped_with_a_problem(text: str, kind: str, bound: int) -> None:
     note = parse(text, "n.md")
     assert len(getattr(note, kind)) == bound
     assert [problem.code for problem in note.problems] == [f"too_many_{kind}"]
@@ -60,7 +60,7 @@ def test_more_than_a_note_may_hold_is_dropped_with_a_problem(text: str, kind: st
 
 def test_a_note_beyond_the_bound_is_not_read() -> None:
     note = parse("é" * (NOTE_PARSE_BYTES // 2 + 1), "a/Big.md")
-    assert (note.title, note.lines, [it.code for it in note.problems]) == ("Big", (), ["too_large"])
+    assert (note.title, note.lines, [problem.code for problem in note.problems]) == ("Big", (), ["too_large"])
 
 
 def test_lines_beyond_the_bound_are_text_without_structure() -> None:
@@ -70,10 +70,10 @@ def test_lines_beyond_the_bound_are_text_without_structure() -> None:
     assert [problem.code for problem in note.problems] == ["too_long"]
 
 
-def test_problems_of_reading_come_first_and_are_bounded() -> None:
+def test_decoding_problems_come_first_and_are_bounded() -> None:
     given = [Problem("bad_encoding", "x")] * NOTE_PROBLEMS
     assert parse("---\na: [\n---\n", "n.md", given).problems == tuple(given)
-    assert [it.code for it in parse("---\na: [\n---\n", "n.md", given[:1]).problems] == [
+    assert [problem.code for problem in parse("---\na: [\n---\n", "n.md", given[:1]).problems] == [
         "bad_encoding",
         "bad_frontmatter",
     ]

@@ -26,7 +26,7 @@ def tags(text: str) -> list[str]:
         ("#Tea #tea #TEA", ["Tea"]),
     ],
 )
-def test_a_tag_is_what_follows_the_hash(text: str, expected: list[str]) -> None:
+def test_characters_of_a_tag(text: str, expected: list[str]) -> None:
     assert tags(text) == expected
 
 
@@ -98,7 +98,7 @@ def test_emphasis_beside_a_tag(text: str, expected: list[str]) -> None:
         "> quoted\n    #no",
     ],
 )
-def test_what_hides_tags(text: str) -> None:
+def test_syntax_that_hides_tags(text: str) -> None:
     assert tags(text) == []
 
 
@@ -126,5 +126,5 @@ def test_what_hides_tags(text: str) -> None:
         ("- [ ] #a\n- [x] b #b", ["a", "b"]),
     ],
 )
-def test_what_does_not_hide_tags(text: str, expected: list[str]) -> None:
+def test_syntax_that_does_not_hide_tags(text: str, expected: list[str]) -> None:
     assert tags(text) == expected

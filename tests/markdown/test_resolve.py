@@ -27,29 +27,29 @@ def names_of(files: Mapping[str, Sequence[str]] | Sequence[str]) -> Names:
 
 
 @given(FILES, FILES, TARGETS, PATHS)
-def test_only_files_that_answer_to_the_name_change_a_resolution(
+def test_a_new_file_changes_only_resolutions_of_its_names(
     before: dict[str, list[str]], more: dict[str, list[str]], target: str, source: str
 ) -> None:
     names = names_of(before)
-    found = names.resolve(target, source)
+    resolution = names.resolve(target, source)
     for path, aliases in more.items():
-        told = names.keys_of(path) ^ name_keys(path, aliases)
+        keys = names.keys_of(path) ^ name_keys(path, aliases)
         names.add(path, aliases)
         now = names.resolve(target, source)
-        assert now == found or link_key(target) in told | names.keys_of(path)
-        found = now
+        assert now == resolution or link_key(target) in keys | names.keys_of(path)
+        resolution = now
 
 
 @given(FILES, FILES, TARGETS, PATHS)
-def test_only_files_that_answer_to_the_name_change_a_resolution_when_they_go(
+def test_a_removed_file_changes_only_resolutions_of_its_names(
     files: dict[str, list[str]], more: dict[str, list[str]], target: str, source: str
 ) -> None:
     names = names_of({**files, **more})
     for path in files:
         keys = names.keys_of(path)
-        found = names.resolve(target, source)
+        resolution = names.resolve(target, source)
         names.remove(path)
-        assert names.resolve(target, source) == found or link_key(target) in keys
+        assert names.resolve(target, source) == resolution or link_key(target) in keys
 
 
 @given(FILES, st.lists(st.tuples(PATHS, ALIASES, st.booleans()), max_size=12), st.lists(TARGETS, min_size=3))
@@ -93,7 +93,7 @@ def test_no_target_is_the_source_itself() -> None:
     assert names_of([]).resolve("", "a/b.md") == Resolution("a/b.md")
 
 
-def test_a_link_that_names_nothing_points_nowhere() -> None:
+def test_a_link_without_a_target_is_unresolved() -> None:
     names = names_of(["a.md"])
     assert names.resolve_link(Link("wikilink", "", None, None, "text", 1), "a.md").path is None
     assert names.resolve_link(Link("wikilink", "", "Heading", None, None, 1), "a.md").path == "a.md"
@@ -101,9 +101,9 @@ def test_a_link_that_names_nothing_points_nowhere() -> None:
 
 def test_the_others_of_the_same_name_are_candidates_in_order() -> None:
     names = names_of(["long/folder/Log.md", "b/Log.md", "a/Log.md", "here/Log.md", "here/deep/Log.md"])
-    found = names.resolve("log", "here/x.md")
-    assert found.path == "here/Log.md"
-    assert found.candidates == ("here/deep/Log.md", "a/Log.md", "b/Log.md", "long/folder/Log.md")
+    resolution = names.resolve("log", "here/x.md")
+    assert resolution.path == "here/Log.md"
+    assert resolution.candidates == ("here/deep/Log.md", "a/Log.md", "b/Log.md", "long/folder/Log.md")
 
 
 def test_a_name_at_the_root_is_an_exact_path_and_wins() -> None:
@@ -118,9 +118,9 @@ def test_a_whole_path_is_not_ambiguous() -> None:
 
 def test_candidates_are_bounded() -> None:
     names = names_of([f"d{n}/README.md" for n in range(1000)])
-    found = names.resolve("README", "d500/x.md")
-    assert found.path == "d500/README.md"
-    assert len(found.candidates) == 20
+    resolution = names.resolve("README", "d500/x.md")
+    assert resolution.path == "d500/README.md"
+    assert len(resolution.candidates) == 20
 
 
 def test_of_names_that_differ_in_case_only_the_spelling_decides() -> None:
@@ -131,7 +131,7 @@ def test_of_names_that_differ_in_case_only_the_spelling_decides() -> None:
     assert names.resolve("a/NOTE", "x.md") == Resolution("a/Note.md", ("a/note.md",))
 
 
-def test_an_alias_is_the_last_resort_and_says_so() -> None:
+def test_an_alias_is_the_last_resort_and_is_flagged() -> None:
     names = Names()
     names.add("Reef.md", ["AR", "Fish"])
     assert names.resolve("ar", "x.md") == Resolution("Reef.md", (), by_alias=True)

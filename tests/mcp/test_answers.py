@@ -42,27 +42,29 @@ def note(lines: list[str], start: int = 1):
 
 
 @given(st.lists(st.text(max_size=240), max_size=30), BUDGETS)
-def test_results_fit_and_what_is_missing_is_counted(previews, budget):
+def test_results_fit_and_omitted_ones_are_counted(previews, budget):
     answer = search(*(result(f"{n}.md", preview) for n, preview in enumerate(previews)))
     reply = mcp_answers.results(answer, budget)
-    shown = reply.structured
+    structured = reply.structured
     assert reply.tokens() <= budget
-    assert len(shown["results"]) + shown["omitted"] == len(previews)
-    assert shown["truncated"] == (shown["omitted"] > 0) == ("\n[cut:" in reply.text)
-    assert [found["path"] for found in shown["results"]] == [f"{n}.md" for n in range(len(shown["results"]))]
-    mcp_answers.Results.model_validate(shown)
+    assert len(structured["results"]) + structured["omitted"] == len(previews)
+    assert structured["truncated"] == (structured["omitted"] > 0) == ("\n[cut:" in reply.text)
+    assert [item["path"] for item in structured["results"]] == [
+        f"{n}.md" for n in range(len(structured["results"]))
+    ]
+    mcp_answers.Results.model_validate(structured)
 
 
 @given(LINES, BUDGETS, st.integers(1, 10**6))
 def test_a_note_is_read_to_its_end_part_by_part(lines, budget, start):
-    whole, read, at = note(lines, start), [], start
-    while at is not None:
-        part = {**whole, **{k: v for k, v in note(lines[at - start :], at).items() if k != "lines"}}
+    whole, read, line = note(lines, start), [], start
+    while line is not None:
+        part = {**whole, **{k: v for k, v in note(lines[line - start :], line).items() if k != "lines"}}
         reply = mcp_answers.lines(part, budget)
         assert reply.tokens() <= budget
         mcp_answers.Lines.model_validate(reply.structured)
         read += reply.structured["text"].split("\n")
-        at = reply.structured["next_line"]
+        line = reply.structured["next_line"]
     assert read == [remove_hidden(line) for line in lines]
 
 
@@ -76,22 +78,22 @@ def test_links_are_listed_to_the_end_page_by_page(texts, budget):
     while first is not None:
         page = mcp_answers.Page(links[first - 1 :], first, len(links))
         reply = mcp_answers.links({"vault": "notes"}, page, budget)
-        shown = reply.structured
-        mcp_answers.Links.model_validate(shown)
-        assert reply.tokens() <= budget or not shown["links"]
-        assert shown["first"] - 1 + len(shown["links"]) + shown["omitted"] == len(links)
-        assert shown["truncated"] == (shown["omitted"] > 0) == ("\n[cut:" in reply.text)
-        seen += [link["path"] for link in shown["links"]]
-        first = shown["next_first"]
-    if not shown["omitted"]:
+        structured = reply.structured
+        mcp_answers.Links.model_validate(structured)
+        assert reply.tokens() <= budget or not structured["links"]
+        assert structured["first"] - 1 + len(structured["links"]) + structured["omitted"] == len(links)
+        assert structured["truncated"] == (structured["omitted"] > 0) == ("\n[cut:" in reply.text)
+        seen += [link["path"] for link in structured["links"]]
+        first = structured["next_first"]
+    if not structured["omitted"]:
         assert seen == [link["path"] for link in links]
 
 
 def test_a_line_that_is_longer_than_the_budget_is_cut_and_passed_over():
-    shown = mcp_answers.lines(note(["é" * 10_000, "end"]), 300).structured
-    assert shown["text"]
-    assert set(shown["text"]) == {"é"}
-    assert (shown["truncated"], shown["end_line"], shown["next_line"]) == (True, 1, 2)
+    structured = mcp_answers.lines(note(["é" * 10_000, "end"]), 300).structured
+    assert structured["text"]
+    assert set(structured["text"]) == {"é"}
+    assert (structured["truncated"], structured["end_line"], structured["next_line"]) == (True, 1, 2)
     assert mcp_answers.lines(note(["x" * 10_000]), 300).structured["next_line"] is None
 
 
@@ -117,7 +119,7 @@ def test_no_note_can_forge_a_line_of_ours(text):
         assert not any(line.startswith(("[", "Untrusted")) for line in rest)
 
 
-def test_filters_alone_list_notes_without_scores_and_what_was_misread_is_said():
+def test_filters_alone_list_notes_without_scores_and_misread_operators_are_noted():
     listing = {**search(result()), "interpreted": {"rank_text": "", "notes": ["[n:>x] was taken as text"]}}
     reply = mcp_answers.results(listing, 20_000)
     assert "score" not in reply.structured["results"][0]
@@ -125,14 +127,14 @@ def test_filters_alone_list_notes_without_scores_and_what_was_misread_is_said():
     assert reply.text.endswith("[note: [n:>x] was taken as text]")
 
 
-def test_where_nothing_was_found_the_nearest_is_named_as_no_answer():
+def test_without_results_the_nearest_note_is_mentioned():
     empty = {**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}
     reply = mcp_answers.results(empty, 20_000)
     assert reply.structured["results"] == []
     assert "nothing found; Bread.md comes nearest, but not near (confidence 0.04)" in reply.text
 
 
-async def test_what_did_not_take_part_and_what_is_pending_is_told():
+async def test_partial_lanes_and_pending_texts_are_reported():
     async def ask(method, params):
         return search(result(), partial=[{"lane": "semantic", "reason": "the model is loading"}], pending=12)
 
@@ -144,13 +146,17 @@ async def test_what_did_not_take_part_and_what_is_pending_is_told():
     assert answer.structured_content["pending"] == 12
 
 
-async def test_errors_are_told_and_budgets_are_checked():
+async def test_errors_are_reported_and_budgets_are_checked():
     async def ask(method, params):
         raise Busy("too many clients; try again")
 
     async with Client(server(ask, Place(None, "/"))) as client:
-        for tool, asked in (("search", {"query": "x"}), ("list_links", {"note": "x"}), ("vault_status", {})):
-            answer = await client.call_tool(tool, asked)
+        for tool, arguments in (
+            ("search", {"query": "x"}),
+            ("list_links", {"note": "x"}),
+            ("vault_status", {}),
+        ):
+            answer = await client.call_tool(tool, arguments)
             assert answer.is_error
             assert "too many clients; try again" in answer.content[0].text
         for budget in (server_module.AGENT_TOKENS_LEAST - 1, limits.AGENT_TOKENS_MOST + 1):

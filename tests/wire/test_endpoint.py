@@ -43,8 +43,8 @@ def mode(path: Path) -> int:
 
 
 def open_descriptors() -> list[int]:
-    found = [int(place.name) for place in Path("/proc/self/fd").iterdir()]
-    return [fd for fd in found if Path(f"/proc/self/fd/{fd}").is_symlink()]
+    descriptors = [int(place.name) for place in Path("/proc/self/fd").iterdir()]
+    return [fd for fd in descriptors if Path(f"/proc/self/fd/{fd}").is_symlink()]
 
 
 def run(code: str, path: Path, **more) -> subprocess.Popen:
@@ -78,7 +78,7 @@ def test_modes_do_not_depend_on_the_umask(tmp_path, umask):
     assert all(folder & 0o077 == 0 for folder in folders)
 
 
-def test_the_default_place_is_the_users_own():
+def test_the_default_path_is_in_the_users_folder():
     one = Endpoint.open()
     assert one.path == paths.socket_file()
     assert connects(one.path)
@@ -102,7 +102,7 @@ def test_a_second_daemon_is_refused_and_the_first_unharmed(opened, path):
     assert opened.is_ours()
 
 
-def test_the_pid_in_the_lock_file_is_only_shown(opened, path):
+def test_the_pid_in_the_lock_file_is_only_displayed(opened, path):
     for written in (b"1\n", b"not a pid", b"", b"9" * 1000):
         path.with_suffix(".lock").write_bytes(written)
         with pytest.raises(AlreadyRunning):
@@ -125,7 +125,7 @@ def test_a_deleted_lock_file_does_not_let_a_second_daemon_in(opened, path, monke
     assert connects(path)
 
 
-def test_a_folder_lock_held_for_a_moment_by_a_cleaner_is_waited_for(path, monkeypatch):
+def test_a_brief_lock_of_a_cleaner_on_the_folder_is_waited_for(path, monkeypatch):
     folder = os.open(paths.private_directory(path.parent), os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     monkeypatch.setattr(endpoint.time, "sleep", lambda _: fcntl.flock(folder, fcntl.LOCK_UN))
@@ -162,7 +162,7 @@ def test_the_lock_ends_with_the_daemon_even_if_its_children_live(path):
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "link", "dangling link", "fifo"])
-def test_what_is_not_our_socket_is_never_removed(path, tmp_path, kind):
+def test_files_that_are_not_our_socket_are_never_removed(path, tmp_path, kind):
     paths.private_directory(path.parent)
     target = tmp_path / "target"
     if kind == "link":
@@ -181,7 +181,7 @@ def test_what_is_not_our_socket_is_never_removed(path, tmp_path, kind):
     assert path.lstat().st_ino == before.st_ino
 
 
-def test_a_live_socket_that_is_held_without_the_lock_is_left_alone(path):
+def test_a_live_socket_without_the_lock_is_not_replaced(path):
     paths.private_directory(path.parent)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
         stranger.bind(str(path))
@@ -192,7 +192,7 @@ def test_a_live_socket_that_is_held_without_the_lock_is_left_alone(path):
 
 
 @pytest.mark.parametrize("kind", ["folder", "fifo", "link"])
-def test_a_lock_that_is_no_file_of_ours_is_refused(path, tmp_path, kind):
+def test_a_foreign_lock_file_is_refused(path, tmp_path, kind):
     paths.private_directory(path.parent)
     lock = path.with_suffix(".lock")
     target = tmp_path / "target"
@@ -210,7 +210,7 @@ def test_our_own_folder_is_made_private(path):
     assert mode(path.parent) == 0o700
 
 
-def test_a_folder_of_the_users_choice_that_others_may_write_to_is_refused_and_not_changed(tmp_path):
+def test_a_configured_folder_that_others_may_write_to_is_refused_and_not_changed(tmp_path):
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -220,7 +220,7 @@ def test_a_folder_of_the_users_choice_that_others_may_write_to_is_refused_and_no
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-def test_a_folder_that_is_none_is_refused(path, tmp_path, kind):
+def test_a_path_that_is_not_a_folder_is_refused(path, tmp_path, kind):
     if kind == "file":
         path.parent.write_text("")
     else:
@@ -231,7 +231,7 @@ def test_a_folder_that_is_none_is_refused(path, tmp_path, kind):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.parametrize("whose", ["folder", "lock", "socket"])
-def test_what_belongs_to_another_user_is_refused(path, whose):
+def test_files_of_another_user_are_refused(path, whose):
     Endpoint.open(path).close()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
         left.bind(str(path))
@@ -251,13 +251,13 @@ def test_a_path_too_long_for_a_socket_address_works_all_the_same(tmp_path):
     assert not path.exists()
 
 
-def test_a_path_too_long_is_named_where_there_is_no_way_round(tmp_path, monkeypatch):
+def test_a_path_that_is_too_long_is_reported_without_proc(tmp_path, monkeypatch):
     monkeypatch.setattr(endpoint.os, "access", lambda *_: False)
     with pytest.raises(Unavailable, match="too long"):
         Endpoint.open(tmp_path.joinpath(*["a" * 100] * 3, "daemon.sock"))
 
 
-def test_the_loss_of_the_socket_file_is_noticed_and_made_good(opened, path):
+def test_a_removed_socket_file_is_noticed_and_bound_again(opened, path):
     assert opened.is_ours()
     path.unlink()
     assert not opened.is_ours()
@@ -268,7 +268,7 @@ def test_the_loss_of_the_socket_file_is_noticed_and_made_good(opened, path):
     assert mode(path) == 0o600
 
 
-def test_a_socket_file_that_is_another_ones_now_is_not_removed_on_close(path):
+def test_the_socket_file_of_another_daemon_is_not_removed_on_close(path):
     one = Endpoint.open(path)
     path.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
@@ -287,7 +287,7 @@ def test_after_close_the_next_daemon_can_start(path):
     assert not path.exists()
 
 
-def test_nothing_stays_held_after_a_refusal(path):
+def test_no_descriptor_leaks_after_a_refusal(path):
     paths.private_directory(path.parent)
     path.write_text("")
     before = len(open_descriptors())
@@ -299,7 +299,7 @@ def test_nothing_stays_held_after_a_refusal(path):
     Endpoint.open(path).close()
 
 
-def test_the_peer_is_told_by_the_kernel():
+def test_the_kernel_identifies_the_peer():
     left, right = socket.socketpair()
     with left, right:
         assert endpoint.peer_uid(left) == os.geteuid()
@@ -307,7 +307,7 @@ def test_the_peer_is_told_by_the_kernel():
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_another_user_is_told_from_us(path):
+def test_another_user_is_distinguished(path):
     one = Endpoint.open(path)
     path.chmod(0o666)
     for folder in path.parents:
@@ -373,7 +373,7 @@ def test_a_socket_handed_over_to_somebody_else_is_not_touched(path, tmp_path):
     assert (tmp_path / "handed.sock").exists()
 
 
-def test_who_holds_the_lock_is_told_without_taking_it(path):
+def test_the_holder_is_reported_without_taking_the_lock(path):
     assert endpoint.holder(path) is None
     one = Endpoint.open(path)
     path.unlink()

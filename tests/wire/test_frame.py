@@ -20,13 +20,13 @@ MESSAGES = st.dictionaries(TEXT, VALUES, max_size=3)
 
 def bodies(data: bytes, *, cuts: list[int] = (), limit: int = FRAME_BYTES) -> list[bytes]:
     reader = FrameReader(limit)
-    found = []
+    frames = []
     edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     for start, end in itertools.pairwise(edges):
         reader.feed(data[start:end])
         while (body := reader.next()) is not None:
-            found.append(body)
-    return found
+            frames.append(body)
+    return frames
 
 
 @given(st.lists(MESSAGES, max_size=3), st.lists(st.integers(0, 10_000), max_size=20))
@@ -61,16 +61,16 @@ def test_noise_alone_has_one_outcome_however_it_is_cut(noise, cuts):
 
 
 def outcome(data: bytes, cuts: list[int]) -> tuple[list[bytes], str | None]:
-    reader, found = FrameReader(), []
+    reader, frames = FrameReader(), []
     edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     try:
         for start, end in itertools.pairwise(edges):
             reader.feed(data[start:end])
             while (body := reader.next()) is not None:
-                found.append(body)
+                frames.append(body)
     except ProtocolError as error:
-        return found, str(error)
-    return found, None
+        return frames, str(error)
+    return frames, None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_headers_are_read_as_editors_write_them(header):
         b"Content-Type: x\r\n" * (HEADER_BYTES // 17 + 1),
     ],
 )
-def test_a_broken_header_is_an_error_for_good(data):
+def test_a_broken_header_is_a_final_error(data):
     reader = FrameReader()
     reader.feed(data)
     with pytest.raises(FrameLost):
@@ -129,12 +129,12 @@ def test_a_frame_may_be_as_long_as_the_limit():
     assert bodies(b"Content-Length: %d\r\n\r\n" % len(body) + body) == [body]
 
 
-def test_a_reader_knows_whether_a_frame_has_begun():
+def test_a_reader_knows_of_a_partial_frame():
     reader = FrameReader()
     frame = encode({})
     assert not reader.partial
-    for at in range(len(frame) - 1):
-        reader.feed(frame[at : at + 1])
+    for position in range(len(frame) - 1):
+        reader.feed(frame[position : position + 1])
         assert reader.next() is None
         assert reader.partial
     reader.feed(frame[-1:])
@@ -163,7 +163,7 @@ def test_a_reader_knows_whether_a_frame_has_begun():
         (b'{"id":1,"\\uDFff":1}', "surrogate"),
     ],
 )
-def test_json_that_is_not_taken(body, fault):
+def test_rejected_json(body, fault):
     assert fault in (examine(body).fault or "")
     with pytest.raises(ProtocolError, match=fault):
         decode(body)
@@ -183,28 +183,28 @@ def test_json_that_is_not_taken(body, fault):
         (b"-0", 0),
     ],
 )
-def test_json_that_is_taken(body, value):
+def test_accepted_json(body, value):
     assert examine(body).fault is None
     if value is not None:
         assert decode(body) == value
 
 
-def test_what_could_be_read_of_a_faulty_message_is_kept():
+def test_the_value_of_a_faulty_message_is_available():
     assert examine(b'{"id":7,"a":NaN}').value == {"id": 7, "a": None}
 
 
 @given(st.text(alphabet='"\\[]{},:u0dD8a1eNI-', max_size=60))
-def test_text_without_a_fault_is_what_json_reads(text):
+def test_text_without_a_fault_parses_like_json(text):
     examined = examine(text.encode())
     if examined.fault is None:
         assert json.loads(text) == examined.value
 
 
-def test_file_names_that_are_not_utf8_can_be_told():
+def test_file_names_that_are_not_utf8_can_be_sent():
     assert bodies(encode({"path": "a\udcff.md"})) == ['{"path":"a\ufffd.md"}'.encode()]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
-def test_what_is_not_json_is_not_sent(value):
+def test_values_that_are_not_json_are_not_sent(value):
     with pytest.raises((ValueError, TypeError)):
         encode({"a": value})

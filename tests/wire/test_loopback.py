@@ -33,12 +33,12 @@ class Port:
         self.socket_path = paths.private_directory(paths.runtime_directory()) / "daemon.sock"
         self.port = LoopbackPort.open(self.socket_path)
         self.file = self.port.file
-        self.told = json.loads(self.file.read_text())
+        self.address = json.loads(self.file.read_text())
         self.server = Server(handlers or {"echo": echo}, bounds=Limits(**bounds))
         self.authenticator = Authenticator(self.port.secrets, self.server.add_client)
         self.serving = asyncio.create_task(self.server.serve(self.port.socket, self.authenticator.accept))
 
-    async def knock(self, data: bytes, *, hold: bool = False) -> bytes:
+    async def exchange(self, data: bytes, *, hold: bool = False) -> bytes:
         """All that comes back for these bytes until the daemon hangs up."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port.number)
         try:
@@ -59,9 +59,9 @@ class Port:
 
 @pytest.fixture
 async def port():
-    made = Port()
-    yield made
-    await made.close()
+    server = Port()
+    yield server
+    await server.close()
 
 
 def message(method: str, params: dict, id: int | None = 1) -> bytes:
@@ -76,13 +76,13 @@ def error_code(answer: bytes) -> str:
     return json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["data"]["code"]
 
 
-async def test_it_listens_on_this_machine_alone_and_only_the_user_can_read_where(port):
+async def test_it_listens_on_loopback_and_its_address_file_is_private(port):
     assert port.port.socket.getsockname()[0] == "127.0.0.1"
     state = port.file.lstat()
     assert stat.S_IMODE(state.st_mode) == 0o600
     assert state.st_uid == os.geteuid()
-    assert len(port.told["token"]) >= 40
-    assert port.told["token"] != port.told["proof"]
+    assert len(port.address["token"]) >= 40
+    assert port.address["token"] != port.address["proof"]
     assert not list(port.file.parent.glob("*.new"))
 
 
@@ -110,28 +110,28 @@ async def test_both_clients_find_it_through_the_file_beside_the_socket(port):
         assert await asyncio.to_thread(ask) == {"n": 2}
 
 
-async def test_what_is_sent_right_behind_the_token_is_answered_too(port):
-    token = port.told["token"]
+async def test_a_request_sent_with_the_token_is_answered(port):
+    token = port.address["token"]
     reader, writer = await asyncio.open_connection("127.0.0.1", port.port.number)
     whole = hello(token) + message("echo", {"n": 7}, 2)
     writer.write(whole[:30])
     await writer.drain()
     writer.write(whole[30:])
     async with asyncio.timeout(PATIENCE):
-        said = b""
-        while said.count(b"Content-Length") < 2:
-            said += await reader.read(1 << 16)
-    assert b'"n":7' in said
+        received = b""
+        while received.count(b"Content-Length") < 2:
+            received += await reader.read(1 << 16)
+    assert b'"n":7' in received
     writer.close()
 
 
 @pytest.mark.parametrize("token", ["", "x", "ä" * 43, "\x00", 5, True, ["token"], {}, "A" * 43])
-async def test_a_wrong_token_is_refused_and_the_line_closed(port, token):
-    answer = await port.knock(hello(token) + message("echo", {"n": "secret"}, 2))
+async def test_a_wrong_token_is_refused_and_the_connection_closed(port, token):
+    answer = await port.exchange(hello(token) + message("echo", {"n": "secret"}, 2))
     assert error_code(answer) == "forbidden"
     assert b"secret" not in answer
-    assert port.told["token"].encode() not in answer
-    assert port.told["proof"].encode() not in answer
+    assert port.address["token"].encode() not in answer
+    assert port.address["proof"].encode() not in answer
     assert not port.server.clients
 
 
@@ -147,7 +147,7 @@ async def test_a_wrong_token_is_refused_and_the_line_closed(port, token):
     ],
 )
 async def test_nothing_is_answered_before_the_token(port, first):
-    assert error_code(await port.knock(first)) == "forbidden"
+    assert error_code(await port.exchange(first)) == "forbidden"
     assert not port.server.clients
 
 
@@ -165,13 +165,13 @@ async def test_nothing_is_answered_before_the_token(port, first):
         b"\r\n\r\n",
     ],
 )
-async def test_what_is_no_message_of_ours_is_shown_out_without_a_word(port, request_):
-    real = hello(port.told["token"])
-    assert await port.knock(request_ + real) == b""
+async def test_other_protocols_get_no_answer(port, request_):
+    real = hello(port.address["token"])
+    assert await port.exchange(request_ + real) == b""
     assert not port.server.clients
 
 
-async def test_who_says_nothing_is_shown_out_and_few_are_heard_at_once(port, monkeypatch):
+async def test_silent_connections_are_closed_and_their_number_is_limited(port, monkeypatch):
     monkeypatch.setattr(limits, "HALF_FRAME_SECONDS", 0.5)
     silent = [await asyncio.open_connection("127.0.0.1", port.port.number) for _ in range(40)]
     async with asyncio.timeout(PATIENCE):
@@ -182,20 +182,20 @@ async def test_who_says_nothing_is_shown_out_and_few_are_heard_at_once(port, mon
         assert await client.call("echo", {}) == {}
 
 
-async def test_those_who_knock_do_not_take_the_place_of_clients(monkeypatch):
+async def test_unauthenticated_connections_do_not_count_as_clients(monkeypatch):
     port = Port(clients=2)
     try:
         silent = [await asyncio.open_connection("127.0.0.1", port.port.number) for _ in range(5)]
         async with AsyncClient(port.file) as one, AsyncClient(port.file) as two:
             assert await asyncio.gather(one.call("echo", {}), two.call("echo", {})) == [{}, {}]
-            assert error_code(await port.knock(hello(port.told["token"]))) == "busy"
+            assert error_code(await port.exchange(hello(port.address["token"]))) == "busy"
         for _, writer in silent:
             writer.close()
     finally:
         await port.close()
 
 
-async def test_a_stranger_on_the_port_of_a_dead_daemon_learns_nothing_that_is_asked(tmp_path):
+async def test_a_stranger_on_the_port_of_a_dead_daemon_gets_no_request(tmp_path):
     heard = []
 
     async def play(reader, writer):
@@ -216,7 +216,7 @@ async def test_a_stranger_on_the_port_of_a_dead_daemon_learns_nothing_that_is_as
     assert not any(b"secret" in data for data in heard)
 
 
-async def test_the_file_of_a_dead_daemon_is_no_daemon_and_the_next_replaces_it(port):
+async def test_the_stale_file_of_a_dead_daemon_is_detected_and_replaced(port):
     stale = port.file.read_text()
     await port.close()
     assert not port.file.exists()
@@ -227,7 +227,7 @@ async def test_the_file_of_a_dead_daemon_is_no_daemon_and_the_next_replaces_it(p
     with pytest.raises(Unavailable, match="vaultseek start"):
         await AsyncClient().call("echo")
     again = Port()
-    assert again.told["token"] != json.loads(stale)["token"]
+    assert again.address["token"] != json.loads(stale)["token"]
     async with AsyncClient() as client:
         assert await client.call("echo", {"n": 3}) == {"n": 3}
     await again.close()
@@ -241,7 +241,7 @@ async def test_a_token_that_others_can_read_is_not_used(port, mode):
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
-async def test_what_is_no_file_of_ours_is_not_read(port, tmp_path, kind):
+async def test_a_foreign_address_file_is_not_read(port, tmp_path, kind):
     secret = tmp_path / "elsewhere"
     port.file.rename(secret)
     if kind == "link":
@@ -269,7 +269,7 @@ async def test_what_is_no_file_of_ours_is_not_read(port, tmp_path, kind):
         "[" * 5000,
     ],
 )
-def test_a_file_that_is_no_address_is_named(tmp_path, text):
+def test_an_invalid_address_file_is_reported(tmp_path, text):
     file = tmp_path / "daemon.tcp"
     file.touch(mode=0o600)
     file.write_text(text)
@@ -288,7 +288,7 @@ def test_a_file_in_the_way_is_replaced_and_a_link_is_not_followed(tmp_path):
     opened.close()
 
 
-def test_where_no_file_can_be_written_there_is_no_port(tmp_path):
+def test_without_a_writable_folder_there_is_no_port(tmp_path):
     (tmp_path / "daemon.tcp").mkdir()
     with pytest.raises(Unavailable, match=r"daemon\.tcp"):
         LoopbackPort.open(tmp_path / "daemon.sock")
@@ -304,7 +304,7 @@ async def test_on_a_system_without_unix_sockets_the_port_is_used(port, monkeypat
     assert await asyncio.to_thread(ask) == {"n": 4}
 
 
-async def test_the_work_of_a_client_that_hung_up_is_ended():
+async def test_requests_of_a_disconnected_client_are_cancelled():
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def hangs(params, context):
@@ -316,7 +316,7 @@ async def test_the_work_of_a_client_that_hung_up_is_ended():
 
     port = Port({"hangs": hangs})
     raw = await asyncio.to_thread(loopback.connect, port.file, None)
-    raw[0].sendall(hello(port.told["token"]) + message("hangs", {}, 2))
+    raw[0].sendall(hello(port.address["token"]) + message("hangs", {}, 2))
     async with asyncio.timeout(PATIENCE):
         await begun.wait()
         raw[0].close()
@@ -324,11 +324,11 @@ async def test_the_work_of_a_client_that_hung_up_is_ended():
     await port.close()
 
 
-def test_secrets_are_not_shown_by_accident():
+def test_secrets_are_not_in_their_repr():
     assert "abc" not in repr(loopback.Secrets("abc", "abc"))
 
 
-def test_nothing_of_the_port_is_loaded_where_there_is_a_socket(tmp_path: Path):
+def test_the_port_is_not_imported_when_there_is_a_socket(tmp_path: Path):
     import subprocess
     import sys
 

@@ -17,7 +17,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_error_comes_out_as_it_went_in(kind):
+def test_every_error_round_trips(kind):
     back = protocol.raised(protocol.refusal(1, kind("what happened"))["error"])
     assert type(back) is kind
     assert (str(back), back.code, back.number) == ("what happened", kind.code, kind.number)
@@ -38,10 +38,10 @@ def test_errors_of_the_protocol_itself_keep_their_code(error, kind):
 
 
 @pytest.mark.parametrize(
-    "told", [None, 7, {}, {"message": None}, {"data": {"code": ["busy"]}}, {"data": {"code": "new"}}]
+    "error", [None, 7, {}, {"message": None}, {"data": {"code": ["busy"]}}, {"data": {"code": "new"}}]
 )
-def test_an_error_from_another_version_is_an_error_all_the_same(told):
-    assert isinstance(protocol.raised(told), errors.VaultseekError)
+def test_an_error_from_another_version_is_an_error_all_the_same(error):
+    assert isinstance(protocol.raised(error), errors.VaultseekError)
 
 
 PARTS = st.sampled_from(["2.0", "search", "", None, True, 1, -1.5, [], [1], {}, {"query": "x"}, "\ud800"])

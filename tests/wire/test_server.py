@@ -64,7 +64,7 @@ async def test_a_request_is_answered_under_its_id(wire):
         assert await client.read() == {"jsonrpc": "2.0", "id": id, "result": {"a": "ü"}}
 
 
-async def test_initialize_settles_the_version_and_takes_the_name(wire):
+async def test_initialize_negotiates_the_version_and_takes_the_name(wire):
     server = await wire.start({}, about=lambda: {"vaults": 2})
     client = await wire.client()
     await client.ask(1, "initialize", {"protocol_version": 99, "client": "an editor\x1b[1m"})
@@ -81,7 +81,7 @@ async def test_initialize_settles_the_version_and_takes_the_name(wire):
         ({"protocol_version": 0}, "unsupported_version"),
     ],
 )
-async def test_initialize_refuses_what_it_cannot_speak(wire, params, word):
+async def test_initialize_refuses_unsupported_versions(wire, params, word):
     await wire.start({})
     client = await wire.client()
     await client.ask(1, "initialize", params)
@@ -205,7 +205,7 @@ async def test_any_frames_of_noise_get_an_error_or_nothing_each(wire):
     assert message["result"] == {}
 
 
-async def test_errors_on_purpose_travel_by_code_and_in_one_line(wire):
+async def test_expected_errors_are_sent_with_a_code_and_one_line(wire):
     await wire.start({"fails": fails})
     client = await wire.client()
     await client.ask(1, "fails")
@@ -213,7 +213,7 @@ async def test_errors_on_purpose_travel_by_code_and_in_one_line(wire):
     assert error == {"code": -32011, "message": "position 3: unbalanced quote", "data": {"code": "bad_query"}}
 
 
-async def test_a_fault_of_our_own_tells_the_client_an_incident_and_the_log_the_rest(wire, caplog):
+async def test_an_internal_error_is_an_incident_for_the_client_and_a_traceback_in_the_log(wire, caplog):
     await wire.start({"explodes": explodes})
     client = await wire.client()
     await client.ask(1, "explodes")
@@ -227,7 +227,7 @@ async def test_a_fault_of_our_own_tells_the_client_an_incident_and_the_log_the_r
 
 
 @pytest.mark.parametrize("result", [float("nan"), object(), {1}])
-async def test_an_answer_that_is_not_json_is_a_fault_of_our_own(wire, result):
+async def test_an_answer_that_is_not_json_is_an_internal_error(wire, result):
     async def handler(params, context):
         return result
 
@@ -245,12 +245,12 @@ async def test_an_answer_that_is_too_long_becomes_an_error(wire):
     client = await wire.client()
     await client.ask(1, "it", {"n": 1000})
     await client.ask(2, "it", {"n": 800})
-    found = await client.answers(2)
-    assert code(found[1]) == "too_large"
-    assert len(found[2]["result"]) == 800
+    answers = await client.answers(2)
+    assert code(answers[1]) == "too_large"
+    assert len(answers[2]["result"]) == 800
 
 
-async def test_unknown_methods_are_named(wire):
+async def test_unknown_methods_are_reported(wire):
     await wire.start({})
     client = await wire.client()
     await client.ask(1, "serach")
@@ -278,8 +278,8 @@ async def test_a_thousand_requests_of_one_client_run_eight_at_a_time(wire, until
         await client.ask(n, "gate", {"n": n})
     await until(lambda: gate.running == 8)
     gate.opened.set()
-    found = await client.answers(1000)
-    assert {id: message["result"]["n"] for id, message in found.items()} == {n: n for n in range(1000)}
+    answers = await client.answers(1000)
+    assert {id: message["result"]["n"] for id, message in answers.items()} == {n: n for n in range(1000)}
     assert gate.most == 8
 
 
@@ -324,7 +324,7 @@ async def test_cancel_stops_the_work_and_answers_the_request(wire, until):
     assert gate.cancelled == 1
 
 
-async def test_cancel_is_heard_while_all_slots_are_taken(wire, until):
+async def test_cancel_works_while_all_slots_are_busy(wire, until):
     gate = Gate()
     await wire.start({"gate": gate}, in_flight=2)
     client = await wire.client()
@@ -339,7 +339,7 @@ async def test_cancel_is_heard_while_all_slots_are_taken(wire, until):
     assert set(await client.answers(3)) == {1, 2, 3}
 
 
-async def test_a_request_cancelled_in_the_same_breath_is_still_answered(wire):
+async def test_a_request_that_is_cancelled_immediately_is_still_answered(wire):
     gate = Gate()
     await wire.start({"gate": gate})
     client = await wire.client()
@@ -379,9 +379,9 @@ async def test_a_newer_request_supersedes_an_older_one(wire, until):
     await client.ask(1, "gate")
     await until(lambda: gate.begun == 1)
     await client.ask(2, "echo", {"supersedes": 1, "q": "x"})
-    found = await client.answers(2)
-    assert code(found[1]) == "cancelled"
-    assert found[2]["result"] == {"q": "x"}
+    answers = await client.answers(2)
+    assert code(answers[1]) == "cancelled"
+    assert answers[2]["result"] == {"q": "x"}
     await client.ask(3, "echo", {"supersedes": 1})
     assert (await client.read())["result"] == {}
 
@@ -401,7 +401,7 @@ async def test_an_id_in_flight_cannot_be_used_again_but_later_it_can(wire, until
     assert (await client.read())["result"] == {"n": "second"}
 
 
-async def test_the_deadline_reaches_the_handler_and_cuts_off_who_ignores_it(wire, monkeypatch):
+async def test_the_deadline_reaches_the_handler_and_cancels_one_that_ignores_it(wire, monkeypatch):
     monkeypatch.setattr("vaultseek.wire.requests.DEADLINE_GRACE_SECONDS", 0.0)
 
     async def polite(params, context):
@@ -458,9 +458,7 @@ async def test_a_client_that_vanishes_has_its_work_cancelled_without_a_traceback
 
 
 @pytest.mark.parametrize("notifications", [True, False])
-async def test_a_client_that_vanishes_behind_more_than_is_read_is_noticed_all_the_same(
-    wire, until, notifications
-):
+async def test_a_disconnect_is_noticed_while_reading_is_paused(wire, until, notifications):
     gate = Gate()
     server = await wire.start({"gate": gate})
     raw = await wire.client()
@@ -472,7 +470,7 @@ async def test_a_client_that_vanishes_behind_more_than_is_read_is_noticed_all_th
     assert gate.cancelled == gate.begun == 8
 
 
-async def test_who_only_stops_writing_still_gets_the_answers(wire, until):
+async def test_a_client_that_only_stops_writing_still_gets_the_answers(wire, until):
     gate = Gate()
     await wire.start({"gate": gate})
     client = await wire.client()
@@ -485,31 +483,31 @@ async def test_who_only_stops_writing_still_gets_the_answers(wire, until):
 
 
 async def test_a_client_that_never_reads_is_dropped_and_does_not_fill_the_memory(wire, until, caplog):
-    made = 0
+    calls = 0
 
     async def long(params, context):
-        nonlocal made
-        made += 1
+        nonlocal calls
+        calls += 1
         return "x" * 100_000
 
     server = await wire.start({"long": long, "echo": echo}, slow_reader_seconds=0.3, unsent_bytes=300_000)
     client, other = await wire.client(), await wire.client()
     for n in range(500):
         await client.ask(n, "long")
-    await until(lambda: made > 8)
+    await until(lambda: calls > 8)
     await other.ask(1, "echo")
     assert (await other.read())["result"] == {}
     await until(lambda: len(server.clients) == 1)
-    assert made < 40
+    assert calls < 40
     assert "does not read" in caplog.text
 
 
 async def test_notifications_come_between_answers_and_after_them(wire):
-    kept = []
+    contexts = []
 
     async def subscribe(params, context):
         context.notify("progress", {"done": 0})
-        kept.append(context)
+        contexts.append(context)
         return {}
 
     await wire.start({"subscribe": subscribe})
@@ -517,22 +515,22 @@ async def test_notifications_come_between_answers_and_after_them(wire):
     await client.ask(1, "subscribe")
     assert await client.read() == {"jsonrpc": "2.0", "method": "progress", "params": {"done": 0}}
     assert (await client.read())["id"] == 1
-    assert kept[0].notify("progress", {"done": 1})
+    assert contexts[0].notify("progress", {"done": 1})
     assert (await client.read())["params"] == {"done": 1}
 
 
 async def test_notifications_to_a_slow_client_are_dropped_or_only_the_latest_kept(wire, until):
-    kept = []
+    contexts = []
 
     async def subscribe(params, context):
-        kept.append(context)
+        contexts.append(context)
         return {}
 
     server = await wire.start({"subscribe": subscribe}, slow_reader_seconds=30)
     client = await wire.client()
     await client.ask(1, "subscribe")
     await client.read()
-    (context,) = kept
+    (context,) = contexts
     taken = 0
     while context.notify("changed", {"n": taken, "x": "x" * 10_000}):
         taken += 1
@@ -564,7 +562,7 @@ async def test_a_handler_may_be_called_by_notification(wire):
     assert said == [(None, {"a": 1})]
 
 
-async def test_one_client_too_many_is_told_so(wire, until):
+async def test_one_client_too_many_gets_an_error(wire, until):
     server = await wire.start({"echo": echo}, clients=3)
     clients = [await wire.client() for _ in range(3)]
     await until(lambda: len(server.clients) == 3)
@@ -595,7 +593,7 @@ async def test_a_thousand_connections_do_not_keep_the_first_from_being_served(wi
     await until(lambda: len(server.clients) == 1)
 
 
-async def test_a_lack_of_descriptors_passes(wire, until, caplog, monkeypatch):
+async def test_a_lack_of_descriptors_is_survived(wire, until, caplog, monkeypatch):
     monkeypatch.setattr("vaultseek.wire.server.ACCEPT_RETRY_SECONDS", 0.01)
     server = await wire.start({"echo": echo})
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -617,7 +615,7 @@ async def test_a_lack_of_descriptors_passes(wire, until, caplog, monkeypatch):
     assert (await newcomer.read())["result"] == {}
 
 
-async def test_strangers_are_shown_out_at_once_and_logged_once(wire, caplog):
+async def test_connections_of_other_users_are_closed_and_logged_once(wire, caplog):
     server = await wire.start({"echo": echo}, admits=lambda connection: False)
     for _ in range(3):
         assert await (await wire.client()).read() is None
@@ -625,7 +623,7 @@ async def test_strangers_are_shown_out_at_once_and_logged_once(wire, caplog):
     assert caplog.text.count("another user") == 1
 
 
-async def test_closing_lets_what_runs_end_refuses_the_rest_and_parts(wire, until):
+async def test_closing_finishes_running_requests_and_refuses_the_rest(wire, until):
     gate = Gate()
     server = await wire.start({"gate": gate}, in_flight=1)
     client = await wire.client()
@@ -644,7 +642,7 @@ async def test_closing_lets_what_runs_end_refuses_the_rest_and_parts(wire, until
     await closing
 
 
-async def test_closing_cancels_what_does_not_end_in_time(wire, until):
+async def test_closing_cancels_requests_that_do_not_end_in_time(wire, until):
     gate = Gate()
     server = await wire.start({"gate": gate})
     client = await wire.client()

@@ -75,9 +75,9 @@ class Workers:
 
 @pytest.fixture
 async def workers() -> AsyncIterator[Workers]:
-    made = Workers()
-    yield made
-    await made.stop()
+    factory = Workers()
+    yield factory
+    await factory.stop()
 
 
 @pytest.fixture

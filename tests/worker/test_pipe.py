@@ -29,7 +29,7 @@ HEADERS = st.dictionaries(
 
 
 @given(HEADERS, ARRAYS)
-def test_what_goes_in_comes_out(header: dict[str, object], arrays: list[np.ndarray]) -> None:
+def test_frames_round_trip(header: dict[str, object], arrays: list[np.ndarray]) -> None:
     frame = pipe.read(io.BytesIO(pipe.pack(header, arrays)))
     assert frame is not None
     assert frame.header == header

@@ -106,7 +106,7 @@ async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: 
     assert await worker.version(store, NOTES) == "second"
 
 
-async def test_a_kill_in_the_middle_of_a_write_loses_nothing_that_was_stamped(
+async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     workers: Any, tmp_path: Path
 ) -> None:
     worker = workers.real("hashing-8", stores="chroma")

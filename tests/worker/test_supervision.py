@@ -30,14 +30,14 @@ while (frame := pipe.read(incoming)) is not None:
 """
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except FileNotFoundError:
         return True
 
 
-async def test_it_starts_on_demand_and_says_so(workers: Any) -> None:
+async def test_it_starts_on_demand_and_reports_it(workers: Any) -> None:
     worker = workers.real()
     assert worker.state.status == "down"
     vectors = await worker.embed(["one", "two words"])
@@ -117,7 +117,7 @@ async def test_a_hung_call_is_killed_and_the_next_one_works(workers: Any) -> Non
     assert (await worker.embed(["fine"])).shape == (1, 2)
 
 
-async def test_a_child_that_takes_nothing_up_is_killed(workers: Any) -> None:
+async def test_a_child_that_starts_no_request_is_killed(workers: Any) -> None:
     worker = workers.fake("ready(); time.sleep(60)", answer_seconds=0.3)
     await worker.ready()
     with pytest.raises(WorkerUnavailable, match="hung"):
@@ -146,7 +146,7 @@ async def test_the_callers_deadline_does_not_kill_a_child_at_work(workers: Any) 
     assert worker.state.pid == pid
 
 
-async def test_what_nobody_waits_for_is_taken_back(workers: Any, tmp_path: Path, until: Any) -> None:
+async def test_abandoned_requests_are_cancelled(workers: Any, tmp_path: Path, until: Any) -> None:
     worker = workers.fake(
         f"""
         ready()
@@ -213,13 +213,13 @@ async def test_a_model_that_cannot_be_used_is_not_tried_again_soon(workers: Any)
     assert (worker.state.status, worker.state.restarts) == ("broken", 0)
 
 
-async def test_a_program_that_is_not_there(workers: Any) -> None:
+async def test_a_missing_program(workers: Any) -> None:
     worker = workers.real(command=("/no/such/python",), backoff_seconds=(0.0,))
     with pytest.raises(WorkerUnavailable, match="cannot be started"):
         await worker.ready(5)
 
 
-async def test_a_model_that_loads_for_ever_is_given_up(workers: Any, until: Any) -> None:
+async def test_a_model_that_never_finishes_loading_is_killed(workers: Any, until: Any) -> None:
     worker = workers.fake("time.sleep(60)", start_seconds=0.2, backoff_seconds=(60.0,))
     with pytest.raises(WorkerUnavailable):
         await worker.embed(["x"], deadline=0.5)
@@ -236,7 +236,9 @@ async def test_too_much_memory_is_a_reason_to_kill(workers: Any, monkeypatch: py
         await worker.embed(["x"])
 
 
-async def test_a_store_that_kills_twice_is_damaged_until_it_is_dropped(workers: Any, tmp_path: Path) -> None:
+async def test_a_store_that_crashes_the_child_twice_is_damaged_until_it_is_dropped(
+    workers: Any, tmp_path: Path
+) -> None:
     worker = workers.fake(
         """
         ready()
@@ -262,7 +264,7 @@ async def test_a_store_that_kills_twice_is_damaged_until_it_is_dropped(workers: 
     assert await worker.count(bad, CHUNKS) == 1
 
 
-async def test_a_text_that_kills_is_found_and_left_out(workers: Any) -> None:
+async def test_a_text_that_crashes_the_child_is_identified_and_skipped(workers: Any) -> None:
     worker = workers.fake(
         """
         ready()
@@ -281,7 +283,7 @@ async def test_a_text_that_kills_is_found_and_left_out(workers: Any) -> None:
     assert np.isnan(vectors).all(axis=1).tolist() == [False, False, True, False]
 
 
-async def test_what_the_child_prints_is_kept_in_a_small_log(
+async def test_output_of_the_child_goes_to_a_capped_log(
     workers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Any
 ) -> None:
     monkeypatch.setattr(limits, "LOG_BYTES", 10_000)
@@ -295,7 +297,7 @@ async def test_what_the_child_prints_is_kept_in_a_small_log(
     assert all(stat.st_size <= 10_000 and stat.st_mode & 0o077 == 0 for stat in files.values())
 
 
-async def test_what_libraries_print_does_not_disturb_the_frames(workers: Any, tmp_path: Path) -> None:
+async def test_output_of_libraries_does_not_disturb_the_frames(workers: Any, tmp_path: Path) -> None:
 
     script = textwrap.dedent(
         """
@@ -345,7 +347,7 @@ async def test_the_child_dies_with_the_daemon(until: Any, frozen: bool) -> None:
         os.kill(child, signal.SIGSTOP)
     daemon.kill()
     await daemon.wait()
-    await until(lambda: gone(child))
+    await until(lambda: has_exited(child))
 
 
 async def test_an_idle_worker_costs_nothing(workers: Any) -> None:
