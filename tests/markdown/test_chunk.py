@@ -26,7 +26,7 @@ def chunks_of(text: str, path: str = "a.md", window: int = 254) -> tuple[Chunk, 
 
 
 def brief(chunks: tuple[Chunk, ...]) -> list[str]:
-    """Compact form: lines, heading path, beginning of the text."""
+    """Return the chunks in a compact form: lines, heading path, beginning of the text."""
     return [
         f"{part.start_line}-{part.end_line} {'/'.join(part.heading_path)}: {' '.join(part.text.split())[:24]}"
         for part in chunks
@@ -34,7 +34,7 @@ def brief(chunks: tuple[Chunk, ...]) -> list[str]:
 
 
 def filler(name: str, count: int) -> str:
-    """Some ``count`` tokens in sentences of ten words."""
+    """Return about ``count`` tokens in sentences of ten words."""
     return " ".join("end." if n % 10 == 9 else name for n in range(count))
 
 
@@ -106,7 +106,7 @@ def assert_sound(note: Note, chunks: tuple[Chunk, ...], count: Callable[[str], i
 
 
 def assert_path(note: Note, part: Chunk) -> None:
-    """The path is what the sections of all lines of the chunk have in common."""
+    """Check that the path is the common path of the sections of all lines of the chunk."""
     common: list[Heading] | None = None
     for line in range(part.start_line, part.end_line + 1):
         if note.lines[line - 1].strip():

@@ -1,4 +1,4 @@
-"""Bytes to text."""
+"""Decoding of bytes to text."""
 
 from __future__ import annotations
 

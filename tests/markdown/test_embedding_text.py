@@ -23,7 +23,7 @@ from vaultseek.models.tokens import TokenCounter
 COUNT = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 
 
-def passage(**given: Any) -> EmbeddingText:
+def passage(**fields: Any) -> EmbeddingText:
     values: dict[str, Any] = {
         "title": "Reef",
         "title_is_name": False,
@@ -33,10 +33,10 @@ def passage(**given: Any) -> EmbeddingText:
         "count": COUNT,
         "window": 254,
     }
-    return passage_text(**(values | given))
+    return passage_text(**(values | fields))
 
 
-def whole(**given: Any) -> EmbeddingText:
+def whole(**fields: Any) -> EmbeddingText:
     values: dict[str, Any] = {
         "title": "Reef",
         "title_is_name": False,
@@ -47,7 +47,7 @@ def whole(**given: Any) -> EmbeddingText:
         "count": COUNT,
         "window": 254,
     }
-    return note_text(**(values | given))
+    return note_text(**(values | fields))
 
 
 def test_a_passage_is_title_aliases_heading_path_and_text() -> None:

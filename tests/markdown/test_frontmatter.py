@@ -1,4 +1,4 @@
-"""Frontmatter: where it stands, YAML 1.2 values, tags and aliases, and whatever can be wrong with it."""
+"""Frontmatter: its position, YAML 1.2 values, tags and aliases, and its errors."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_any_text_is_rejected_or_json(text: str) -> None:
 
 
 def test_a_pause_of_the_process_does_not_cost_a_note_its_properties(monkeypatch):
-    """A collection of garbage may fall into the reading of a few lines and take longer than they may."""
+    """A garbage collection may happen while a few lines are parsed and exceed their time limit."""
     clock = itertools.chain([0.0, 0.0, 1.0], itertools.repeat(1.0))
     monkeypatch.setattr("vaultseek.markdown.yamlcore.time.thread_time", lambda: next(clock))
     note = parse("---\naliases: ['Reef', 'Sea: of']\n---\n", "a.md")

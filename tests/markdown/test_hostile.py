@@ -35,9 +35,9 @@ MEMORY_BYTES = 500 * 1024 * 1024
 SCALE = 4
 """The text is also read at a quarter of its size."""
 SLOWER = 2.25
-"""Limit on the growth of the time per character from there: 1 if reading is linear, 4 if it is quadratic."""
+"""Limit on the growth of the time per character from there: 1 if parsing is linear, 4 if it is quadratic."""
 ATTEMPTS = 4
-"""Measurements of each size; what else the machine does makes a time longer, never shorter."""
+"""Measurements of each size; other load on the machine makes a time longer, never shorter."""
 
 
 def survives(make: Make, size: int, check: Callable[[Note], bool] = lambda note: True) -> None:
@@ -96,7 +96,7 @@ def filling(*pieces: str) -> list[Make]:
 
 
 def steps(line: Callable[[int], str], size: int) -> str:
-    """Return lines that each are longer than the one before."""
+    """Return lines of increasing length."""
     return "".join(line(depth) for depth in range(isqrt(size)))
 
 

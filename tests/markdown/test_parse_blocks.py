@@ -1,4 +1,4 @@
-"""The structure of a note: headings, code, ids, tasks, callouts, and the spans that cover it."""
+"""The structure of a note: headings, code, block ids, tasks, callouts, and spans."""
 
 from __future__ import annotations
 

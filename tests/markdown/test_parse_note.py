@@ -1,4 +1,4 @@
-"""A note as a whole: its title, its lines, its bounds, its problems."""
+"""The whole note: its title, its lines, its limits, its problems."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_lines_beyond_the_bound_are_text_without_structure() -> None:
 
 
 def test_decoding_problems_come_first_and_are_bounded() -> None:
-    given = [Problem("bad_encoding", "x")] * NOTE_PROBLEMS
-    assert parse("---\na: [\n---\n", "n.md", given).problems == tuple(given)
-    assert [problem.code for problem in parse("---\na: [\n---\n", "n.md", given[:1]).problems] == [
+    decoding = [Problem("bad_encoding", "x")] * NOTE_PROBLEMS
+    assert parse("---\na: [\n---\n", "n.md", decoding).problems == tuple(given)
+    assert [problem.code for problem in parse("---\na: [\n---\n", "n.md", decoding[:1]).problems] == [
         "bad_encoding",
         "bad_frontmatter",
     ]

@@ -1,4 +1,4 @@
-"""Where a tag may start, and where it ends."""
+"""The start and the end of tags."""
 
 from __future__ import annotations
 

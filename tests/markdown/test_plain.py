@@ -1,4 +1,4 @@
-"""Markdown as plain text, in the three forms that are needed."""
+"""Plain text of headings, lines and passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers for agents: budgets, marks, untrusted text; and errors of the server."""
+"""Answers for agents: budgets, marks, untrusted text, and errors of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames: any bytes, cut anywhere."""
+"""Frames of any bytes, in parts of any size."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""The port for programs that cannot use the Unix socket: who is let in, who is not, and who is told what."""
+"""The loopback port for programs that cannot use the Unix socket: authentication and its errors."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ async def echo(params, context):
 
 
 class Port:
-    """A server that is reached through its port only."""
+    """A server that listens on its port only."""
 
     def __init__(self, handlers=None, **bounds) -> None:
         self.socket_path = paths.private_directory(paths.runtime_directory()) / "daemon.sock"
@@ -39,7 +39,7 @@ class Port:
         self.serving = asyncio.create_task(self.server.serve(self.port.socket, self.authenticator.accept))
 
     async def exchange(self, data: bytes, *, hold: bool = False) -> bytes:
-        """All that comes back for these bytes until the daemon hangs up."""
+        """Send ``data`` and return everything that the daemon sends until it disconnects."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port.number)
         try:
             writer.write(data)

@@ -1,4 +1,4 @@
-"""Errors on their way over the wire and back."""
+"""Errors and requests in protocol messages."""
 
 import json
 

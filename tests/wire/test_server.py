@@ -1,4 +1,4 @@
-"""The server as clients see it that are slow, broken, hostile or gone."""
+"""The server with slow, broken, hostile and disconnected clients."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def explodes(params, context):
 
 
 class Gate:
-    """A handler that waits to be let through, and counts."""
+    """A handler that waits for a gate, and counts its calls."""
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()

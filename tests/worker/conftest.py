@@ -1,4 +1,4 @@
-"""Workers for tests: real children that are quick to start, and fake ones that misbehave."""
+"""Workers for tests: real child processes that start quickly, and fake ones that misbehave."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class Named:
 
 
 class Workers:
-    """Makes workers that are stopped at the end of the test."""
+    """A factory of workers that are stopped at the end of the test."""
 
     def __init__(self) -> None:
         self.states: list[WorkerState] = []
         self._made: list[SemanticWorker] = []
 
     def real(self, name: str = "hashing", *, log: Path | None = None, **settings: Any) -> SemanticWorker:
-        """A worker with the stand-in model and vectors in memory, unless told otherwise."""
+        """Return a worker with the stand-in model, and vectors in memory by default."""
         return self._make(name, {"stores": "memory", **settings}, log)
 
     def fake(self, script: str, *, log: Path | None = None, **settings: Any) -> SemanticWorker:
-        """A worker whose child runs ``script``, in which ``send``, ``begin`` and ``ready`` are defined."""
+        """Return a worker whose child runs ``script``, which may use ``send``, ``begin`` and ``ready``."""
         command = (sys.executable, "-c", FAKE + textwrap.dedent(script))
         return self._make("fake", {"command": command, **settings}, log)
 
@@ -82,7 +82,7 @@ async def workers() -> AsyncIterator[Workers]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
-    """Waits until a condition holds, for ten seconds at most."""
+    """A function that waits until a condition holds, for at most ten seconds."""
 
     async def wait(condition: Callable[[], object]) -> None:
         async with asyncio.timeout(10):

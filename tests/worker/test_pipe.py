@@ -1,4 +1,4 @@
-"""Frames survive the pipe unharmed, and what is not a frame is refused without a crash."""
+"""Frames pass through the pipe unchanged, and invalid ones are refused without a crash."""
 
 from __future__ import annotations
 

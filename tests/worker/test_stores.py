@@ -1,4 +1,4 @@
-"""Vectors through the whole wall: daemon's side, pipe, child, LlamaIndex, Chroma on disk."""
+"""Vectors through the whole stack: daemon, pipe, child, LlamaIndex, Chroma on disk."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     harm(store, damage)
 
     async def ask_until_it_is_known() -> None:
-        """Native code that crashes is only known for damage after its second death."""
+        """A store that crashes native code counts as damaged after the second crash."""
         for _ in range(3):
             await worker.ready()
             with contextlib.suppress(WorkerUnavailable):
@@ -180,7 +180,7 @@ def harm(store: Path, damage: str) -> None:
 async def test_the_bundled_model_without_a_network(
     workers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every try to reach the network, even to look up a name, leaves a mark."""
+    """Every attempt to use the network, even a name lookup, is recorded."""
     mark = tmp_path / "network"
     (tmp_path / "sitecustomize.py").write_text(
         "import socket\n"
@@ -206,7 +206,7 @@ async def test_the_bundled_model_without_a_network(
 
 
 def priorities(pid: int) -> set[int]:
-    """The nice values of the process's threads."""
+    """Return the nice values of the threads of the process."""
     threads = Path(f"/proc/{pid}/task").iterdir()
     return {int((thread / "stat").read_text().rsplit(")", 1)[1].split()[16]) for thread in threads}
 

@@ -1,4 +1,4 @@
-"""Whatever the child does, the daemon gets an answer or a clear error, soon, and the child comes back."""
+"""The daemon soon gets an answer or a clear error from any child, and the child is restarted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Links and tags in the text of a block, in one pass from left to right and in linear time.
 
-Links follow CommonMark with Obsidian's wikilinks; where a tag may start follows what Obsidian's metadata
-cache was observed to contain: after white space, or right after something that it reads as a separate node (a
-link, a code span, an escape, a delimiter that opens or closes emphasis).
+Links follow CommonMark with Obsidian's wikilinks. A tag may start where Obsidian's metadata cache was
+observed to find one: after white space, or right after a separate node (a link, a code span, an escape, a
+delimiter that opens or closes emphasis).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The limits of a chunk; characters bound what tokens do not, such as spaces and very long words."""
+    """The limits of a chunk; ``chars`` bounds text of few tokens, such as spaces and very long words."""
 
     tokens: int
     chars: int

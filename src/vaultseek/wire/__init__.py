@@ -1,1 +1,1 @@
-"""The socket: framing, messages, who may speak, the server."""
+"""The socket: framing, messages, authentication, the server."""

@@ -77,7 +77,7 @@ class Session:
         await self._requests.ended(limits.CLOSE_SECONDS)
 
     async def close(self, seconds: float, reason: VaultseekError) -> None:
-        """Refuse new and waiting requests, give running ones ``seconds``, send what is ready, disconnect."""
+        """Refuse new and waiting requests, give running ones ``seconds``, flush the answers, disconnect."""
         self._closing = reason
         self._requests.cancel_waiting(reason)
         await self._requests.ended(seconds)

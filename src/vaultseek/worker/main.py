@@ -83,7 +83,7 @@ class _Outbox:
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep standard input and output for frames, and send what libraries print to standard error."""
+    """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)

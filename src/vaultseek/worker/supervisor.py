@@ -173,7 +173,7 @@ class Supervisor:
         return await asyncio.shield(child.exited)
 
     def _on_exit(self, exit: ChildExit) -> None:
-        """Answer the pending requests of a child that exited, and record what crashed it."""
+        """Answer the pending requests of a child that exited, and record the cause of a crash."""
         self._child = None
         if self._status == "ready":
             self._set_status("down", _reason(exit))
