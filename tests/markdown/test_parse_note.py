@@ -72,7 +72,7 @@ def test_lines_beyond_the_bound_are_text_without_structure() -> None:
 
 def test_decoding_problems_come_first_and_are_bounded() -> None:
     decoding = [Problem("bad_encoding", "x")] * NOTE_PROBLEMS
-    assert parse("---\na: [\n---\n", "n.md", decoding).problems == tuple(given)
+    assert parse("---\na: [\n---\n", "n.md", decoding).problems == tuple(decoding)
     assert [problem.code for problem in parse("---\na: [\n---\n", "n.md", decoding[:1]).problems] == [
         "bad_encoding",
         "bad_frontmatter",
