@@ -75,6 +75,14 @@ def test_a_note_of_too_little_confidence_is_cut(opened):
     assert (answer["verdict"], answer["code"]) == ("cut", "below_minimum")
 
 
+def test_a_lane_has_one_rank_for_a_note(opened):
+    for number in (1, 9, 17, 25):
+        answer = ask(opened, "pump filler", f"Pump {number}.md", limit=3)
+        ranks = {answer["lanes"]["keyword"]["rank"]} if "lanes" in answer else set()
+        ranks |= {answer["result"]["lanes"]["keyword"]["rank"]} - {None}
+        assert len(ranks) == 1
+
+
 def test_the_lanes_are_searched_once(opened, monkeypatch):
     searches: list[str] = []
     search = type(opened.keyword_index).search

@@ -30,12 +30,15 @@ class About(TypedDict):
 class LanePart(TypedDict):
     """Rank and score of a note in one lane; ``score`` is the lane's own."""
 
-    rank: int
+    rank: int | None
+    """Place from 1; None for a note that another lane proposed."""
     score: float | None
+    fused_rank: NotRequired[float | None]
+    """With ``explain``: the rank that entered the formula."""
     weight: NotRequired[float | None]
     """With ``explain``: weight of the lane."""
     contribution: NotRequired[float | None]
-    """With ``explain``: share of the final score."""
+    """With ``explain``: weight / (k + rank), or the weighted normalised score."""
 
 
 class Lane(TypedDict):

@@ -12,6 +12,7 @@ from typing import Any
 
 from vaultseek import paths
 from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
+from vaultseek.index.graph import GRAPH_MISSING
 from vaultseek.indexing import concepts, embed, reconcile
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.indexing.status import Activity, VaultStatus
@@ -358,7 +359,7 @@ class VaultFollower:
         reasons = {
             "keyword": vault.keyword_reason(),
             "semantic": None if semantic_up else vault.activity.embed_problem or worker.reason or unready,
-            "graph": None if vault.graph else Reason("being_built", "the link graph is being built"),
+            "graph": None if vault.graph else GRAPH_MISSING,
         }
         return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}
 

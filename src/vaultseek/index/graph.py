@@ -6,6 +6,11 @@ import threading
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from vaultseek.model import Reason
+
+GRAPH_MISSING = Reason("being_built", "the link graph is being built")
+"""Reason for what links cannot give yet."""
+
 
 class Graph:
     """A directed graph of the notes, by their ids in the ledger, with an edge for each resolved link.

@@ -34,11 +34,14 @@ class About(Answer):
 class LanePart(Answer):
     """Rank and score of a note in one lane; ``score`` is the lane's own."""
 
-    rank: int
+    rank: int | None = Field(description="Place from 1; None for a note that another lane proposed.")
     score: float | None
+    fused_rank: float | None = Field(
+        default=None, description="With ``explain``: the rank that entered the formula."
+    )
     weight: float | None = Field(default=None, description="With ``explain``: weight of the lane.")
     contribution: float | None = Field(
-        default=None, description="With ``explain``: share of the final score."
+        default=None, description="With ``explain``: weight / (k + rank), or the weighted normalised score."
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.index.graph import Graph
+from vaultseek.index.graph import GRAPH_MISSING, Graph
 from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
@@ -94,8 +94,7 @@ def _cosines(answer: SemanticAnswer) -> dict[int, float]:
 def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
     """Score notes by links to or from the note, and by notes linked with both (Adamic and Adar 2003)."""
     if graph is None:
-        reason = Reason("being_built", "the link graph is being built")
-        partial.append({"lane": "links", **reason.as_json()})
+        partial.append({"lane": "links", **GRAPH_MISSING.as_json()})
         return {}
     direct = _neighbours(row.id, graph)
     scores = dict.fromkeys(direct, DIRECT)

@@ -24,6 +24,7 @@ from vaultseek.search.ranking import rank
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import explanation, result
 from vaultseek.search.retrieve import choose_passages, expanded_text
+from vaultseek.search.scoring import keyword_scores
 from vaultseek.search.trace import Trace
 
 WHY_DEPTH = 100_000
@@ -130,8 +131,10 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
             answer = await asyncio.to_thread(vault.keyword_index.search, text, WHY_DEPTH, ids)
         except (IndexDamaged, OSError) as error:
             return _no_rank(Reason("index_damaged", str(error)))
-    for place, hit in enumerate(answer.hits, start=1):
+    order = list(keyword_scores(answer, len(answer.hits)).scores)
+    for hit in answer.hits:
         if hit.note == row.id:
+            place = order.index(row.id) + 1
             return {"rank": place, "score": hit.score, "of": answer.total, "matched": list(hit.matched)}
     return _no_rank(Reason("no_match", "it contains none of the words"))
 
@@ -141,7 +144,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     answer = trace.retrieval.semantic
     if answer is None:
         return _absent(trace, "semantic")
-    order = list(dict.fromkeys(note for _, note, _ in answer.chunks))
+    order = list(trace.lanes.semantic.scores)
     place = order.index(row.id) + 1 if row.id in order else None
     if place is None:
         text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)

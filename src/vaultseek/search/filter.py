@@ -74,7 +74,7 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
 
 
 def _cost(part: Filter) -> int:
-    """Order of evaluation: conditions that an index answers first, those that read text last."""
+    """Return the order of evaluation: conditions that an index answers first, those that read text last."""
     if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension):
         return 0
     return 2 if needs_text(part) else 1
@@ -145,7 +145,7 @@ def _linked_from(part: LinkedFrom, ledger: Ledger) -> Ids:
 
 
 def _link_stem(name: str) -> str:
-    """Return the part of a note's name that every link to it contains; the extension may be remaining out."""
+    """Return the part of a note's name that every link to it contains; the extension may be left out."""
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 

@@ -20,8 +20,11 @@ In the order in which a search uses it:
 7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
    (:func:`confidence`).
 
-``docs/ranking.md`` says what each part gives and how the constants were chosen;
-``scripts/bench_constants.py`` measures other values."""
+The lanes' own arithmetic is theirs: BM25F in ``index/keyword/bm25f.py``, with the weights of query terms in
+``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` beside it. What may be set
+(weights, ``k``, regularization, recency, anchors) comes from ``settings/model.py``. ``docs/ranking.md`` says
+what each part gives and how the constants were chosen; ``scripts/bench_constants.py`` measures other
+values."""
 
 from __future__ import annotations
 
@@ -52,6 +55,10 @@ AFFINITY_BANDWIDTH = 0.07
 REGULARIZED_NOTES = 10
 """Best notes of each lane that share their scores with similar ones. No lane proposes fewer, so that the
 order does not depend on the limit."""
+GRAPH_GAIN = 0.8
+"""Most that a note found directly gains by links, as a share of the best score."""
+GRAPH_CEILING = 0.45
+"""Share of the best score that a note found by links alone does not exceed."""
 GRAPH_BELOW_LEADER = 0.99
 """Share of a direct lane's leader that no neighbour by link exceeds."""
 CONTEXT_SHARE = 0.6
@@ -140,6 +147,36 @@ def normalized(score: float, best: float, minimum: float) -> float:
 def affinity(cosine: float, closest: float) -> float:
     """Return the weight of a similar candidate, 1 for the closest one."""
     return math.exp((cosine - closest) / AFFINITY_BANDWIDTH)
+
+
+def regularized(share: float, mean: float, gain: float) -> float:
+    """Return what a note with this ``gain`` wins or loses by the ``mean`` gain of similar candidates."""
+    return share * (mean - gain)
+
+
+def link_contribution(weight: float, evidence: float, best: float, *, direct: bool) -> float:
+    """Return what links give a note: more to one that was found directly, less to one found by links
+    alone."""
+    return weight * evidence * (GRAPH_GAIN if direct else GRAPH_CEILING) * best
+
+
+def link_bound(best: float, leaders: Iterable[float], highest: float) -> float:
+    """Return the factor for notes found by links alone, ``highest`` being the best score among them.
+
+    ``best`` is the best score of a direct hit; ``leaders`` are the scores of the direct lanes' first notes.
+    """
+    limits = [GRAPH_BELOW_LEADER * leader for leader in leaders]
+    return min(1.0, min([GRAPH_CEILING * best, *limits]) / highest)
+
+
+def final_score(gain: float, regularization: float, recency: float, anchor: float) -> float:
+    """Return a note's score before it is divided by the best one."""
+    return max(0.0, gain + regularization) * recency * anchor
+
+
+def exact_name_score(score: float, best: float) -> float:
+    """Return the score of a note whose name is the query: above the ``best`` of all, in their order."""
+    return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:

@@ -9,8 +9,8 @@ that the order does not depend on where a lane was cut. With ``rrf`` a note gets
 what it gives to a note that it does not know: a lane without an answer has all notes close together and
 decides little. With ``linear`` a lane that does not know a note gives it 0.
 
-A neighbour that was also found directly gains at most ``graph_gain`` of the best score. The others stay below
-``graph_ceiling`` of the best and below the leader of every direct lane, whatever their factors are, so that
+A neighbour that was also found directly gains at most ``GRAPH_GAIN`` of the best score. The others stay below
+``GRAPH_CEILING`` of the best and below the leader of every direct lane, whatever their factors are, so that
 no neighbour displaces a strong direct hit. Last, scores are divided by the best one.
 """
 
@@ -22,15 +22,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from vaultseek.search.formula import (
-    EXACT_NAME_STEP,
-    GRAPH_BELOW_LEADER,
     Scale,
     affinity,
     anchor_factor,
+    exact_name_score,
+    final_score,
     interpolated_rank,
+    link_bound,
+    link_contribution,
     normalized,
     recency_factor,
     reciprocal_rank,
+    regularized,
     scale_of,
 )
 
@@ -69,8 +72,6 @@ class Fusion:
     rrf_k: float = 60.0
     rrf_min_score: float = 0.0
     regularization: float = 0.3
-    graph_gain: float = 0.8
-    graph_ceiling: float = 0.45
     anchor_boost: float = 1.5
     tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
 
@@ -171,16 +172,16 @@ def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined
 def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
     """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
     direct = combined.parts
-    neighbours = _neighbours(graph, direct, fusion)
+    neighbours = _neighbours(graph, direct)
     candidates = [
         _candidate(note, combined, neighbours.get(note, {}), fusion, signals)
         for note in {*direct, *neighbours, *signals.exact}
     ]
-    return _normalize(candidates, _bound(candidates, direct, fusion))
+    return _normalize(candidates, _bound(candidates, direct))
 
 
 def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
-    """Each note's ``weight / (k + rank)``."""
+    """Give each note ``weight / (k + rank)``."""
     scores = _finite_scores(lane)
     places = {note: place for place, note in enumerate(scores, start=1)}
     weight = _weight(lane)
@@ -203,7 +204,7 @@ def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float)
 
 
 def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    """Each note's normalised score, times the lane's share of the ``total`` weight."""
+    """Give each note its normalised score, times the lane's share of the ``total`` weight."""
     scores = _finite_scores(lane)
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
     weight = _weight(lane) / total
@@ -216,7 +217,7 @@ def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float)
 
 
 def _finite_scores(lane: Lane) -> dict[str, float]:
-    """The lane's proposals, best first, each note once, with finite scores."""
+    """Return the lane's proposals, best first, each note once, with finite scores."""
     finite = [hit.score for hit in lane.hits if math.isfinite(hit.score)] or [0.0]
     low, high = min(finite), max(finite)
     best: dict[str, float] = {}
@@ -227,7 +228,7 @@ def _finite_scores(lane: Lane) -> dict[str, float]:
 
 
 def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores of notes that only other lanes propose; none is above the lane's own best."""
+    """Return the scores of notes that only other lanes propose; none is above the lane's own best."""
     best = max(scores.values(), default=math.inf)
     return {
         note: min(score, best)
@@ -253,7 +254,7 @@ def _passes(note: str, parts: Parts, fusion: Fusion, signals: Signals) -> bool:
 def _regularize(
     gains: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
-    """Gain or loss of each note by the gains of those similar to it."""
+    """Return the gain or loss of each note by the gains of those similar to it."""
     notes = sorted(note for note in gains if note in similarity)
     changes: dict[str, float] = {}
     for note in notes:
@@ -263,20 +264,20 @@ def _regularize(
         total = math.fsum(weights.values())
         if total > 0:
             mean = math.fsum(weight * gains[other] for other, weight in weights.items()) / total
-            changes[note] = share * (mean - gains[note])
+            changes[note] = regularized(share, mean, gains[note])
     return changes
 
 
-def _neighbours(graph: Lane | None, direct: Mapping[str, Parts], fusion: Fusion) -> dict[str, Parts]:
-    """The graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
+def _neighbours(graph: Lane | None, direct: Mapping[str, Parts]) -> dict[str, Parts]:
+    """Return the graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
     if graph is None:
         return {}
     best = max(map(_gain, direct.values()), default=1.0)
     weight = min(_weight(graph), 1.0)
     parts: dict[str, Parts] = {}
     for place, (note, score) in enumerate(_finite_scores(graph).items(), start=1):
-        share = fusion.graph_gain if note in direct else fusion.graph_ceiling
-        value = weight * min(max(score, 0.0), 1.0) * share * best
+        evidence = min(max(score, 0.0), 1.0)
+        value = link_contribution(weight, evidence, best, direct=note in direct)
         parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
     return parts
 
@@ -291,7 +292,7 @@ def _candidate(
     exact = note in signals.exact
     return Candidate(
         note,
-        max(0.0, _gain(parts) + regularization) * recency * anchor,
+        final_score(_gain(parts), regularization, recency, anchor),
         _raw(parts),
         parts,
         recency,
@@ -302,15 +303,15 @@ def _candidate(
     )
 
 
-def _bound(candidates: Sequence[Candidate], direct: Mapping[str, Parts], fusion: Fusion) -> float:
-    """The factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
+def _bound(candidates: Sequence[Candidate], direct: Mapping[str, Parts]) -> float:
+    """Return the factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
     order."""
     scores = {candidate.note: candidate.score for candidate in candidates if candidate.note in direct}
     highest = max((candidate.score for candidate in candidates if candidate.via_graph), default=0.0)
     if not scores or highest <= 0:
         return 1.0
-    leaders = [GRAPH_BELOW_LEADER * scores[note] for note, parts in direct.items() if _leads(parts)]
-    return min(1.0, min([fusion.graph_ceiling * max(scores.values()), *leaders]) / highest)
+    leaders = [scores[note] for note, parts in direct.items() if _leads(parts)]
+    return link_bound(max(scores.values()), leaders, highest)
 
 
 def _leads(parts: Parts) -> bool:
@@ -322,7 +323,7 @@ def _normalize(candidates: Sequence[Candidate], bound: float) -> list[Candidate]
     scores = [each.score * bound if each.via_graph else each.score for each in candidates]
     best = max(scores, default=0.0) or 1.0
     scores = [
-        best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score if each.exact else score
+        exact_name_score(score, best) if each.exact else score
         for each, score in zip(candidates, scores, strict=True)
     ]
     best = max(scores, default=0.0)

@@ -17,6 +17,8 @@ SEED_NEIGHBOURS = 200
 """A hub with more neighbours than this says nothing about any of them."""
 ENDING_CHARS = 2
 """Letters at the end of a word that may differ."""
+BEGINNING_CHARS = 4
+"""Letters of a word that may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def neighbour_evidence(
 
 
 def _strengths(seeds: Mapping[int, float], graph: Graph, allowed: Collection[int] | None) -> dict[int, float]:
-    """The strongest link of each neighbour to a seed."""
+    """Return the strongest link of each neighbour to a seed."""
     strengths: dict[int, float] = {}
     for seed, score in seeds.items():
         outgoing, incoming = graph.neighbours(seed)
@@ -72,7 +74,7 @@ def _strengths(seeds: Mapping[int, float], graph: Graph, allowed: Collection[int
 
 
 def _link_contexts(words: Mapping[str, float], seeds: Sequence[int], ledger: Ledger) -> dict[str, float]:
-    """The largest share of the query's words around a link from a seed, by the path it leads to."""
+    """Return the largest share of the query's words around a link from a seed, by the path it leads to."""
     lines: dict[int, dict[int, str]] = {}
     for id, chunks in ledger.chunks.by_note(seeds).items():
         lines[id] = {
@@ -95,12 +97,12 @@ def _own_words(row: NoteRow) -> str:
 
 
 def _share(words: Mapping[str, float], text: str) -> float:
-    """The share of the words, by weight, that the folded text has; endings do not matter."""
+    """Return the share of the words, by weight, that the folded text has; endings do not matter."""
     total = sum(words.values())
     if total <= 0 or not text:
         return 0.0
-    return sum(weight for word, weight in words.items() if _stem(word) in text) / total
+    return sum(weight for word, weight in words.items() if _beginning(word) in text) / total
 
 
-def _stem(word: str) -> str:
-    return word[: max(4, len(word) - ENDING_CHARS)]
+def _beginning(word: str) -> str:
+    return word[: max(BEGINNING_CHARS, len(word) - ENDING_CHARS)]

@@ -52,14 +52,16 @@ class Searcher:
         parsed = parse_request(request)
         filtered = await clock.in_thread("filter", filter_notes, parsed.query.filter, self._vault.ledger)
         if parsed.is_listing:
-            return await self._list(parsed, filtered, clock)
-        return await self._rank(parsed, filtered, clock)
+            return await self._run_listing(parsed, filtered, clock)
+        return await self._run_ranked(parsed, filtered, clock)
 
     async def respond(self, trace: Trace, began: float) -> JSON:
         """Make the answer of a search that ``began`` at this time of ``time.perf_counter``."""
         return await asyncio.to_thread(respond, trace, self._vault.name, began)
 
-    async def _list(self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock) -> Trace:
+    async def _run_listing(
+        self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock
+    ) -> Trace:
         ledger = self._vault.ledger
         ranking = await asyncio.to_thread(rank_listing, parsed, _ids(filtered), ledger)
         rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
@@ -71,10 +73,12 @@ class Searcher:
             ranking.candidates,
             self._vault.index_state(),
             passages=passages,
-            milliseconds=clock.milliseconds,
+            milliseconds=dict(clock.milliseconds),
         )
 
-    async def _rank(self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock) -> Trace:
+    async def _run_ranked(
+        self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock
+    ) -> Trace:
         vault, ids = self._vault, _ids(filtered)
         retrieval = await retrieve(parsed, ids, vault)
         clock.milliseconds.update(retrieval.milliseconds)
@@ -107,14 +111,15 @@ class Searcher:
             reranked=reranking.scores,
             passages=passages,
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
-            milliseconds=clock.milliseconds,
+            milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, vault.keyword_index.span_finder),
         )
 
     async def _best_vectors(
         self, parsed: ParsedRequest, retrieval: Retrieval, lanes: ScoredLanes, clock: _StageClock
     ) -> Mapping[int, Any]:
-        """The unit vectors of the best notes, for regularization; there is a ranking without them as well."""
+        """Return the unit vectors of the best notes, for regularization; there is a ranking without them as
+        well."""
         settings = parsed.request.settings
         textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
         if not settings.company or textbook or retrieval.keyword is None or retrieval.semantic is None:

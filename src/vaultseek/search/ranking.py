@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultseek.index.graph import Graph
+from vaultseek.index.graph import GRAPH_MISSING, Graph
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
@@ -39,7 +39,6 @@ from vaultseek.text import fold
 COMPLETE_STATES = ("ready", "polling", "paused")
 """In other states of a vault there may be notes that no lane knows."""
 DAY_SECONDS = 86_400.0
-GRAPH_MISSING = Reason("being_built", "the link graph is being built")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +135,14 @@ def select_results(
 
 
 def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
-    """Ids of the notes whose title, alias or file name is the query."""
+    """Return the ids of the notes whose title, alias or file name is the query."""
     by_name = ledger.notes.ids_by_name
     ids = by_name(parsed.query.rank_text) | by_name(parsed.request.query.strip())
     return ids if allowed is None else ids & set(allowed.tolist())
 
 
 def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
-    """Of the notes called so, the files of that name; all of them if there is none."""
+    """Return, of the notes called so, the files of that name; all of them if there is none."""
     return {id for id in ids if id in notes and is_file_name(notes[id].path, name)} or ids
 
 
@@ -193,7 +192,7 @@ def anchor_shares(
 
 
 def _date(row: NoteRow, settings: SearchSettings) -> float:
-    """The moment that the age of a note is counted from, in seconds since the epoch."""
+    """Return the moment that the age of a note is counted from, in seconds since the epoch."""
     recency = settings.recency
     date = property_time(row.properties, recency.properties)
     if date is None and recency.date == "filename":
@@ -221,7 +220,7 @@ def _graph_lane(parsed: ParsedRequest, evidence: Mapping[str, float]) -> Lane:
 
 
 def _query_words(parsed: ParsedRequest, keyword: KeywordAnswer | None) -> dict[str, float]:
-    """The query's words, weighted by how rare they are; all alike without a keyword answer."""
+    """Return the query's words, weighted by how rare they are; all alike without a keyword answer."""
     if keyword is None:
         return {fold(word): 1.0 for word in parsed.query.rank_text.split() if fold(word) not in STOP_WORDS}
     return {fold(term.word): term.weight * term.idf for term in keyword.terms if term.df}

@@ -177,7 +177,7 @@ def _milliseconds_since(began: float) -> float:
 
 
 def _passage_scores(retrieval: Retrieval) -> Iterator[Mapping[str, float]]:
-    """Scores of passages, by chunk id, of each lane that answered."""
+    """Yield the scores of passages, by chunk id, of each lane that answered."""
     if retrieval.keyword is not None:
         yield {chunk.id: chunk.score for hit in retrieval.keyword.hits for chunk in hit.chunks}
     if retrieval.semantic is not None:
