@@ -97,7 +97,7 @@ class Session:
         return self._outbox.offer(method, frame, latest=latest)
 
     def on_disconnect(self, callback: Callable[[], None]) -> None:
-        """See ``RequestContext.when_gone``."""
+        """See ``RequestContext.on_disconnect``."""
         if self.disconnected:
             callback()
         else:
