@@ -27,7 +27,7 @@ class Invocation:
         self.pager: bool | None = None
         """Use a pager or not; None pages what is longer than the screen."""
         self.folder: str | None = None
-        """Folder that decides which vault is meant, instead of the current one."""
+        """Folder that the vault is chosen by, instead of the current one."""
 
     @property
     def out(self) -> Terminal:

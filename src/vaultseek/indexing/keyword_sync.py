@@ -25,7 +25,7 @@ LANGUAGE_GROWTH = 4
 
 
 class KeywordSync:
-    """The keyword index of a vault and the ledger revision that it stands at.
+    """The keyword index of a vault and its ledger revision.
 
     Without a configured ``language`` it is detected by the stop words of the notes, and again when the vault
     has grown by ``LANGUAGE_GROWTH``.

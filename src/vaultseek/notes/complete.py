@@ -1,6 +1,6 @@
 """Completion of titles, aliases, headings, tags, property names and values.
 
-Names are held in memory, folded, and updated from the ledger's changes before each answer. There are four
+Names are kept in memory, folded, and updated from the ledger's changes before each answer. There are four
 grades of match, and each is tried only if the better ones gave too few: the name begins with the typed text,
 a word of it does, it contains the text, or it contains its letters in order, with one typo at most.
 """

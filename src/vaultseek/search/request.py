@@ -1,4 +1,4 @@
-"""Requests: a search as it was asked for, and as it was parsed."""
+"""Requests: a search as received, and as parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Respond: a trace as the JSON of an answer, with previews, and with the explanation if one was asked for."""
+"""Respond: a trace as the JSON of an answer, with previews, and with the explanation if requested."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def explanation(trace: Trace) -> JSON:
 
 
 def _not_expanded(trace: Trace) -> str | None:
-    """Return why no term joined the query's meaning, if expansion was asked for and nothing failed."""
+    """Return why no term joined the query's meaning, if expansion was requested and nothing failed."""
     settings = trace.parsed.request.settings.expansion
     if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
         return None

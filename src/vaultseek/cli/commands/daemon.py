@@ -50,7 +50,7 @@ def start(invocation: Invocation) -> int:
 def stop() -> int:
     """Stop the daemon.
 
-    Waits until it has ended. Nothing is lost: the daemon goes on indexing at its next start.
+    Waits until it has ended. Nothing is lost: the next start continues indexing.
     """
     from vaultseek.cli.connect import stop_daemon
 

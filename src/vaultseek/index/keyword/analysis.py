@@ -6,7 +6,7 @@ A text is cut into *tokens* by one regular expression. Each distinct token is an
 * A plain word gives one term: lower case, accents removed, stemmed.
 * A compound (``snake_case``, ``camelCase``, ``kebab-case``, ``dotted.name``, ``a/path``, ``E-4107``,
   ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
-  ``user id`` stands in ``user_id``, and the words around it keep their positions. Letters and digits that
+  ``user id`` matches ``user_id``, and the words around it keep their positions. Letters and digits that
   stand together (``D40``, ``sha256``) are one word and are never split.
 * Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every character
   and every pair of adjacent characters, which replaces a dictionary.
@@ -133,7 +133,7 @@ class Analyzer:
             position += token_terms.advance
 
     def _add_compound(self, token: str, level: int, offset: int, terms: list[Term]) -> int:
-        """Add the terms of ``token``, which stands at ``offset``; return the number of positions it takes."""
+        """Add the terms of ``token``, which starts at ``offset``; return the number of positions it takes."""
         for deeper in range(level, len(_SPLITS)):
             parts = [part for part in _SPLITS[deeper].split(token) if part][:COMPOUND_PARTS]
             if len(parts) > 1:

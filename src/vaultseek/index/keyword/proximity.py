@@ -1,7 +1,7 @@
 """Proximity: notes with the query's words near each other, by one more BM25 term for each pair of words.
 
 Two adjacent words of a query mean more where they stand together (sequential dependence model, Metzler and
-Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second word stands at most
+Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second word is at most
 ``WINDOW`` positions before or after the first, within one field::
 
     score = sum over pairs of  idf(pair) * near / (near + k1 * (1 - b + b * length / average))

@@ -180,7 +180,7 @@ class NoteTable:
 
 
 def _names(note: Note) -> set[str]:
-    """Return the names a note can be asked for by: title, aliases, file name with and without extension."""
+    """Return the names of a note: title, aliases, file name with and without extension."""
     file_name = note.path.rpartition("/")[2]
     return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
 
