@@ -34,7 +34,7 @@ UNCOUNTED_CHARS = 64 * KIB
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 2
-"""The chunking version: raise it with every change that gives other chunks for the same note."""
+"""Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
 
 Path = tuple[str, ...]
 

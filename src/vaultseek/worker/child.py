@@ -39,7 +39,7 @@ _OFFLINE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WorkerRequest:
     """A request to the child. It counts as hung if it does not react for ``seconds``."""
 
     call: str
@@ -56,7 +56,7 @@ class PendingRequest:
     """A request without an answer yet. ``started`` is set when the child begins to work on it."""
 
     id: int
-    request: Request
+    request: WorkerRequest
     answer: asyncio.Future[Frame]
     started: bool = False
 
@@ -135,7 +135,7 @@ class Child:
         child._write(pack({**hello, "parent": os.getpid()}))
         return child
 
-    async def ask(self, request: Request, seconds: float | None) -> Frame:
+    async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:
         """Return the answer. Raises the child's error; `WorkerUnavailable` if it exits or is late."""
         pending = self._send(request)
         try:
@@ -176,7 +176,7 @@ class Child:
             self.kill("it did not stop")
             await self.exited
 
-    def _send(self, request: Request) -> PendingRequest:
+    def _send(self, request: WorkerRequest) -> PendingRequest:
         if self.exited.done():
             raise WorkerUnavailable("the semantic worker has just ended; try again")
         self._last_id += 1

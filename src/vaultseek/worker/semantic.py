@@ -15,7 +15,7 @@ from vaultseek import limits
 from vaultseek.model import JSON
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker.answer import SemanticAnswer, answer_of
-from vaultseek.worker.child import Child, Request
+from vaultseek.worker.child import Child, WorkerRequest
 from vaultseek.worker.pipe import Array, Frame
 from vaultseek.worker.queues import ANSWER, EMBED, RERANK, STORE
 from vaultseek.worker.state import Model, WorkerSettings, WorkerState
@@ -148,7 +148,7 @@ class SemanticWorker:
         arrays = query if allowed is None else (*query, np.asarray(allowed, dtype=np.int64))
         child = await self._supervisor.ready_child(0)
         seconds = self._settings.answer_seconds
-        request = Request("query", ANSWER, seconds, header, arrays, str(store), "answering a query")
+        request = WorkerRequest("query", ANSWER, seconds, header, arrays, str(store), "answering a query")
         return answer_of(await self._ask(child, request, deadline))
 
     async def vectors(
@@ -165,7 +165,7 @@ class SemanticWorker:
         header: JSON = {"store": str(store), "collection": collection}
         arrays = (np.asarray(notes, dtype=np.int64),)
         seconds = self._settings.answer_seconds
-        request = Request("vectors", ANSWER, seconds, header, arrays, str(store), "answering a query")
+        request = WorkerRequest("vectors", ANSWER, seconds, header, arrays, str(store), "answering a query")
         numbers, matrix = (await self._ask(child, request, deadline)).arrays
         return dict(zip(numbers.tolist(), matrix, strict=True))
 
@@ -184,7 +184,7 @@ class SemanticWorker:
         child = await self._supervisor.ready_child(0)
         header: JSON = {"query": query, "texts": list(texts), "model": model}
         seconds = self._settings.store_seconds
-        request = Request("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
+        request = WorkerRequest("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
         scores: NDArray[np.float32] = (await child.ask(request, deadline)).arrays[0]
         return scores
 
@@ -207,10 +207,10 @@ class SemanticWorker:
         else:
             await self._at_store("drop", store, {}, _Deadline(deadline))
 
-    def _embedding(self, texts: list[str], *, urgent: bool) -> Request:
+    def _embedding(self, texts: list[str], *, urgent: bool) -> WorkerRequest:
         settings = self._settings
         queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
-        return Request("embed", queue, seconds, {"texts": texts}, doing=f"embedding {len(texts)} texts")
+        return WorkerRequest("embed", queue, seconds, {"texts": texts}, doing=f"embedding {len(texts)} texts")
 
     async def _at_store(
         self, call: str, store: Path, header: JSON, remaining: _Deadline, arrays: Sequence[Array] = ()
@@ -219,10 +219,12 @@ class SemanticWorker:
         child = await self._supervisor.ready_child(remaining.seconds)
         seconds = self._settings.store_seconds
         words = {"apply": "storing vectors", "drop": "removing a store"}.get(call, "reading a store")
-        request = Request(call, STORE, seconds, {**header, "store": str(store)}, arrays, str(store), words)
+        request = WorkerRequest(
+            call, STORE, seconds, {**header, "store": str(store)}, arrays, str(store), words
+        )
         return await self._ask(child, request, remaining.seconds)
 
-    async def _ask(self, child: Child, request: Request, seconds: float | None) -> Frame:
+    async def _ask(self, child: Child, request: WorkerRequest, seconds: float | None) -> Frame:
         frame = await child.ask(request, seconds)
         self._supervisor.record_success(request.call, request.store)
         return frame

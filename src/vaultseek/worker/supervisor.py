@@ -16,7 +16,7 @@ from typing import Any
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.model import JSON, Reason
-from vaultseek.worker.child import Child, ChildExit, Request
+from vaultseek.worker.child import Child, ChildExit, WorkerRequest
 from vaultseek.worker.poison import PoisonTexts
 from vaultseek.worker.state import Model, Status, WorkerSettings, WorkerState
 
@@ -187,7 +187,7 @@ class Supervisor:
             else:
                 pending.fail(WorkerUnavailable(f"the semantic worker is down: {exit.reason}"))
 
-    def _record_crash(self, request: Request) -> None:
+    def _record_crash(self, request: WorkerRequest) -> None:
         if request.call == "embed":
             self.poison_texts.record_crash(request.header["texts"])
         elif request.store is not None and request.call != "drop":
