@@ -115,7 +115,7 @@ def test_no_daemon_is_started_where_that_is_forbidden(
     ended = run("search", "x", *arguments, **environment)
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr == (
-        "vaultseek: no daemon is running, and autostart is off; start it with `vaultseek start`\n"
+        "vaultseek: no daemon is running, and this command may not start one; run `vaultseek start`\n"
     )
 
 

@@ -113,3 +113,15 @@ def test_a_lane_that_breaks_while_it_is_asked_again_says_so(opened, monkeypatch)
     assert answer["verdict"] == "no_lane"
     assert answer["lanes"]["keyword"]["code"] == "index_damaged"
     assert calls[1] > calls[0]
+
+
+def test_meaning_has_a_say_about_a_query_of_identifiers_alone(opened):
+    async def embed_and_ask() -> dict[str, Any]:
+        while await opened.embedding.step():
+            pass
+        row = opened.ledger.notes.by_path("Soup.md")
+        return await why(row, SearchRequest("E-4107", SearchSettings()), opened)
+
+    place = asyncio.run(embed_and_ask())["lanes"]["semantic"]
+    assert place["code"] == "not_searched"
+    assert 1 <= place["rank"] <= place["of"]

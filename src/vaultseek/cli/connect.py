@@ -111,7 +111,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Client:
 
     settings = load(invocation.config)
     if not by_user and not (invocation.autostart and settings.daemon.autostart):
-        raise Unavailable("no daemon is running, and autostart is off; start it with `vaultseek start`")
+        raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
     start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
     return Client(name="vaultseek.cli")
 

@@ -24,7 +24,7 @@ from vaultseek.search.ranking import rank
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import explanation, result
 from vaultseek.search.retrieve import choose_passages, expanded_text
-from vaultseek.search.scoring import keyword_scores
+from vaultseek.search.scoring import keyword_scores, semantic_scores
 from vaultseek.search.trace import Trace
 
 WHY_DEPTH = 100_000
@@ -142,28 +142,35 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
 async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
     """The note's place in the semantic lane, and its cosine however far down; None if not asked."""
     answer = trace.retrieval.semantic
-    if answer is None:
+    if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
         return _absent(trace, "semantic")
-    order = list(trace.lanes.semantic.scores)
-    place = order.index(row.id) + 1 if row.id in order else None
-    if place is None:
-        text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
-        try:
+    text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
+    scores, unsearched = trace.lanes.semantic, {}
+    try:
+        if answer is None:
+            # The search had no use for this lane; its opinion is still of interest.
+            unsearched = BY_WORD_ONLY.as_json()
+            ids = None if trace.filtered is None else trace.filtered.ids
+            answer = await vault.ask_semantic(text, trace.parsed.depth, ids)
+            scores = semantic_scores(answer)
+        order = list(scores.scores)
+        place = order.index(row.id) + 1 if row.id in order else None
+        if place is None:
             answer = await vault.ask_semantic(text, 1, np.array([row.id], np.int64))
-        except (Unavailable, IndexDamaged) as error:
-            return _no_rank(Reason.of(error))
+    except (Unavailable, IndexDamaged) as error:
+        return _no_rank(Reason.of(error))
     cosines = [cosine for _, note, cosine in answer.chunks if note == row.id]
     cosines += [cosine for note, cosine in answer.notes if note == row.id]
     if not cosines:
         return _no_rank(Reason("not_embedded", "it is not embedded yet"))
-    return {"rank": place, "score": max(cosines), "of": len(order)}
+    return {"rank": place, "score": max(cosines), "of": len(order), **unsearched}
 
 
 def _absent(trace: Trace, lane: str) -> JSON | None:
     """Return why a lane did not answer; None if the mode of the request does not include it."""
     if trace.parsed.request.mode not in ("hybrid", lane):
         return None
-    return _no_rank(trace.partial.get(lane, BY_WORD_ONLY))
+    return _no_rank(trace.partial[lane])
 
 
 def _no_rank(reason: Reason) -> JSON:

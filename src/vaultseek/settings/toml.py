@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +69,9 @@ def parse(text: str, file: Path) -> dict[str, Any]:
 
 
 def format_value(value: Any) -> str:
-    """Format ``value`` as TOML on one line."""
+    """Format ``value`` as TOML on one line; plain mappings as JSON, which environment variables take."""
     if isinstance(value, BaseModel):
-        return format_value(dict(value))
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value.items())} }}"
+        return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value)} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(format_value, value))}]"
     # TOML and JSON agree about texts, numbers and truth values, except for one control character.

@@ -329,7 +329,7 @@ def _check_lock_error(descriptor: int, error: OSError) -> None:
 def _already_running(lock: int) -> str:
     content = os.pread(lock, 20, 0).strip()
     owner = f" (pid {content.decode()})" if content.isdigit() else ""
-    return f"another daemon is already running{owner}; use it, or end it with 'vaultseek stop'"
+    return f"another daemon is already running{owner}; use it, or end it with `vaultseek stop`"
 
 
 def _release(locks: list[int]) -> None:
