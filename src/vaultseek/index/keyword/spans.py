@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vaultseek.index.keyword.analysis import Analyzer, fold_compound, is_unspaced, token_pattern
+from vaultseek.text import is_unspaced as contains_unspaced
 
-CACHED_TOKENS = 4096
+CACHED_TOKENS = 20_000
 """Tokens whose spans are cached."""
 
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
@@ -44,10 +45,15 @@ class SpanFinder:
             yield TermSpan(origins[span.start][0], origins[span.end - 1][1], span.term)
 
     def _spans(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
+        # Most tokens of a text repeat or have none of the terms: look at each token once.
+        matching: dict[str, list[tuple[int, int, str]]] = {}
         for start, token in _tokens(text):
-            for first, last, term in self._spans_of_token(token):
-                if terms is None or term in terms:
-                    yield TermSpan(start + first, start + last, term)
+            spans = matching.get(token)
+            if spans is None:
+                spans = [each for each in self._spans_of_token(token) if terms is None or each[2] in terms]
+                matching[token] = spans
+            for first, last, term in spans:
+                yield TermSpan(start + first, start + last, term)
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
         """Return the range of each term of a token; that of the whole token if the word is not in it."""
@@ -69,7 +75,7 @@ class SpanFinder:
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
     """Yield the tokens of a normalized text, as the analyzer cuts it, and where they begin."""
-    if text.isascii():
+    if text.isascii() or not contains_unspaced(text):
         yield from ((match.start(), match[0]) for match in token_pattern(text).finditer(text))
         return
     for match in token_pattern(text).finditer(text):
