@@ -206,9 +206,7 @@ def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
     for name, lane in (result.get("lanes") or {}).items():
         if lane:
             rows.append([clean(name), *(_figure(lane.get(key)) for key in _LANE_FIGURES), _others(lane)])
-    for name in ("recency", "anchor", "bound"):
-        if result.get(name) not in (None, 1.0) or name == "recency":
-            rows.append([name, "", "", "", f"x {_figure(result.get(name))}", ""])
+    rows.append(["recency", "", "", "", f"x {_figure(result.get('recency'))}", ""])
     if result.get("rerank"):
         before = f"was rank {result['rerank'].get('rank_before')}"
         rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])

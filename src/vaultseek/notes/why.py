@@ -115,8 +115,8 @@ def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
     ]
 
 
-def _ids(notes_left: FilterResult | None) -> set[int]:
-    return set() if notes_left is None else set(notes_left.ids.tolist())
+def _ids(filtered: FilterResult | None) -> set[int]:
+    return set() if filtered is None else set(filtered.ids.tolist())
 
 
 async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
@@ -140,7 +140,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
 
 
 async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
-    """The note's place in the semantic lane, and its cosine however far down; None if not asked."""
+    """Return the note's place in the semantic lane and its best cosine; None if the lane was not searched."""
     answer = trace.retrieval.semantic
     if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
         return _absent(trace, "semantic")
