@@ -1,0 +1,1 @@
+"""The measurements of ``scripts/bench``: speed and memory of a real daemon, each beside a reference."""

@@ -1,0 +1,93 @@
+"""Figures: what was measured, beside what, and whether the target was reached."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MILLISECONDS = 1e3
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table.
+
+    ``ratio`` is the time taken over that of the reference, so less is better; None without a reference. ``met``
+    says if the target was reached, None without a target. ``numbers`` go to the JSON file. ``guard`` names the
+    ratio that the quick run compares with an earlier one.
+    """
+
+    row: str
+    what: str
+    measured: str
+    reference: str = "–"
+    target: str = "–"
+    ratio: float | None = None
+    met: bool | None = None
+    numbers: dict[str, Any] = field(default_factory=dict)
+    guard: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        """Return the figure as an object of the JSON file."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Durations of many calls, in milliseconds."""
+
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, milliseconds: Sequence[float]) -> Times:
+        """Return the durations in ascending order."""
+        return cls(tuple(sorted(milliseconds)))
+
+    @property
+    def p50(self) -> float:
+        """The median."""
+        return statistics.median(self.values)
+
+    @property
+    def p95(self) -> float:
+        """The 95th percentile."""
+        return self.values[min(len(self.values) - 1, int(len(self.values) * 0.95))]
+
+    @property
+    def most(self) -> float:
+        """The longest."""
+        return self.values[-1]
+
+    def __str__(self) -> str:
+        return f"p50 {number(self.p50)} ms, p95 {number(self.p95)} ms"
+
+    def numbers(self, name: str) -> dict[str, float]:
+        """Return median, 95th percentile, longest and count, for the JSON file."""
+        figures = {"p50_ms": self.p50, "p95_ms": self.p95, "max_ms": self.most}
+        return {f"{name}_{key}": round(value, 3) for key, value in figures.items()} | {
+            f"{name}_count": len(self.values)
+        }
+
+
+def alternate(
+    sides: dict[str, Callable[[str], object]], queries: Sequence[str], timer: Callable[[], float], block: int
+) -> dict[str, Times]:
+    """Time every query on every side, in turns of ``block`` queries, so that noise hits all sides alike."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for start in range(0, len(queries), block):
+        for name, call in sides.items():
+            call(queries[start])  # not counted: after a turn of the other side, caches are cold
+            for query in queries[start + 1 : start + block]:
+                began = timer()
+                call(query)
+                times[name].append((timer() - began) * MILLISECONDS)
+    return {name: Times.of(values) for name, values in times.items()}
+
+
+def number(value: float) -> str:
+    """Return the number with two or three significant digits."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,0 +1,180 @@
+"""Vaults to measure: copies of real ones, generated ones, and queries made of their texts."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+WORD_COUNTS = (1, 2, 4, 8, 12)
+_WORD = re.compile(r"[^\W\d_][\w']*")
+_QUESTIONS = (
+    "how do I use {}",
+    "what is {}",
+    "where did I write about {}",
+    "why does {} not work",
+    "when to {}",
+)
+_QUERY_CHARS = 900
+
+
+@dataclass(frozen=True)
+class GeneratedNotes:
+    """Notes of invented words with the frequencies of a language, and facts to filter by.
+
+    Each note has ``passages`` sections of ``words`` words. A tag, a folder, a property and a date exist for
+    1, 10 and 50 % of the notes: ``tag:p10`` has every tenth.
+    """
+
+    count: int
+    passages: int = 1
+    words: int = 40
+    first: int = 0
+
+    def write(self, folder: Path) -> None:
+        """Write the notes below ``folder``."""
+        words = vocabulary()
+        for number in range(self.first, self.first + self.count):
+            place = folder / place_of(number) / f"{number // 500:04}"
+            if number % 500 == 0 or number == self.first:
+                place.mkdir(parents=True, exist_ok=True)
+            elif not place.is_dir():
+                place.mkdir(parents=True)
+            (place / f"note {number}.md").write_text(self.text(number, words), encoding="utf-8")
+
+    def text(self, number: int, words: Sequence[str]) -> str:
+        """Return the text of a note, the same each time."""
+        chance = random.Random(number)
+        title = " ".join(_drawn(chance, words, 3)).capitalize()
+        other = chance.randrange(self.first, self.first + self.count)
+        lines = [
+            "---",
+            f"tags: [{', '.join(tags_of(number))}]",
+            f"share: {share_of(number)}",
+            f"created: {date_of(number)}",
+        ]
+        lines += ["---", f"# {title}", ""]
+        for part in range(self.passages):
+            if self.passages > 1:
+                lines += [f"## {' '.join(_drawn(chance, words, 2)).capitalize()}", ""]
+            lines += [" ".join(_drawn(chance, words, self.words)) + ".", ""]
+            if part == 0:
+                lines += [f"See [[note {other}]].", ""]
+        return "\n".join(lines)
+
+
+def share_of(number: int) -> int:
+    """Return the smallest share, in per cent, that the note belongs to: 1, 10, 50 or 100."""
+    return 1 if number % 100 == 0 else 10 if number % 10 == 0 else 50 if number % 2 == 0 else 100
+
+
+def tags_of(number: int) -> list[str]:
+    """Return the tags of a generated note: one for each share that it belongs to."""
+    return [f"p{share}" for share in (1, 10, 50, 100) if share >= share_of(number)]
+
+
+def place_of(number: int) -> str:
+    """Return the folder of a generated note, nested so that ``path:`` gives each share."""
+    return {100: "all", 50: "all/half", 10: "all/half/tenth", 1: "all/half/tenth/hundredth"}[share_of(number)]
+
+
+def date_of(number: int) -> str:
+    """Return the date of a generated note; the smaller its share, the later."""
+    return {100: "2020-01-01", 50: "2021-01-01", 10: "2022-01-01", 1: "2023-01-01"}[share_of(number)]
+
+
+def vocabulary(size: int = 20_000) -> list[str]:
+    """Return invented words, the same each time; the first are the most frequent."""
+    chance = random.Random(7)
+    onsets = "b br d dr f fl g gr h k kl l m n p pr r s st t tr v w z"
+    vowels = "a e i o u ai ou ee"
+    ends = ("", "", "", "n", "r", "s", "t")
+    words: dict[str, None] = {}
+    while len(words) < size:
+        syllables = range(chance.choice((1, 2, 2, 3, 3, 4)))
+        sounds = [chance.choice(onsets.split()) + chance.choice(vowels.split()) for _ in syllables]
+        words["".join(sounds) + chance.choice(ends)] = None
+    return list(words)
+
+
+def _drawn(chance: random.Random, words: Sequence[str], count: int) -> list[str]:
+    """Return words whose frequency falls with their rank, as in a language."""
+    return [words[int(len(words) ** chance.random()) - 1] for _ in range(count)]
+
+
+def copy_notes(source: Path, target: Path, most: int | None = None) -> int:
+    """Copy up to ``most`` notes, folders kept; return their number."""
+    notes = sorted(path for path in source.rglob("*.md") if path.is_file())[:most]
+    for path in notes:
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+    return len(notes)
+
+
+class Texts:
+    """What the notes of a vault say, to make queries of: titles, headings, sentences and questions."""
+
+    def __init__(self, folder: Path, most: int = 3_000) -> None:
+        files = sorted(folder.rglob("*.md"))
+        random.Random(1).shuffle(files)
+        self._lines: list[list[str]] = []
+        self._headings: list[list[str]] = []
+        for file in files[:most]:
+            self._read(file)
+
+    def queries(self, count: int, seed: int = 0) -> list[str]:
+        """Return different queries of 1 to 12 words: titles, headings, parts of sentences and questions."""
+        return self._different(count, self._any(random.Random(seed)))
+
+    def of_words(self, size: int, count: int, seed: int = 0) -> list[str]:
+        """Return different queries of exactly ``size`` successive words of a text."""
+        chance = random.Random(seed * 100 + size)
+        return self._different(count, iter(lambda: self._part(chance, size), None))
+
+    def passages(self, count: int) -> list[str]:
+        """Return texts of about 238 tokens, as long as the model reads, to embed in bulk."""
+        words = [word for line in self._lines for word in line]
+        size = 170
+        return [" ".join(words[i * 53 % len(words) :][:size]) for i in range(count)]
+
+    def _read(self, file: Path) -> None:
+        text = file.read_text(encoding="utf-8", errors="replace")
+        self._headings.append(_WORD.findall(file.stem)[:12])
+        for line in text.splitlines():
+            words = _WORD.findall(line)
+            if line.startswith("#"):
+                self._headings.append(words[:12])
+            elif len(words) >= 3 and not line.startswith(("---", "```", "|")):
+                self._lines.append(words)
+
+    def _any(self, chance: random.Random) -> Iterator[str]:
+        headings = [words for words in self._headings if words]
+        while True:
+            yield " ".join(chance.choice(headings))
+            yield self._part(chance, chance.choice((1, 2, 3)))
+            yield self._part(chance, chance.choice((4, 6, 8, 12)))
+            yield chance.choice(_QUESTIONS).format(" ".join(chance.choice(headings)[:6]).lower())
+
+    def _part(self, chance: random.Random, size: int) -> str:
+        for _ in range(1_000):
+            words = chance.choice(self._lines)
+            if len(words) >= size:
+                start = chance.randrange(len(words) - size + 1)
+                return " ".join(words[start : start + size])
+        words = [word for line in chance.sample(self._lines, min(size, len(self._lines))) for word in line]
+        return " ".join(words[:size])
+
+    def _different(self, count: int, queries: Iterator[str]) -> list[str]:
+        different: dict[str, None] = {}
+        for _ in range(count * 50):
+            query = next(queries)
+            # Operators of the query language are for the rows with filters.
+            if not {"OR", "AND", "NOT"} & set(query.split()) and len(query) < _QUERY_CHARS:
+                different[query] = None
+            if len(different) == count:
+                break
+        return list(different)
