@@ -22,7 +22,7 @@ from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
-from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
+from vaultseek.worker import NoteHit, SemanticAnswer
 from vaultseek.worker.state import WorkerState
 
 
@@ -65,10 +65,10 @@ class WorkerHere:
     async def query(self, store: Path, text: Any, k: int, *, allowed=None, **_: Any) -> SemanticAnswer:
         vector = self._encoder.encode([text])[0] if isinstance(text, str) else text
         chunks, notes = (self._stores.get((str(store), name)) for name in ("chunks", "notes"))
-        return SemanticAnswer(
-            chunks=[ChunkHit(*hit) for hit in chunks.search(vector, k, allowed)] if chunks else [],
-            notes=_best_of_each(notes.search(vector, k, allowed)) if notes else [],
-            vector=vector,
+        return SemanticAnswer.of_hits(
+            [(int(id), *hit) for id, *hit in chunks.search(vector, k, allowed)] if chunks else [],
+            _best_of_each(notes.search(vector, k, allowed)) if notes else [],
+            vector,
         )
 
     async def rerank(self, query: str, texts: Any, model: str, **_: Any) -> Any:

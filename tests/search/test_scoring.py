@@ -24,7 +24,7 @@ from vaultseek.search.scoring import (
     similarity,
 )
 from vaultseek.settings.model import SearchSettings
-from vaultseek.worker import ChunkHit, NoteHit, SemanticAnswer
+from vaultseek.worker import SemanticAnswer
 
 
 def hit(
@@ -39,8 +39,8 @@ def by_word(*hits: KeywordHit) -> KeywordAnswer:
 
 
 def by_meaning(passages: dict[int, list[float]], notes: dict[int, float]) -> SemanticAnswer:
-    chunks = [ChunkHit(f"{note}", note, cosine) for note, cosines in passages.items() for cosine in cosines]
-    return SemanticAnswer(chunks, [NoteHit(*item) for item in notes.items()], np.zeros(2, np.float32))
+    chunks = [(note, note, cosine) for note, cosines in passages.items() for cosine in cosines]
+    return SemanticAnswer.of_hits(chunks, list(notes.items()), np.zeros(2, np.float32))
 
 
 def weights(query: str, retrieval: Retrieval, population: int = 1000, **settings: Any) -> tuple[float, float]:
@@ -155,8 +155,8 @@ def test_similarity_is_the_cosine_of_the_notes_both_ways(world):
 def test_confidence_takes_the_best_cosine_and_the_coverage():
     answer = by_meaning({1: [0.2, 0.7]}, {1: 0.5, 2: 0.6})
     assert confidence([1, 2, 3, 4], by_word(hit(3, 1.0, coverage=0.8)), answer) == {
-        1: formula.confidence(0.7, None),
-        2: formula.confidence(0.6, None),
+        1: formula.confidence(float(np.float32(0.7)), None),
+        2: formula.confidence(float(np.float32(0.6)), None),
         3: formula.confidence(None, 0.8),
         4: 0.0,
     }

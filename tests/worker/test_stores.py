@@ -29,7 +29,7 @@ def unit(count: int, dimension: int = 8) -> np.ndarray:
 
 async def fill(worker: SemanticWorker, store: Path, version: str = "one") -> np.ndarray:
     vectors = await worker.embed(TEXTS)
-    ids = [f"c{i}" for i in range(len(TEXTS))]
+    ids = [f"{i}" for i in range(len(TEXTS))]
     await worker.apply(store, CHUNKS, ids=ids, notes=[10, 20, 30], vectors=vectors, version=version)
     await worker.apply(store, NOTES, ids=["n10", "n20"], notes=[10, 20], vectors=vectors[:2], version=version)
     return vectors
@@ -40,7 +40,7 @@ async def test_the_nearest_passages_and_notes(workers: Any, tmp_path: Path) -> N
     vectors = await fill(worker, tmp_path)
     answer = await worker.query(tmp_path, "restart a server", 2)
     assert answer.notes[0].note == 20
-    assert answer.chunks[0] == ChunkHit("c1", 20, pytest.approx(float(answer.vector @ vectors[1]), abs=1e-5))
+    assert answer.chunks[0] == ChunkHit("1", 20, pytest.approx(float(answer.vector @ vectors[1]), abs=1e-5))
     assert answer.notes[0] == NoteHit(20, pytest.approx(answer.chunks[0].score, abs=1e-5))
     assert answer.embed_ms >= 0
     by_vector = await worker.query(tmp_path, answer.vector, 2)
@@ -69,10 +69,10 @@ async def test_a_version_alone_and_deletes(workers: Any, tmp_path: Path) -> None
     await worker.apply(tmp_path, CHUNKS, version="empty")
     assert (await worker.version(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("empty", 0)
     await fill(worker, tmp_path)
-    await worker.apply(tmp_path, CHUNKS, deletes=["c0", "unknown"])
+    await worker.apply(tmp_path, CHUNKS, deletes=["0", "99"])
     assert (await worker.version(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("one", 2)
     with pytest.raises(ValueError, match="1 ids"):
-        await worker.apply(tmp_path, CHUNKS, ids=["c0"])
+        await worker.apply(tmp_path, CHUNKS, ids=["0"])
 
 
 async def test_a_call_that_fails_says_why_and_the_child_lives(workers: Any, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
 ) -> None:
     worker = workers.real("hashing-8", stores="chroma")
     vectors = unit(3000)
-    ids = [f"c{i}" for i in range(3000)]
+    ids = [f"{i}" for i in range(3000)]
     await worker.ready()
     versions: list[int] = []
 
@@ -135,7 +135,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     assert await worker.count(tmp_path, CHUNKS) >= version
     for row in range(0, version, 97):
         answer = await worker.query(tmp_path, vectors[row], 1, deadline=20)
-        assert answer.chunks[0].id == f"c{row}"
+        assert answer.chunks[0].id == f"{row}"
 
 
 @pytest.mark.parametrize("damage", ["noise", "gone", "database"])
@@ -144,7 +144,7 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
 ) -> None:
     worker = workers.real("hashing-8", stores="chroma")
     vectors = unit(1100)
-    ids = [f"c{i}" for i in range(1100)]
+    ids = [f"{i}" for i in range(1100)]
     whole, store = tmp_path / "whole", tmp_path / "store"
     await worker.apply(whole, CHUNKS, ids=ids, notes=range(1100), vectors=vectors, version="s")
     shutil.copytree(whole, store)
@@ -162,7 +162,7 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     await worker.ready()
     await worker.drop(store)
     await worker.apply(store, CHUNKS, ids=ids[:5], notes=range(5), vectors=vectors[:5], version="new")
-    assert (await worker.query(store, vectors[3], 1, deadline=20)).chunks[0].id == "c3"
+    assert (await worker.query(store, vectors[3], 1, deadline=20)).chunks[0].id == "3"
 
 
 def harm(store: Path, damage: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -236,6 +236,4 @@ class OpenVault:
 
     def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
         """Replace the chunk numbers of the vector store by chunk ids; drop chunks that are gone since."""
-        ids = self.ledger.chunks.ids([int(hit.id) for hit in answer.chunks])
-        hits = [hit._replace(id=ids[int(hit.id)]) for hit in answer.chunks if int(hit.id) in ids]
-        return replace(answer, chunks=hits)
+        return answer.with_ids(self.ledger.chunks.ids(answer.passage_numbers.tolist()))

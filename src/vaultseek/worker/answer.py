@@ -1,12 +1,19 @@
-"""The answer to a semantic query."""
+"""The answer to a semantic query, as columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker.pipe import Frame
+
+Numbers = NDArray[np.int64]
+Scores = NDArray[np.float32]
 
 
 class ChunkHit(NamedTuple):
@@ -24,28 +31,76 @@ class NoteHit(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class SemanticAnswer:
-    """The nearest passages and notes, best first in each list, and the time taken.
+def _no_numbers() -> Numbers:
+    return np.zeros(0, np.int64)
 
-    ``chunks`` has up to ``k`` notes and a few passages of each; ``vector`` is the query's vector.
+
+def _no_scores() -> Scores:
+    return np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SemanticAnswer:
+    """The nearest passages and notes, best first, and the time taken.
+
+    Three columns of equal length hold the passages: the number of the chunk, its note, its cosine. There are
+    up to ``k`` notes in them and a few passages of each. Two more hold the notes by their own vectors.
+    ``vector`` is the query's vector: ``(dimension,)``.
     """
 
-    chunks: list[ChunkHit]
-    notes: list[NoteHit]
-    vector: Vectors = field(repr=False)
+    passage_numbers: Numbers = field(default_factory=_no_numbers)
+    passage_notes: Numbers = field(default_factory=_no_numbers)
+    passage_scores: Scores = field(default_factory=_no_scores)
+    note_ids: Numbers = field(default_factory=_no_numbers)
+    note_scores: Scores = field(default_factory=_no_scores)
+    vector: Vectors = field(default_factory=_no_scores, repr=False)
     embed_ms: float = 0.0
     search_ms: float = 0.0
+    chunk_ids: tuple[str, ...] | None = None
+    """The id of each passage; None stands for the numbers."""
+
+    @classmethod
+    def of_hits(
+        cls, passages: Sequence[tuple[int, int, float]], notes: Sequence[tuple[int, float]], vector: Vectors
+    ) -> SemanticAnswer:
+        """Return the answer with these passages (number, note, cosine) and notes (note, cosine)."""
+        return cls(
+            np.array([number for number, _, _ in passages], dtype=np.int64),
+            np.array([note for _, note, _ in passages], dtype=np.int64),
+            np.array([score for _, _, score in passages], dtype=np.float32),
+            np.array([note for note, _ in notes], dtype=np.int64),
+            np.array([score for _, score in notes], dtype=np.float32),
+            vector,
+        )
+
+    def with_ids(self, ids: Mapping[int, str]) -> SemanticAnswer:
+        """Return the answer with the ids of chunks, by number; passages without one are left out."""
+        numbers = self.passage_numbers.tolist()
+        rows = np.array([number in ids for number in numbers], dtype=bool)
+        return replace(
+            self,
+            passage_numbers=self.passage_numbers[rows],
+            passage_notes=self.passage_notes[rows],
+            passage_scores=self.passage_scores[rows],
+            chunk_ids=tuple(ids[number] for number in numbers if number in ids),
+        )
+
+    @property
+    def chunks(self) -> list[ChunkHit]:
+        """The passages as rows; made anew each time."""
+        ids = self.chunk_ids if self.chunk_ids is not None else map(str, self.passage_numbers.tolist())
+        columns = (ids, self.passage_notes.tolist(), self.passage_scores.tolist())
+        return [ChunkHit(*hit) for hit in zip(*columns, strict=True)]
+
+    @property
+    def notes(self) -> list[NoteHit]:
+        """The notes as rows; made anew each time."""
+        columns = (self.note_ids.tolist(), self.note_scores.tolist())
+        return [NoteHit(*hit) for hit in zip(*columns, strict=True)]
 
 
 def answer_of(frame: Frame) -> SemanticAnswer:
     """Decode the answer in a frame from the child."""
-    vector, chunk_notes, chunk_scores, notes, scores = frame.arrays
-    columns = (frame.header["ids"], chunk_notes.tolist(), chunk_scores.tolist())
-    return SemanticAnswer(
-        chunks=[ChunkHit(*hit) for hit in zip(*columns, strict=True)],
-        notes=[NoteHit(*hit) for hit in zip(notes.tolist(), scores.tolist(), strict=True)],
-        vector=vector,
-        embed_ms=frame.header["embed_ms"],
-        search_ms=frame.header["search_ms"],
-    )
+    vector, numbers, notes, scores, note_ids, note_scores = frame.arrays
+    times = (frame.header["embed_ms"], frame.header["search_ms"])
+    return SemanticAnswer(numbers, notes, scores, note_ids, note_scores, vector, *times)

@@ -60,11 +60,11 @@ class RequestHandlers:
             chunks = _search(collection(header["chunks"]), vector, header["k"], allowed)
             notes = _search(collection(header["notes"]), vector, header["k"], allowed)
         answer = {
-            "ids": [hit.id for hit in chunks],
             "embed_ms": 1000 * (embedded - began),
             "search_ms": 1000 * (time.perf_counter() - embedded),
         }
-        return answer, [vector, *_columns(chunks), *_columns(notes)]
+        numbers = np.array([int(hit.id) for hit in chunks], dtype=np.int64)
+        return answer, [vector, numbers, *_columns(chunks), *_columns(notes)]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
         """Return the query's vector and the notes to search in. Both arrays are optional, in this order."""
