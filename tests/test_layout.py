@@ -43,7 +43,6 @@ ENGINES = {
     "llama_index": {"index/vectors/chroma.py", "llama.py"},
     "huggingface_hub": {"models/fetch.py"},
     "mcp": {"mcp/server.py"},
-    "networkx": {"index/graph.py"},
     "tree_sitter": {"markdown/blocks.py"},
     "tree_sitter_markdown": {"markdown/blocks.py"},
     "watchdog": {"vault/watch.py"},

@@ -12,7 +12,6 @@ ENGINES = (
     "torch",
     "tokenizers",
     "whoosh-reloaded",
-    "networkx",
     "tree-sitter",
     "tree-sitter-markdown",
     "watchdog",

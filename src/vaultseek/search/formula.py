@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 SCALE_NOTES = 200
 """Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
@@ -211,6 +212,7 @@ def confidence(cosine: float | None, coverage: float | None) -> float:
     return 1 - (1 - _logistic(MEANING_CURVE, cosine)) * (1 - _logistic(WORDS_CURVE, coverage))
 
 
+@lru_cache(maxsize=1024)
 def _hub_damping(degree: int) -> float:
     return 1.0 / math.sqrt(1.0 + math.log1p(degree))
 

@@ -47,10 +47,11 @@ def neighbour_evidence(
     seeds = {ids[candidate.note]: candidate.score for candidate in ranked[:SEEDS]}
     strengths = _strengths(seeds, graph, allowed)
     rows = {**notes, **ledger.notes.by_id([id for id in strengths if id not in notes])}
-    contexts = _link_contexts(words, list(seeds), ledger)
+    share = ShareOfWords(words)
+    contexts = _link_contexts(share, {rows[id].path for id in strengths if id in rows}, list(seeds), ledger)
     evidence = {
         rows[id].path: link_evidence(
-            strength, contexts.get(rows[id].path, 0.0), _share(words, _own_words(rows[id]))
+            strength, contexts.get(rows[id].path, 0.0), share.of(_own_words(rows[id]))
         )
         for id, strength in strengths.items()
         if id in rows
@@ -58,50 +59,45 @@ def neighbour_evidence(
     return Neighbours(evidence, rows)
 
 
+class ShareOfWords:
+    """The share of a query's words, by weight, that a text has; endings do not matter."""
+
+    def __init__(self, words: Mapping[str, float]) -> None:
+        self._beginnings = [(_beginning(word), weight) for word, weight in words.items()]
+        self._total = sum(words.values())
+
+    def of(self, text: str) -> float:
+        """Return the share, from 0 to 1, for a folded text."""
+        if self._total <= 0 or not text:
+            return 0.0
+        return sum(weight for beginning, weight in self._beginnings if beginning in text) / self._total
+
+
 def _strengths(seeds: Mapping[int, float], graph: Graph, allowed: Collection[int] | None) -> dict[int, float]:
     """Return the strongest link of each neighbour to a seed."""
     strengths: dict[int, float] = {}
-    for seed, score in seeds.items():
-        outgoing, incoming = graph.neighbours(seed)
-        neighbours = set(outgoing) | set(incoming)
-        if len(neighbours) > SEED_NEIGHBOURS:
-            continue
-        for id in neighbours:
+    for seed, neighbours in graph.neighbourhoods(list(seeds), SEED_NEIGHBOURS).items():
+        for id, degree in neighbours.items():
             if allowed is None or id in allowed:
-                strength = link_strength(score, len(neighbours), graph.degree(id))
+                strength = link_strength(seeds[seed], len(neighbours), degree)
                 strengths[id] = max(strength, strengths.get(id, 0.0))
     return strengths
 
 
-def _link_contexts(words: Mapping[str, float], seeds: Sequence[int], ledger: Ledger) -> dict[str, float]:
+def _link_contexts(
+    share: ShareOfWords, targets: Collection[str], seeds: Sequence[int], ledger: Ledger
+) -> dict[str, float]:
     """Return the largest share of the query's words around a link from a seed, by the path it leads to."""
-    lines: dict[int, dict[int, str]] = {}
-    for id, chunks in ledger.chunks.by_note(seeds).items():
-        lines[id] = {
-            line: text
-            for chunk in chunks
-            for line, text in enumerate(chunk.text.split("\n"), start=chunk.start_line)
-        }
     contexts: dict[str, float] = {}
-    for row in ledger.links.from_notes(seeds):
-        if row.resolved is not None:
-            of_note = lines.get(row.note, {})
-            around = (of_note.get(row.link.line + step, "") for step in (-1, 0, 1))
-            share = _share(words, fold(" ".join(around)))
-            contexts[row.resolved] = max(share, contexts.get(row.resolved, 0.0))
+    for links in ledger.links.contexts(seeds).values():
+        for path, text in links:
+            if path in targets:
+                contexts[path] = max(share.of(text), contexts.get(path, 0.0))
     return contexts
 
 
 def _own_words(row: NoteRow) -> str:
     return fold(" ".join((row.title, *row.aliases, *(heading.text for heading in row.headings))))
-
-
-def _share(words: Mapping[str, float], text: str) -> float:
-    """Return the share of the words, by weight, that the folded text has; endings do not matter."""
-    total = sum(words.values())
-    if total <= 0 or not text:
-        return 0.0
-    return sum(weight for word, weight in words.items() if _beginning(word) in text) / total
 
 
 def _beginning(word: str) -> str:

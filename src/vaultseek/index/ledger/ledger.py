@@ -36,6 +36,7 @@ class Ledger:
         self.vectors = VectorTable(self._database)
         self.generation: str = self._database.meta("generation")
         """A name that is different for every ledger ever created."""
+        self._revision = int(self._database.meta("revision"))
         self._counts: tuple[tuple[int, int], Counts] | None = None
 
     def close(self) -> None:
@@ -45,15 +46,18 @@ class Ledger:
     @contextmanager
     def commit(self) -> Iterator[int]:
         """Run the body in one transaction and yield the revision that it makes; an error rolls it back."""
+        revision = self._revision + 1
         with self._database.transaction():
-            revision = self.revision + 1
             self._database.set_meta("revision", str(revision))
             yield revision
+        self._revision = revision
+        self.notes.forget_rows()
+        self.links.forget_rows()
 
     @property
     def revision(self) -> int:
         """The revision of the last commit."""
-        return int(self._database.meta("revision"))
+        return self._revision
 
     def counts(self) -> Counts:
         """Return the counts; they are counted again only after a change."""

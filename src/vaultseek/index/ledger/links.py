@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from vaultseek.index.ledger.database import Database
+from vaultseek.index.ledger.row_cache import RowCache
 from vaultseek.index.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_row
 from vaultseek.model import Link
+from vaultseek.text import fold
+
+CACHED_CONTEXTS = 2000
+"""Notes whose link contexts are kept between two commits."""
 
 _TARGETS = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
 _ROWS = f"SELECT {LINK_COLUMNS} FROM links l JOIN notes n ON n.id = l.note"
+
+
+class LinkContext(NamedTuple):
+    """The path that a link resolves to, and the folded text of its line and of those beside it."""
+
+    resolved: str
+    text: str
 
 
 class LinkTable:
@@ -17,6 +30,7 @@ class LinkTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._contexts: RowCache[Sequence[LinkContext]] = RowCache(CACHED_CONTEXTS)
 
     def put(self, note: int, links: Sequence[Link], keys: Sequence[str]) -> None:
         """Replace a note's links, each with its key; they are unresolved until ``resolve``."""
@@ -54,6 +68,14 @@ class LinkTable:
         sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY l.note, l.ordinal"
         return [link_row(row) for row in self._database.all_in(sql, paths)]
 
+    def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
+        """Return the resolved links in the text of each of these notes, with the words around them."""
+        return self._contexts.get_or_read(notes, self._read_contexts)
+
+    def forget_rows(self) -> None:
+        """Drop the contexts kept in memory, which a commit has outdated."""
+        self._contexts.clear()
+
     def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""
         sql = "SELECT DISTINCT l.note, t.id FROM links l JOIN notes t ON t.path = l.resolved"
@@ -61,3 +83,24 @@ class LinkTable:
         if notes is None:
             return self._database.all(sql)
         return list(self._database.all_in(sql + " AND l.note IN ({})", notes))
+
+    def _read_contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
+        sql = "SELECT note, line, resolved FROM links WHERE note IN ({}) AND resolved IS NOT NULL"
+        links: dict[int, list[tuple[int, str]]] = {}
+        for note, line, resolved in self._database.all_in(sql, notes):
+            links.setdefault(note, []).append((line, resolved))
+        lines: dict[int, dict[int, str]] = {note: {} for note in links}
+        sql = "SELECT note, start_line, text FROM chunks WHERE note IN ({}) ORDER BY note, ordinal"
+        for note, start, text in self._database.all_in(sql, list(links)):
+            lines[note].update(enumerate(text.split("\n"), start))
+        contexts: dict[int, Sequence[LinkContext]] = {note: () for note in notes}
+        for note, of_note in links.items():
+            contexts[note] = list(_contexts(of_note, lines[note]))
+        return contexts
+
+
+def _contexts(links: Iterable[tuple[int, str]], lines: Mapping[int, str]) -> Iterator[LinkContext]:
+    for line, resolved in links:
+        text = fold(" ".join(lines.get(line + step, "") for step in (-1, 0, 1)))
+        if text:
+            yield LinkContext(resolved, text)

@@ -10,6 +10,7 @@ from vaultseek.index.ledger.chunks import ChunkTable
 from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.files import ProblemTable
 from vaultseek.index.ledger.links import LinkTable
+from vaultseek.index.ledger.row_cache import RowCache
 from vaultseek.index.ledger.rows import (
     NOTE_COLUMNS,
     IndexedNote,
@@ -24,6 +25,8 @@ from vaultseek.text import fold
 from vaultseek.vault.diff import FileState
 from vaultseek.vault.scan import FileStat
 
+CACHED_NOTES = 4000
+"""Notes whose decoded rows are kept between two commits, some 2 kB each."""
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
 
@@ -38,6 +41,7 @@ class NoteTable:
         self._chunks = chunks
         self._links = links
         self._problems = problems
+        self._rows: RowCache[NoteRow] = RowCache(CACHED_NOTES)
 
     # -- writing, inside a commit ----------------------------------------------------------------------
 
@@ -104,8 +108,11 @@ class NoteTable:
 
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
         """Return notes by id; ids that no longer exist are left out."""
-        rows = self._database.all_in(f"SELECT {NOTE_COLUMNS} FROM notes WHERE id IN ({{}})", ids)
-        return {row[0]: note_row(row) for row in rows}
+        return self._rows.get_or_read(ids, self._read_rows)
+
+    def forget_rows(self) -> None:
+        """Drop the rows kept in memory, which a commit has outdated."""
+        self._rows.clear()
 
     def by_path(self, path: str) -> NoteRow | None:
         """Return the note at a path."""
@@ -154,6 +161,10 @@ class NoteTable:
         return None if row is None else row[0]
 
     # -- rows ------------------------------------------------------------------------------------------
+
+    def _read_rows(self, ids: Sequence[int]) -> dict[int, NoteRow]:
+        rows = self._database.all_in(f"SELECT {NOTE_COLUMNS} FROM notes WHERE id IN ({{}})", ids)
+        return {row[0]: note_row(row) for row in rows}
 
     def _insert(self, values: Mapping[str, Any]) -> int:
         columns = ", ".join(values)

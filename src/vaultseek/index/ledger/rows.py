@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note
 from vaultseek.vault.scan import FileStat
 
@@ -129,10 +131,11 @@ def note_row(row: Any) -> NoteRow:
         path=row[1],
         title=row[2],
         title_is_name=row[3] == "name",
-        aliases=tuple(json.loads(row[4])),
-        tags=tuple(json.loads(row[5])),
-        headings=tuple(Heading(*item) for item in json.loads(row[6])),
-        properties=json.loads(row[7]),
+        aliases=tuple(_list(row[4])),
+        tags=tuple(_list(row[5])),
+        headings=tuple(Heading(*item) for item in _list(row[6])),
+        # Not by orjson: properties may hold integers of any size, NaN and infinity.
+        properties={} if row[7] == "{}" else json.loads(row[7]),
         modified=row[8],
         created=row[9],
     )
@@ -147,13 +150,18 @@ def chunk_values(note: int, ordinal: int, chunk: Chunk) -> tuple[Any, ...]:
 
 def chunk_row(row: Any) -> ChunkRow:
     """Return the chunk of a row of ``CHUNK_COLUMNS``."""
-    code = tuple((start, end) for start, end in json.loads(row[6]))
-    return ChunkRow(row[0], Chunk(row[1], tuple(json.loads(row[2])), row[3], row[4], row[5], code), row[7])
+    code = tuple((start, end) for start, end in _list(row[6]))
+    return ChunkRow(row[0], Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code), row[7])
 
 
 def link_row(row: Any) -> LinkRow:
     """Return the link of a row of ``LINK_COLUMNS``."""
     return LinkRow(row[0], row[1], Link(*row[2:9]), row[9])
+
+
+def _list(text: str) -> Any:
+    """Return a list of strings or of short tuples, as ``to_json`` wrote it; most are empty."""
+    return () if text == "[]" else orjson.loads(text)
 
 
 def to_json(value: Any) -> str:
