@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vaultseek.index.keyword.index import KeywordAnswer, KeywordHit
-from vaultseek.index.keyword.searcher import ChunkHit as KeywordPassage
+from vaultseek.index.keyword.answer import ChunkHit as KeywordPassage
+from vaultseek.index.keyword.answer import KeywordAnswer, KeywordHit
 from vaultseek.search import formula
 from vaultseek.search.request import SearchRequest, parse_request
 from vaultseek.search.retrieve import Retrieval
@@ -35,7 +35,7 @@ def hit(
 
 
 def by_word(*hits: KeywordHit) -> KeywordAnswer:
-    return KeywordAnswer(hits, (), len(hits), 0.0)
+    return KeywordAnswer.of_hits(hits)
 
 
 def by_meaning(passages: dict[int, list[float]], notes: dict[int, float]) -> SemanticAnswer:

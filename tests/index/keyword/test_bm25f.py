@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vaultseek.index.keyword.answer import KeywordHit
 from vaultseek.index.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1, Parameters
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.index.keyword.searcher import KeywordHit
 from vaultseek.index.keyword.segment import FIELDS
 
 WORDS = ("alfa", "bravo", "charlie", "delta", "echo", "foxtrot", "golf")

@@ -14,13 +14,13 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.keyword.analysis import Analyzer
+from vaultseek.index.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit, MatchedTerm
 from vaultseek.index.keyword.bm25f import Parameters
 from vaultseek.index.keyword.commits import (
     Commit,
@@ -31,7 +31,7 @@ from vaultseek.index.keyword.commits import (
 )
 from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument, Lexicon, invert
 from vaultseek.index.keyword.merge import MergeSource, choose_segments, merge_segments
-from vaultseek.index.keyword.searcher import ChunkHit, KeywordHit, MatchedTerm, Searcher
+from vaultseek.index.keyword.searcher import Searcher
 from vaultseek.index.keyword.segment import Bools, Ints, Segment, Sink, write_segment
 from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.keyword.spans import SpanFinder
@@ -45,16 +45,6 @@ __all__ = [
     "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordHit", "KeywordIndex",
     "MatchedTerm",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class KeywordAnswer:
-    """The hits, best first, the terms, and the number of allowed notes that match at all (``total``)."""
-
-    hits: tuple[KeywordHit, ...]
-    terms: tuple[MatchedTerm, ...]
-    total: int
-    milliseconds: float
 
 
 class KeywordIndex:
@@ -146,8 +136,9 @@ class KeywordIndex:
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             searcher = Searcher(snapshot, self._analyzer, parameters, text)
-            hits, total = searcher.search(k, _allowed_mask(snapshot, allowed))
-        return KeywordAnswer(hits, searcher.terms, total, (time.perf_counter() - started) * 1000)
+            columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed))
+        milliseconds = (time.perf_counter() - started) * 1000
+        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""

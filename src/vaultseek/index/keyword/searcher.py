@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from vaultseek.index.keyword.analysis import Analyzer, is_unspaced
+from vaultseek.index.keyword.answer import ChunkHit, Columns, Details, MatchedTerm
 from vaultseek.index.keyword.bm25f import (
     Parameters,
     TermScores,
@@ -18,7 +19,7 @@ from vaultseek.index.keyword.bm25f import (
 )
 from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.proximity import Pair, proximity
-from vaultseek.index.keyword.query_terms import QueryTerm, TermKind, parse_query_terms
+from vaultseek.index.keyword.query_terms import QueryTerm, parse_query_terms
 from vaultseek.index.keyword.segment import Bools, Ints, Strings
 from vaultseek.index.keyword.snapshot import Floats, Snapshot
 
@@ -42,48 +43,6 @@ PASSAGES = 3
 """Passages per note in the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedTerm:
-    """A term of the query and what it matched: ``word`` as in the query, ``terms`` as in the index.
-
-    ``fuzzy`` is true if the vault does not have the word and these terms stand in for it. ``df`` is the
-    number of notes with any of the terms, 0 for a word that is in no note.
-    """
-
-    word: str
-    terms: tuple[str, ...]
-    kind: TermKind
-    fuzzy: bool
-    weight: float
-    df: int
-    idf: float
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
-    """A passage of a note and its score for the query."""
-
-    id: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class KeywordHit:
-    """A matching note.
-
-    ``matched``: the query's words that it contains. ``coverage``: their share of all the query's words,
-    weighted by idf, from 0 to 1. ``chunks``: its best passages, best first; none if only title, tags or path
-    match. ``proximity``: the score for words near each other, on the scale of ``score`` but not part of it.
-    """
-
-    note: int
-    score: float
-    matched: tuple[str, ...]
-    coverage: float
-    chunks: tuple[ChunkHit, ...]
-    proximity: float = 0.0
-
-
 class Searcher:
     """One query against one snapshot: ``terms`` says what was looked up, ``search`` ranks the notes."""
 
@@ -105,19 +64,20 @@ class Searcher:
             for s in self._scored
         )
 
-    def search(self, k: int, allowed: Bools) -> tuple[tuple[KeywordHit, ...], int]:
-        """Return the ``k`` best of the allowed notes (bool[size]), and how many of these match at all."""
+    def search(self, k: int, allowed: Bools) -> tuple[Columns, Details, int]:
+        """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all."""
         totals = np.zeros(self._snapshot.size)
         for each in self._scored:
             totals[each.scores.notes] += each.weight * each.scores.scores
         candidates = allowed & (totals > 0)
         top = top_notes(totals, self._snapshot.notes, candidates, k)
-        matched, coverage = self._matches(top)
-        notes = self._snapshot.notes[top].tolist()
-        scores = totals[top].tolist()
-        near = proximity(self._snapshot, self._pairs, self._parameters, top).tolist()
-        rows = zip(notes, scores, matched, coverage, self._passages(top), near, strict=True)
-        return tuple(KeywordHit(*row) for row in rows), int(np.count_nonzero(candidates))
+        contains, coverage = self._matches(top)
+        details = _Details(tuple(each.term.word for each in self._scored), contains, self._passages(top))
+        near = proximity(self._snapshot, self._pairs, self._parameters, top)
+        columns = Columns(
+            self._snapshot.notes[top], totals[top], details.best_passage_scores(), near, coverage
+        )
+        return columns, details, int(np.count_nonzero(candidates))
 
     def _score(self, term: QueryTerm) -> _ScoredTerm:
         terms: tuple[str, ...] = (term.term,)
@@ -143,19 +103,16 @@ class Searcher:
             return scored
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
-    def _matches(self, notes: Ints) -> tuple[list[tuple[str, ...]], list[float]]:
-        """Return the query's words that each note has, and the coverage of each note."""
-        words: list[list[str]] = [[] for _ in range(len(notes))]
+    def _matches(self, notes: Ints) -> tuple[Bools, Floats]:
+        """Return which terms each note has, bool[terms, notes], and the coverage of each note."""
+        contains = np.zeros((len(self._scored), len(notes)), np.bool_)
         covered, total = np.zeros(len(notes)), 0.0
-        for each in self._scored:
-            contains = np.isin(notes, each.scores.notes)
+        for row, each in zip(contains, self._scored, strict=True):
+            row[:] = np.isin(notes, each.scores.notes)
             importance = each.importance(self._snapshot.count)
-            covered += contains * importance * (FUZZY_COVERAGE if each.fuzzy else 1.0)
+            covered += row * importance * (FUZZY_COVERAGE if each.fuzzy else 1.0)
             total += importance
-            for index in np.flatnonzero(contains).tolist():
-                words[index].append(each.term.word)
-        coverage = np.minimum(covered / total, 1.0) if total else covered
-        return [tuple(dict.fromkeys(of_note)) for of_note in words], coverage.tolist()
+        return contains, np.minimum(covered / total, 1.0) if total else covered
 
     def _adjacent_pairs(self, stop_words: frozenset[str]) -> list[Pair]:
         """Return the pairs of adjacent words, without stop words and terms that are pairs of characters."""
@@ -175,10 +132,9 @@ class Searcher:
                 pairs.append(Pair(first.terms, second.terms, idf(self._snapshot.count, both)))
         return pairs
 
-    def _passages(self, notes: Ints) -> list[tuple[ChunkHit, ...]]:
+    def _passages(self, notes: Ints) -> list[tuple[Strings, Ints, Floats]]:
         weighted = [(each.terms, each.weight * each.scores.idf) for each in self._scored if each.scores.df]
-        chunks = score_chunks(self._snapshot, weighted, self._parameters, notes)
-        return [_best_passages(*of_note) for of_note in chunks]
+        return score_chunks(self._snapshot, weighted, self._parameters, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +157,26 @@ class _ScoredTerm:
         return weight * (self.scores.idf if self.scores.df else idf(count, 0))
 
 
-def _best_passages(ids: Strings, numbers: Ints, scores: Floats) -> tuple[ChunkHit, ...]:
-    order = np.argsort(-scores, kind="stable")[:PASSAGES]
-    return tuple(
-        ChunkHit(ids[int(numbers[row])].decode(), float(scores[row])) for row in order if scores[row] > 0
-    )
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """The words of the query, bool[words, notes] whether a note has them, and each note's scored passages."""
+
+    words: tuple[str, ...]
+    contains: Bools
+    chunks: list[tuple[Strings, Ints, Floats]]
+
+    def matched(self, row: int) -> tuple[str, ...]:
+        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
+        return tuple(dict.fromkeys(words))
+
+    def passages(self, row: int) -> tuple[ChunkHit, ...]:
+        ids, numbers, scores = self.chunks[row]
+        order = np.argsort(-scores, kind="stable")[:PASSAGES]
+        return tuple(
+            ChunkHit(ids[int(numbers[chunk])].decode(), float(scores[chunk]))
+            for chunk in order
+            if scores[chunk] > 0
+        )
+
+    def best_passage_scores(self) -> Floats:
+        return np.array([scores.max(initial=0.0) for _, _, scores in self.chunks], np.float64)

@@ -67,6 +67,10 @@ class Strings(Sequence[bytes]):
         offsets = np.fromiter(accumulate(map(len, values), initial=0), np.uint32, len(values) + 1)
         return cls(b"".join(values), offsets)
 
+    def __reduce__(self) -> tuple[type[Strings], tuple[bytes, Ints]]:
+        """Copy it by its content: a view of memory cannot be copied."""
+        return Strings, (self.blob, self.offsets)
+
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
