@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 from collections import Counter, defaultdict
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from vaultseek.wire.frame import encode
+from vaultseek.wire.protocol import answer
 
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
@@ -51,6 +57,23 @@ ENGINES = {
     "tomlkit": {"settings/edit.py"},
     "torch": {"models/bert.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
+}
+SLOW_TO_IMPORT = {
+    "click",
+    "dataclasses",
+    "hashlib",
+    "inspect",
+    "logging",
+    "pathlib",
+    "platformdirs",
+    "typing",
+}
+"""Modules that a search on the command line does without; each takes milliseconds to import."""
+NEEDED_TO_SEARCH = {
+    *("errors", "limits", "paths", "text"),
+    *("wire.endpoint", "wire.frame", "wire.protocol", "client.caller", "client.conversation"),
+    *("cli.main", "cli.exit_codes", "cli.garbage", "cli.output", "cli.connect", "cli.invocation"),
+    *("cli.search_arguments", "cli.search_call", "cli.shell_settings", "cli.terminal"),
 }
 HEAVY_FOR_THE_DAEMON = ("torch", "chromadb", "llama_index", "sentence_transformers", "transformers")
 
@@ -207,7 +230,45 @@ def test_nothing_heavy_is_loaded_outside_the_worker(start):
 
 
 @pytest.mark.parametrize("module", ["pydantic", "rich", "asyncio", "numpy", "yaml", "whoosh"])
-def test_a_search_on_the_command_line_imports_little(module):
+def test_a_command_that_asks_the_daemon_imports_little(module):
     program = f"import sys, vaultseek.client, vaultseek.cli.commands.search; print({module!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--paths"]])
+def test_a_search_in_a_process_of_its_own_imports_only_what_it_needs(tmp_path, options):
+    imported = imported_by_search(tmp_path, options)
+    assert imported & SLOW_TO_IMPORT == set()
+    page = set() if options else {"cli.listing", "cli.search_page"}
+    ours = {name.removeprefix("vaultseek.") for name in imported if name.startswith("vaultseek.")}
+    assert ours - {"cli", "client", "wire"} == NEEDED_TO_SEARCH | page
+
+
+def imported_by_search(folder: Path, options: list[str]) -> set[str]:
+    """Return the modules that ``vaultseek search`` imports, with a daemon that has one result."""
+    place = folder / "vaultseek" / "daemon.sock"
+    place.parent.mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(str(place))
+        listening.listen()
+        daemon = threading.Thread(target=answer_search, args=(listening,))
+        daemon.start()
+        command = [sys.executable, "-X", "importtime", "-m", "vaultseek", "search", "x", *options]
+        environment = {"XDG_RUNTIME_DIR": str(folder), "PATH": os.environ["PATH"]}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        daemon.join()
+    assert "a.md" in done.stdout
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+
+def answer_search(listening: socket.socket) -> None:
+    """Answer ``initialize`` and ``search`` of one client."""
+    results = [
+        {"rank": 1, "path": "a.md", "title": "A", "score": 1.0, "modified": "2026-01-31T10:00:00+00:00"}
+    ]
+    client, _ = listening.accept()
+    with client:
+        for id, result in ((1, {"protocol_version": 1}), (2, {"vault_path": "/v", "results": results})):
+            client.recv(1 << 16)
+            client.sendall(encode(answer(id, result)))

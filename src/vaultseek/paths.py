@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
-from pathlib import Path
-from typing import IO
 
 from vaultseek.errors import AlreadyRunning, Unavailable
+
+TYPE_CHECKING = False  # pathlib is imported late: the command line needs only the name of the socket
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO
 
 APP = "vaultseek"
 DIRECTORY_MODE = 0o700
@@ -39,15 +41,17 @@ def state_directory() -> Path:
 
 def runtime_directory() -> Path:
     """Return the socket's folder: ``$XDG_RUNTIME_DIR/vaultseek``, or ``run`` in the state directory."""
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and Path(base).is_dir():
-        return Path(base) / APP
-    return state_directory() / "run"
+    return _path(_runtime_folder())
 
 
 def socket_file() -> Path:
     """Return the path of the daemon's socket."""
-    return runtime_directory() / "daemon.sock"
+    return _path(socket_name())
+
+
+def socket_name() -> str:
+    """Return ``socket_file`` as a string, without the cost of importing pathlib."""
+    return os.path.join(_runtime_folder(), "daemon.sock")  # noqa: PTH118
 
 
 def log_file() -> Path:
@@ -57,6 +61,8 @@ def log_file() -> Path:
 
 def vault_data_directory(root: Path) -> Path:
     """Return the data folder of the vault at ``root``, a resolved path: its name and a digest of the path."""
+    import hashlib
+
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
     return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
@@ -134,9 +140,26 @@ def lock_directory(directory: Path) -> IO[bytes]:
 
 
 def _directory(variable: str, fallback: str) -> Path:
+    return _path(_folder(variable, fallback))
+
+
+def _runtime_folder() -> str:
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    if base and os.path.isdir(base):  # noqa: PTH112
+        return os.path.join(base, APP)  # noqa: PTH118
+    return os.path.join(_folder("XDG_STATE_HOME", "user_state_dir"), "run")  # noqa: PTH118
+
+
+def _folder(variable: str, fallback: str) -> str:
     base = os.environ.get(variable)
     if base and os.path.isabs(base):  # noqa: PTH117 - the variable is a plain string, the standard wants it absolute
-        return Path(base) / APP
+        return os.path.join(base, APP)  # noqa: PTH118
     import platformdirs
 
-    return Path(getattr(platformdirs, fallback)(APP, appauthor=False))
+    return str(getattr(platformdirs, fallback)(APP, appauthor=False))
+
+
+def _path(name: str) -> Path:
+    from pathlib import Path
+
+    return Path(name)

@@ -243,7 +243,7 @@ def test_a_daemon_that_is_just_restarting_is_waited_for(daemon):
 
 
 def test_a_daemon_that_does_not_come_back_is_reported(daemon, monkeypatch):
-    monkeypatch.setattr("vaultseek.client.blocking.RECONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("vaultseek.client.caller.RECONNECT_SECONDS", 0.1)
     daemon.start()
     with Client() as client:
         daemon.stop()

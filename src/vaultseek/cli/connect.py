@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from vaultseek import limits, paths
+from vaultseek import limits
 from vaultseek.errors import NotRunning, Unavailable
-from vaultseek.model import JSON
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
     from vaultseek.cli.invocation import Invocation
-    from vaultseek.client import Client
+    from vaultseek.client.caller import Caller
+    from vaultseek.model import JSON
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_STOP_SECONDS = 30.0
@@ -46,7 +48,7 @@ def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> 
     return call_vault(invocation, method, note=note, **params)
 
 
-def connect(invocation: Invocation) -> Client:
+def connect(invocation: Invocation) -> Caller:
     """Return a client of the running daemon; start the daemon if none runs and nothing forbids it.
 
     Raises:
@@ -62,12 +64,12 @@ def connect(invocation: Invocation) -> Client:
     return client
 
 
-def connect_to_running() -> Client | None:
+def connect_to_running() -> Caller | None:
     """Return a client of the running daemon, or None if none runs."""
-    from vaultseek.client import Client
+    from vaultseek.client.caller import Caller
 
     try:
-        return Client(name="vaultseek.cli")
+        return Caller(name="vaultseek.cli")
     except NotRunning:
         return None
 
@@ -79,7 +81,7 @@ def daemon_pid() -> int | None:
     return endpoint.holder()
 
 
-def wait_for_running() -> Client | None:
+def wait_for_running() -> Caller | None:
     """Return a client of the daemon that runs, or None if none runs. Starts nothing.
 
     This looks at the lock, not at the socket: the socket's file may be missing for a moment, or a service
@@ -93,19 +95,22 @@ def wait_for_running() -> Client | None:
         if (client := connect_to_running()) is not None:
             return client
         if time.monotonic() > deadline:
+            from vaultseek import paths
+
             what = f"a daemon runs (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
             raise Unavailable(f"{what}; end it with `kill {pid or 'PID'}`")
         time.sleep(limits.DAEMON_POLL_SECONDS)
     return None
 
 
-def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Client:
+def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
     """Start a daemon in the background, wait until it answers, and return a client of it.
 
     ``by_user`` means that the user asked for it, so that autostart does not matter.
     """
     # Load the settings that the daemon will load: mistakes show at once, and they may forbid autostart.
-    from vaultseek.client import Client
+    from vaultseek import paths
+    from vaultseek.client.caller import Caller
     from vaultseek.client.launch import start_daemon as start
     from vaultseek.settings.load import load
 
@@ -113,7 +118,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Client:
     if not by_user and not (invocation.autostart and settings.daemon.autostart):
         raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
     start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
-    return Client(name="vaultseek.cli")
+    return Caller(name="vaultseek.cli")
 
 
 def stop_daemon() -> bool:
@@ -132,6 +137,8 @@ def stop_daemon() -> bool:
     # Another pid means that a service manager has started the next daemon already.
     while daemon_pid() == pid:
         if time.monotonic() > deadline:
+            from vaultseek import paths
+
             raise Unavailable(f"the daemon (pid {pid}) has not stopped yet; see its log {paths.log_file()}")
         time.sleep(limits.DAEMON_POLL_SECONDS)
     return True
@@ -148,7 +155,7 @@ def _without_none(params: JSON) -> JSON:
     return {name: value for name, value in params.items() if value is not None}
 
 
-def _check_same_configuration(client: Client, config: Path) -> None:
+def _check_same_configuration(client: Caller, config: Path) -> None:
     daemon = client.call("index/status", {}).get("daemon") or {}
     used = daemon.get("config")
     if used is None or os.path.realpath(used) != os.path.realpath(config):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import Any
 
-import click
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
-from vaultseek.cli.terminal import Terminal, terminal
-from vaultseek.model import JSON
+    from vaultseek.cli.terminal import Terminal
+    from vaultseek.model import JSON
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
 """Environment variable by which a shell asks for completions instead of running a command."""
@@ -32,6 +33,8 @@ class Invocation:
     @property
     def out(self) -> Terminal:
         """Standard output."""
+        from vaultseek.cli.terminal import terminal
+
         return terminal(sys.stdout, color=self.color)
 
     def show(self, text: str) -> None:
@@ -51,13 +54,10 @@ class Invocation:
         return {**more, "vault": vault, "cwd": self.folder or current_folder()}
 
 
-pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
-
-
 def current_folder() -> str:
     """Return the current folder, or the root if the current folder has been removed."""
     try:
-        return str(Path.cwd())
+        return os.getcwd()  # noqa: PTH109 - pathlib is not loaded here
     except OSError:
         return os.sep
 

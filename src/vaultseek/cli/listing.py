@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from vaultseek import limits
 from vaultseek.cli.terminal import Terminal, clean, count, width_of
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 
 def heading_line(text: str, number: int, terminal: Terminal) -> str:

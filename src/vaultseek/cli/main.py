@@ -5,11 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
 from vaultseek.cli.exit_codes import BROKEN_PIPE, BUG, INTERRUPTED, SUCCESS, UNAVAILABLE, USAGE
 from vaultseek.cli.garbage import collect_rarely
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -22,7 +25,7 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, print any error and return the exit code."""
-    from vaultseek.cli.output import allow_any_character, print_error
+    from vaultseek.cli.output import allow_any_character
 
     allow_any_character()
     try:
@@ -32,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         return BROKEN_PIPE
     except OSError as error:
+        from vaultseek.cli.output import print_error
+
         _discard_output()
         print_error(f"cannot write the output: {error.strerror or error}; check the disk or the pipe")
         return UNAVAILABLE
@@ -45,7 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_command(arguments: list[str]) -> int:
     """Run a command and return its exit code; print errors, and bugs with their traceback."""
     from vaultseek.cli.invocation import COMPLETION_VARIABLE
-    from vaultseek.cli.output import print_error
     from vaultseek.errors import VaultseekError
 
     if COMPLETION_VARIABLE in os.environ:
@@ -55,8 +59,11 @@ def _run_command(arguments: list[str]) -> int:
         print_completions(vaultseek)
         return SUCCESS
     try:
-        return _invoke(arguments)
+        code = _search(arguments)
+        return _invoke(arguments) if code is None else code
     except VaultseekError as error:
+        from vaultseek.cli.output import print_error
+
         print_error(str(error))
         _print_json_failure(arguments, error.code, str(error))
         return error.exit_code
@@ -65,6 +72,16 @@ def _run_command(arguments: list[str]) -> int:
     except Exception as error:
         _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
         return _report_bug(error)
+
+
+def _search(arguments: list[str]) -> int | None:
+    """Run ``search`` without click, if that is the command and click is not needed to read its arguments."""
+    if arguments[:1] != ["search"]:
+        return None
+    from vaultseek.cli.search_arguments import read_arguments
+
+    call = read_arguments(arguments[1:])
+    return None if call is None else call[0].run(call[1])
 
 
 def _invoke(arguments: list[str]) -> int:

@@ -12,9 +12,12 @@ import click
 from vaultseek import limits
 from vaultseek.cli.completion_values import complete_note, complete_vault
 from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.search_arguments import MODES
 from vaultseek.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 
 json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 paths_option = click.option("--paths", is_flag=True, help="Print only the paths of the notes, one per line.")
@@ -28,7 +31,7 @@ def limit_option(help: str) -> Callable[[Command], Command]:
 
 def mode_option(help: str) -> Callable[[Command], Command]:
     """Return ``--mode``, which selects the lanes of a search."""
-    return click.option("--mode", type=click.Choice(["hybrid", "keyword", "semantic"]), help=help)
+    return click.option("--mode", type=click.Choice(MODES), help=help)
 
 
 def shared_options(command: Command, *, environment: str | None = None) -> Command:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
 from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.cli.invocation import Invocation
-from vaultseek.cli.terminal import Terminal, clean, clean_json
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vaultseek.cli.invocation import Invocation
+    from vaultseek.cli.terminal import Terminal
+    from vaultseek.model import JSON
 
 
 def allow_any_character() -> None:
@@ -21,12 +25,16 @@ def allow_any_character() -> None:
 
 def print_error(message: str) -> None:
     """Print an error or a warning, one line, on standard error."""
+    from vaultseek.cli.terminal import clean
+
     print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
 
 
 def print_json(value: JSON) -> None:
     """Print ``value`` as one line of JSON, in UTF-8 whatever the locale."""
     import json
+
+    from vaultseek.cli.terminal import clean_json
 
     text = clean_json(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
     sys.stdout.flush()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from vaultseek.cli.listing import file_of
 from vaultseek.cli.terminal import Terminal, age, clean, count, width_of, wrap
-from vaultseek.model import JSON, STAGES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vaultseek.model import JSON
+
+    Spans = Sequence[Sequence[int]]
 
 PREVIEW_LINES = 3
-
-Spans = Sequence[Sequence[int]]
 
 _INDENT = 4
 _SCORE_COLUMNS = 14
@@ -39,6 +42,8 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
 
 def missing_lane(lane: JSON, mode: object) -> str:
     """Say which lane was left out of the search, and why."""
+    from vaultseek.model import STAGES  # only here: it takes longer to import than all the rest
+
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
     if name == "vault":
         return f"results may be out of date: {reason}"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TextIO
 
 from vaultseek import limits
 from vaultseek.text import acts_on_terminal, escape_controls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TextIO
 
 TERMINAL_COLUMNS_LEAST = 40
 TERMINAL_COLUMNS_MOST = 120
@@ -18,8 +21,8 @@ TERMINAL_LINES = 24
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _BREAKS = {ord(c): " " for c in "\t\r\n"}
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
-_LINKS = re.compile(r"\x1b\]8;;[^\x1b]*\x1b\\")
+_LINK = r"\x1b\]8;;[^\x1b]*\x1b\\"
+_ESCAPE = rf"\x1b\[[0-9;]*m|{_LINK}"
 _WITHOUT_LINKS = ("dumb", "linux", "cons25", "vt100", "vt220", "emacs", "eterm-color")
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
@@ -145,7 +148,7 @@ def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
 
 def without_links(text: str) -> str:
     """Return ``text`` without hyperlinks."""
-    return _LINKS.sub("", text)
+    return re.sub(_LINK, "", text)
 
 
 def clean(text: object) -> str:
@@ -270,7 +273,7 @@ def _host() -> str:
 
 def _visible_width(text: str) -> int:
     """Return the columns of a text with colours and links."""
-    return width_of(_ESCAPES.sub("", text) if "\x1b" in text else text)
+    return width_of(re.sub(_ESCAPE, "", text) if "\x1b" in text else text)
 
 
 def _cells(character: str) -> int:

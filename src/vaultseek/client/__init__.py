@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from vaultseek.client.blocking import Client
-
 TYPE_CHECKING = False  # typing is heavy for a command that only asks
 if TYPE_CHECKING:
     from typing import Any
 
     from vaultseek.client.asynchronous import AsyncClient
+    from vaultseek.client.blocking import Client
 
 __all__ = ["AsyncClient", "Client"]
 
 
 def __getattr__(name: str) -> Any:
-    # asyncio is imported only for those who use it: the command line starts without.
+    # Imported for those who use them: the command line starts without asyncio and typed methods.
+    if name == "Client":
+        from vaultseek.client.blocking import Client
+
+        return Client
     if name == "AsyncClient":
         from vaultseek.client.asynchronous import AsyncClient
 

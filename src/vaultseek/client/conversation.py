@@ -161,7 +161,7 @@ def timed_out(method: str) -> Cancelled:
     return Cancelled(f"the daemon did not answer {quote(method)} in time; try again")
 
 
-def unanswered(path: Path) -> Unavailable:
+def unanswered(path: Path | str) -> Unavailable:
     """Return the error for a daemon that accepts a connection but does not answer ``initialize``."""
     return Unavailable(f"the daemon at {path} does not answer; its log may say why")
 

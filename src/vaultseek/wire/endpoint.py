@@ -104,14 +104,21 @@ def default_path() -> Path:
     return paths.socket_file()
 
 
+def default_name() -> str:
+    """Return ``default_path`` as a string, for clients that do not load pathlib."""
+    from vaultseek import paths
+
+    return paths.socket_name()
+
+
 def holder(path: Path | None = None) -> int | None:
     """Return the process id of the daemon that holds the lock beside ``path``, 0 if unknown, None if none.
 
     Does not connect, because a connection to the socket of a service manager would start a daemon.
     """
-    path = path or default_path()
+    name = default_name() if path is None else os.fspath(path)
     try:
-        lock = os.open(path.with_suffix(".lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        lock = os.open(_beside(name, ".lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -127,7 +134,7 @@ def holder(path: Path | None = None) -> int | None:
     return None
 
 
-def connect(path: Path, until: float | None) -> socket.socket:
+def connect(path: Path | str, until: float | None) -> socket.socket:
     """Return a blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
 
     Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it does not accept
@@ -155,7 +162,7 @@ def connect(path: Path, until: float | None) -> socket.socket:
     return connection
 
 
-def answers(path: Path, until: float) -> bool:
+def answers(path: Path | str, until: float) -> bool:
     """Wait for a daemon at ``path`` until the monotonic time ``until``. Return true if one answers."""
     hello = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
@@ -173,25 +180,32 @@ def answers(path: Path, until: float) -> bool:
         return False
 
 
-def reach(path: Path, until: float | None) -> tuple[socket.socket, Secrets | None]:
+def reach(path: Path | str, until: float | None) -> tuple[socket.socket, Secrets | None]:
     """Return a blocking socket connected to the daemon at ``path``, and the secrets for it, if any.
 
     ``path`` is the Unix socket, or the address file of the loopback port; without a Unix socket, the address
     file beside it is used. Raises the errors of ``connect``, and Forbidden.
     """
-    file = path.with_suffix(".tcp")
-    if path != file and hasattr(socket, "AF_UNIX"):
+    file = _beside(os.fspath(path), ".tcp")
+    if os.fspath(path) != file and hasattr(socket, "AF_UNIX"):
         with contextlib.suppress(NotRunning):
             return connect(path, until), None
+    from pathlib import Path
+
     from vaultseek.wire import loopback
 
     try:
-        return loopback.connect(file, until)
+        return loopback.connect(Path(file), until)
     except (FileNotFoundError, ConnectionError):
         raise NotRunning from None
     except OSError as error:
         fault = f"the port in {file} cannot be used: {error.strerror or error}"
         raise Unavailable(f"{fault}; remove the file and start the daemon again") from None
+
+
+def _beside(name: str, suffix: str) -> str:
+    """Return the path ``name`` with another suffix."""
+    return os.path.splitext(name)[0] + suffix  # noqa: PTH122 - pathlib is not loaded here
 
 
 def make_folders(folder: Path) -> None:
@@ -219,7 +233,7 @@ def peer_is_us(connection: socket.socket) -> bool:
 
 
 @contextlib.contextmanager
-def address(path: Path) -> Iterator[str]:
+def address(path: Path | str) -> Iterator[str]:
     """Yield the address to bind or connect to for ``path``, which may be longer than a socket address.
 
     Raises Unavailable for a path that is too long on a system without ``/proc``.
@@ -234,7 +248,7 @@ def address(path: Path) -> Iterator[str]:
         )
     folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)  # noqa: PTH120 - pathlib is not loaded here
     try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
+        yield f"/proc/self/fd/{folder}/{os.path.basename(name)}"  # noqa: PTH119
     finally:
         os.close(folder)
 

@@ -66,8 +66,10 @@ class FakeDaemon:
         *,
         timeout: float | None = None,
         on_notification: Callable[[str, dict[str, Any]], object] | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> Any:
         assert self.open
+        meanwhile()
         json.dumps(params)
         self.calls.append((method, params))
         for notification in self.notifications if on_notification else ():
@@ -285,7 +287,9 @@ def test_a_bug_is_reported_as_one_and_is_not_nothing_found(run: Run) -> None:
 
 
 def test_interrupts_and_broken_pipes_are_silent(run: Run) -> None:
-    assert run(FakeDaemon(search=click.Abort()), "search", "x") == (130, "", "")
+    assert run(FakeDaemon(**{"index/status": click.Abort()}), "status") == (130, "", "")
+    code, out, err = run(FakeDaemon(search=KeyboardInterrupt()), "search", "x")
+    assert (code, out, err.strip()) == (130, "", "")
     code, out, err = run(FakeDaemon(**{"index/refresh": KeyboardInterrupt()}), "index")
     assert (code, out, err.strip()) == (130, "", "")
     assert run(FakeDaemon(search=BrokenPipeError()), "search", "x") == (141, "", "")

@@ -6,8 +6,8 @@ import click
 
 from vaultseek import limits
 from vaultseek.cli.connect import call_vault
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import daemon_options, json_option
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import daemon_options, json_option, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal, clean
 from vaultseek.model import JSON

@@ -10,8 +10,8 @@ import click
 
 from vaultseek import paths
 from vaultseek.cli.exit_codes import SUCCESS, USAGE
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import json_option, shared_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import json_option, pass_invocation, shared_options
 from vaultseek.cli.output import print_error, print_json
 from vaultseek.cli.terminal import clean
 from vaultseek.errors import ConfigError, UsageError

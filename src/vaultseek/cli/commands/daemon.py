@@ -7,8 +7,8 @@ import click
 from vaultseek import limits, paths
 from vaultseek.cli.exit_codes import SUCCESS
 from vaultseek.cli.garbage import collect_as_usual
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import shared_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import pass_invocation, shared_options
 
 
 @click.command()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import json_option, shared_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import json_option, pass_invocation, shared_options
 from vaultseek.cli.output import print_json
 from vaultseek.cli.terminal import Terminal, clean, count
 from vaultseek.errors import UsageError

@@ -12,9 +12,9 @@ import click
 
 from vaultseek import limits
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.local_vault import vault_of
-from vaultseek.cli.options import shared_options, vault_option
+from vaultseek.cli.options import pass_invocation, shared_options, vault_option
 from vaultseek.cli.output import print_json
 from vaultseek.errors import UsageError
 

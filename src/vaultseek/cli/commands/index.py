@@ -9,15 +9,15 @@ import click
 
 from vaultseek import limits
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import daemon_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import daemon_options, pass_invocation
 from vaultseek.cli.output import print_json
 from vaultseek.cli.terminal import clean, count
 from vaultseek.errors import Cancelled
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
-    from vaultseek.client import Client
+    from vaultseek.client.caller import Caller
 
 _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
@@ -53,7 +53,7 @@ def index(invocation: Invocation, wait: bool, json_: bool) -> int:
     return SUCCESS
 
 
-def _refresh(client: Client, invocation: Invocation) -> JSON:
+def _refresh(client: Caller, invocation: Invocation) -> JSON:
     # With many changes this call times out, and the daemon goes on indexing.
     with suppress(Cancelled):
         client.call("index/refresh", invocation.params(), timeout=limits.REFRESH_SECONDS)
@@ -61,7 +61,7 @@ def _refresh(client: Client, invocation: Invocation) -> JSON:
     return answer
 
 
-def _wait(client: Client, invocation: Invocation, *, quiet: bool) -> JSON:
+def _wait(client: Caller, invocation: Invocation, *, quiet: bool) -> JSON:
     from vaultseek.cli.progress import progress
 
     with progress(color=invocation.color, quiet=quiet) as show:

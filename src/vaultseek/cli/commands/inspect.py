@@ -13,9 +13,9 @@ import click
 from vaultseek import limits
 from vaultseek.cli.completion_values import complete_file_or_note
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, current_folder, pass_invocation
+from vaultseek.cli.invocation import Invocation, current_folder
 from vaultseek.cli.local_vault import vault_of
-from vaultseek.cli.options import shared_options, vault_option
+from vaultseek.cli.options import pass_invocation, shared_options, vault_option
 from vaultseek.cli.output import failure, print_error, print_json
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultseekError
 from vaultseek.model import JSON

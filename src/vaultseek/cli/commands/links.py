@@ -10,9 +10,9 @@ from vaultseek import limits
 from vaultseek.cli.completion_values import complete_note
 from vaultseek.cli.connect import call_note, call_vault
 from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.listing import heading_line, link_text, place, place_and_text, remaining
-from vaultseek.cli.options import list_options, note_argument
+from vaultseek.cli.options import list_options, note_argument, pass_invocation
 from vaultseek.cli.output import print_answer, print_json, print_paths
 from vaultseek.cli.terminal import Terminal, clean
 from vaultseek.model import JSON

@@ -6,8 +6,8 @@ import click
 
 from vaultseek.cli.exit_codes import SUCCESS
 from vaultseek.cli.garbage import collect_as_usual
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import daemon_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import daemon_options, pass_invocation
 
 
 @click.command()

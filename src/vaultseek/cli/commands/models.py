@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import json_option, shared_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import json_option, pass_invocation, shared_options
 from vaultseek.cli.output import print_error, print_json
 from vaultseek.cli.terminal import clean, size
 from vaultseek.errors import ConfigError

@@ -8,8 +8,8 @@ import click
 
 from vaultseek.cli.connect import call_note
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import daemon_options, note_argument
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import daemon_options, note_argument, pass_invocation
 from vaultseek.cli.output import print_json
 from vaultseek.cli.terminal import clean
 from vaultseek.errors import UsageError

@@ -7,8 +7,8 @@ import time
 import click
 
 from vaultseek.cli.connect import call_note
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import limit_option, list_options, note_argument
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import limit_option, list_options, note_argument, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal
 from vaultseek.model import JSON

@@ -9,8 +9,8 @@ import click
 
 from vaultseek import limits, paths
 from vaultseek.cli.exit_codes import SUCCESS, UNAVAILABLE
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import shared_options
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import pass_invocation, shared_options
 from vaultseek.cli.service_manager import (
     Manager,
     check_reachable,

@@ -8,8 +8,8 @@ import click
 
 from vaultseek import limits
 from vaultseek.cli.exit_codes import SUCCESS, UNAVAILABLE
-from vaultseek.cli.invocation import Invocation, pass_invocation
-from vaultseek.cli.options import json_option, shared_options, vault_option
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.options import json_option, pass_invocation, shared_options, vault_option
 from vaultseek.cli.output import print_json
 
 

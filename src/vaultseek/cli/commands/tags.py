@@ -6,9 +6,9 @@ import click
 
 from vaultseek.cli.completion_values import complete_property
 from vaultseek.cli.connect import call_vault
-from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.listing import remaining
-from vaultseek.cli.options import daemon_options, json_option
+from vaultseek.cli.options import daemon_options, json_option, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal, clean, count, table
 from vaultseek.model import JSON

@@ -9,8 +9,8 @@ import click
 from vaultseek.cli.completion_values import complete_folder, complete_vault
 from vaultseek.cli.connect import call_daemon
 from vaultseek.cli.exit_codes import SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation, vault_argument
-from vaultseek.cli.options import json_option, shared_options
+from vaultseek.cli.invocation import Invocation, vault_argument
+from vaultseek.cli.options import json_option, pass_invocation, shared_options
 from vaultseek.cli.output import print_json
 from vaultseek.cli.terminal import clean, count
 from vaultseek.model import JSON

@@ -9,11 +9,19 @@ import click
 from vaultseek.cli.completion_values import complete_query
 from vaultseek.cli.connect import call_note
 from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.cli.invocation import Invocation, pass_invocation
+from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.listing import place
-from vaultseek.cli.options import daemon_options, json_option, limit_option, mode_option, note_argument
+from vaultseek.cli.options import (
+    daemon_options,
+    json_option,
+    limit_option,
+    mode_option,
+    note_argument,
+    pass_invocation,
+)
 from vaultseek.cli.output import print_json
-from vaultseek.cli.query_arguments import QueryCommand, environment_settings, naming_the_variable, unescaped
+from vaultseek.cli.query_arguments import QueryCommand, unescaped
+from vaultseek.cli.shell_settings import environment_settings, naming_the_variable
 from vaultseek.cli.terminal import Terminal, clean
 from vaultseek.model import JSON
 

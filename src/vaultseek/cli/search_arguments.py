@@ -1,0 +1,132 @@
+"""The arguments of ``vaultseek search``, read without click, whose import takes longer than a search.
+
+The common arguments are read as click reads them. For everything else (help, another configuration,
+mistakes) there is no answer here, and click reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from vaultseek import limits
+from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.search_call import SearchCall
+
+MODES = ("hybrid", "keyword", "semantic")
+FILTERS = (
+    ("--tag", "TAG", "Only notes with this tag or a tag nested under it."),
+    ("--not-tag", "TAG", "Only notes without this tag."),
+    ("--path", "TEXT", "Only notes whose path contains TEXT; FOLDER/ means that folder."),
+    ("--not-path", "TEXT", "Only notes whose path does not contain TEXT."),
+    ("--property", "NAME=VALUE", "Only notes with this property; also <, <=, >, >= and =null."),
+    ("--has-property", "NAME", "Only notes that have the property NAME."),
+    ("--created-after", "DATE", "From this date on: 2026-01-31, 2026-01, 7d, 'last week'."),
+    ("--created-before", "DATE", "Before this date."),
+    ("--modified-after", "DATE", "From this date on."),
+    ("--modified-before", "DATE", "Before this date."),
+    ("--links-to", "NOTE", "Only notes that link to NOTE."),
+    ("--linked-from", "NOTE", "Only notes that NOTE links to."),
+    ("--phrase", "TEXT", "Only notes with exactly these words."),
+    ("--exclude", "TEXT", "Only notes without this word or phrase."),
+)
+"""Options that filter, each with its metavariable and its help. All may be repeated."""
+
+_FLAGS = {"--json": "json", "--paths": "paths", "--open": "open", "--explain": "explain", "--wait": "wait"}
+_SHARED_FLAGS = {
+    "--no-start": ("autostart", False),
+    "--no-color": ("color", False),
+    "--pager": ("pager", True),
+    "--no-pager": ("pager", False),
+}
+# -draft, -tag:old, -"a phrase": an excluded word, but not the options -h and -n 5
+_EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
+_LIMIT = ("-n", "--limit")
+
+
+def is_excluded_word(argument: str, *, after: str) -> bool:
+    """True if an argument that stands ``after`` another is ``-word``, a part of the query."""
+    # -5 after --limit is a wrong number, not an excluded word.
+    return _EXCLUSION.fullmatch(argument) is not None and after not in _LIMIT
+
+
+def read_arguments(arguments: list[str]) -> tuple[SearchCall, Invocation] | None:
+    """Return the call that the arguments after ``search`` mean; None if click has to read them."""
+    if os.environ.get("VAULTSEEK_CONFIG"):
+        return None
+    reader = _Reader(arguments)
+    return (reader.call, reader.invocation) if reader.read() else None
+
+
+class _Reader:
+    """Reads arguments from the left into a call and an invocation."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.call = SearchCall()
+        self.invocation = Invocation()
+        self._rest = list(reversed(arguments))
+        self._words: list[str] = []
+        self._previous = ""
+
+    def read(self) -> bool:
+        """Read all arguments. False at the first that is not known here."""
+        while self._rest:
+            argument, after = self._pop()
+            if argument == "--":
+                self._words += reversed(self._rest)
+                break
+            if not argument.startswith("-") or argument == "-" or is_excluded_word(argument, after=after):
+                self._words.append(argument)
+            elif not (self._flag(argument) or self._option(argument)):
+                return False
+        self.call.query = tuple(self._words)
+        return True
+
+    def _pop(self) -> tuple[str, str]:
+        """Return the next argument and the one before it."""
+        before, self._previous = self._previous, self._rest.pop()
+        return self._previous, before
+
+    def _flag(self, argument: str) -> bool:
+        if argument in _FLAGS:
+            setattr(self.call, _FLAGS[argument], True)
+        elif argument in _SHARED_FLAGS:
+            setattr(self.invocation, *_SHARED_FLAGS[argument])
+        else:
+            return False
+        return True
+
+    def _option(self, argument: str) -> bool:
+        name, equals, value = _split(argument)
+        if not equals:
+            if not self._rest:
+                return False
+            value, _ = self._pop()
+        return self._set(name, value)
+
+    def _set(self, name: str, value: str) -> bool:
+        if name in _FIELDS:
+            self.call.filters.setdefault(_FIELDS[name], []).append(value)
+        elif name == "--vault":
+            self.invocation.vault = value
+        elif name == "--mode" and value in MODES:
+            self.call.mode = value
+        elif name in _LIMIT and _is_limit(value):
+            self.call.limit = int(value)
+        else:
+            return False
+        return True
+
+
+_FIELDS = {name: name[2:].replace("-", "_") for name, _, _ in FILTERS}
+
+
+def _split(argument: str) -> tuple[str, str, str]:
+    """Return the name of an option, what stands between it and its value, and the value."""
+    if argument.startswith("-n") and argument != "-n":
+        return "-n", "=", argument[2:]
+    return argument.partition("=")
+
+
+def _is_limit(value: str) -> bool:
+    return value.isascii() and value.isdecimal() and len(value) < 6 and 1 <= int(value) <= limits.RESULTS

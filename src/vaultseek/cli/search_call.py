@@ -1,0 +1,84 @@
+"""One call of ``vaultseek search``, read by click or without it: the request, and its answer printed."""
+
+from __future__ import annotations
+
+from vaultseek import limits
+from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.cli.shell_settings import environment_settings, naming_the_variable
+from vaultseek.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.cli.invocation import Invocation
+    from vaultseek.model import JSON
+
+
+class SearchCall:
+    """The arguments of ``vaultseek search``; ``filters`` are lists of values by field."""
+
+    def __init__(self) -> None:
+        self.query: tuple[str, ...] = ()
+        self.limit: int | None = None
+        self.mode: str | None = None
+        self.filters: dict[str, list[str]] = {}
+        self.explain = False
+        self.wait = False
+        self.open = False
+        self.json = False
+        self.paths = False
+
+    def run(self, invocation: Invocation) -> int:
+        """Ask the daemon, print its answer and return the exit code.
+
+        Raises UsageError without a word or a filter, and the errors of the daemon.
+        """
+        if not self.query and not self.filters:
+            raise UsageError(
+                "search needs a word, a phrase or a filter; list the filters with `vaultseek search -h`"
+            )
+        answer = self._ask(invocation)
+        self._print(answer, invocation)
+        if self.open and answer.get("results"):
+            from vaultseek.cli.editor import open_note
+
+            open_note(answer["vault_path"], answer["results"][0])
+        return SUCCESS if answer.get("results") else NO_MATCH
+
+    def _params(self) -> JSON:
+        options = {
+            "limit": self.limit,
+            "mode": self.mode,
+            "filters": self.filters or None,
+            "brief": (self.paths and not self.json) or None,
+        }
+        params: JSON = {"query": " ".join(self.query), "explain": self.explain, "wait": self.wait}
+        return params | {name: value for name, value in options.items() if value is not None}
+
+    def _ask(self, invocation: Invocation) -> JSON:
+        from vaultseek.cli.connect import connect
+
+        settings = environment_settings()
+        params = invocation.params(**self._params(), settings=settings)
+        seconds = None if self.wait else limits.CALL_SECONDS
+        with connect(invocation) as client, naming_the_variable(settings):
+            answer: JSON = client.call("search", params, timeout=seconds, meanwhile=self._load_printing)
+        return answer
+
+    def _load_printing(self) -> None:
+        """Import what prints the answer, while the daemon searches."""
+        if self.json or self.paths:
+            import vaultseek.cli.terminal
+        else:
+            import vaultseek.cli.search_page  # noqa: F401
+
+    def _print(self, answer: JSON, invocation: Invocation) -> None:
+        if self.json or self.paths:
+            from vaultseek.cli.output import print_json, print_paths
+
+            return print_json(answer) if self.json else print_paths(answer)
+        import time
+
+        from vaultseek.cli.search_page import page
+
+        invocation.show(page(answer, invocation.out, now=time.time(), explain=self.explain))
+        return None

@@ -1,0 +1,297 @@
+"""The blocking connection to the daemon. Importing it is cheap: it needs little of the standard library."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from itertools import count
+
+from vaultseek.client.conversation import (
+    DEFAULT_TIMEOUT,
+    Answer,
+    Conversation,
+    Notification,
+    may_repeat,
+    notification,
+    pauses,
+    timed_out,
+    unanswered,
+    went_away,
+)
+from vaultseek.errors import Cancelled, Unavailable
+from vaultseek.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
+from vaultseek.wire import endpoint
+from vaultseek.wire.protocol import INITIALIZE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import Any, Self
+
+    from vaultseek.model import JSON
+
+    OnNotification = Callable[[str, JSON], object]
+
+NOTIFICATIONS_KEPT = 1000
+"""Notifications that a client keeps until they are read."""
+
+
+class Caller:
+    """A connection to the daemon that calls methods by name: ``Client`` without its typed methods.
+
+    Raises NotRunning if no daemon runs, Busy if it has too many clients, Unavailable if it does not answer.
+    """
+
+    def __init__(
+        self,
+        socket_path: Path | str | None = None,
+        timeout: float | None = CALL_SECONDS,
+        *,
+        name: str = "vaultseek.client.blocking",
+        validate: bool = False,
+    ) -> None:
+        self.server: JSON = {}
+        self._validate = validate
+        self._path = socket_path or endpoint.default_name()
+        self._timeout = timeout
+        self._name = name
+        self._ids = count(1)
+        self._notifications: deque[tuple[str, JSON]] = deque(maxlen=NOTIFICATIONS_KEPT)
+        self._connection: _Connection | None = None
+        self._connect(_deadline(timeout))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Disconnect. Requests that still run in the daemon are cancelled there."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def call(
+        self,
+        method: str,
+        params: JSON | None = None,
+        *,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        on_notification: OnNotification | None = None,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> Any:
+        """Return the daemon's answer to ``method``.
+
+        ``timeout`` in seconds replaces the client's own; None waits as long as it takes. Notifications that
+        arrive meanwhile go to ``on_notification``, else they are kept for ``notifications``. ``meanwhile`` is
+        called when the request is sent, and again should it be sent again.
+
+        Raises the error of ``vaultseek.errors`` that the daemon answered with, Unavailable if it went away,
+        and Cancelled if it did not answer in time. When validating, UsageError for a request and
+        ProtocolError for an answer that is not as documented.
+        """
+        deadline = _deadline(self._timeout if timeout == DEFAULT_TIMEOUT else timeout)
+        call = _Call(method, params or {}, deadline, on_notification or self._keep, meanwhile)
+        if not self._validate:
+            return self._call(call)
+        from vaultseek import messages
+
+        messages.check_request(method, call.params)
+        answer = self._call(call)
+        messages.check_answer(method, answer)
+        return answer
+
+    def notify(self, method: str, params: JSON | None = None) -> None:
+        """Send the daemon a message that needs no answer."""
+        deadline = _deadline(self._timeout)
+        frame = notification(method, params)
+        for _ in range(2):
+            connection = self._connected(deadline)
+            try:
+                connection.send(frame, deadline)
+            except TimeoutError:
+                self.close()
+                break
+            if not connection.broken:
+                return
+            self.close()
+        raise went_away(method)
+
+    def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
+        """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
+
+        Raises Unavailable when the daemon goes away; subscribe again then.
+        """
+        while True:
+            while self._notifications:
+                yield self._notifications.popleft()
+            deadline = _deadline(timeout)
+            try:
+                event = self._connected(deadline).next_event(deadline)
+            except TimeoutError:
+                return
+            except ConnectionError:
+                self.close()
+                raise went_away("notifications") from None
+            if isinstance(event, Notification):
+                self._keep(event.method, event.params)
+
+    def _call(self, call: _Call) -> Any:
+        connected_before = self._connection is not None
+        try:
+            return self._exchange(call)
+        except ConnectionError:
+            if not may_repeat(call.method, connected_before=connected_before):
+                raise went_away(call.method) from None
+        try:
+            return self._exchange(call)
+        except ConnectionError:
+            raise went_away(call.method) from None
+
+    def _exchange(self, call: _Call) -> Any:
+        connection = self._connected(call.deadline)
+        request = connection.conversation.request(call.method, call.params)
+        try:
+            return self._answer(connection, request, call)
+        except TimeoutError:
+            raise timed_out(call.method) from None
+
+    def _connected(self, deadline: float | None) -> _Connection:
+        return self._connection or self._reconnect(deadline)
+
+    def _reconnect(self, deadline: float | None) -> _Connection:
+        give_up = time.monotonic() + RECONNECT_SECONDS
+        remaining = pauses(give_up if deadline is None else min(give_up, deadline))
+        while True:
+            try:
+                return self._connect(deadline)
+            except Unavailable:
+                if (pause := next(remaining, None)) is None:
+                    raise
+            time.sleep(pause)
+
+    def _connect(self, deadline: float | None) -> _Connection:
+        connection = self._connection = _Connection(self._path, self._ids, deadline)
+        try:
+            hello = connection.conversation.hello(self._name)
+            call = _Call(INITIALIZE, {}, deadline, self._keep)
+            server = self._answer(connection, hello, call)
+            connection.conversation.verify(server)
+            self.server = server
+        except (ConnectionError, TimeoutError, Cancelled):
+            self.close()
+            raise unanswered(self._path) from None
+        except BaseException:
+            self.close()
+            raise
+        return connection
+
+    def _answer(self, connection: _Connection, request: tuple[int, bytes], call: _Call) -> Any:
+        id, frame = request
+        try:
+            connection.send(frame, call.deadline)
+            if call.meanwhile is not None:
+                call.meanwhile()
+            while True:
+                event = connection.next_event(call.deadline)
+                if isinstance(event, Notification):
+                    call.on_notification(event.method, event.params)
+                elif event.id == id:
+                    return event.value()
+        except TimeoutError:
+            self._cancel(connection, id)
+            raise
+        except BaseException as error:
+            # An interrupt may have cut a frame in two.
+            if connection.broken or not isinstance(error, Exception):
+                self.close()
+            raise
+
+    def _cancel(self, connection: _Connection, id: int) -> None:
+        try:
+            if not connection.broken:
+                connection.send(connection.conversation.cancel(id), _deadline(CLOSE_SECONDS))
+        except TimeoutError:
+            pass
+        if connection.broken:
+            self.close()
+
+    def _keep(self, method: str, params: JSON) -> None:
+        self._notifications.append((method, params))
+
+
+class _Call:
+    """A call in progress: the request, its deadline (monotonic) and what to call until it is answered."""
+
+    __slots__ = ("deadline", "meanwhile", "method", "on_notification", "params")
+
+    def __init__(
+        self,
+        method: str,
+        params: JSON,
+        deadline: float | None,
+        on_notification: OnNotification,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> None:
+        self.method = method
+        self.params = params
+        self.deadline = deadline
+        self.on_notification = on_notification
+        self.meanwhile = meanwhile
+
+
+class _Connection:
+    """A connected socket and the conversation over it.
+
+    Every call ends at its deadline (monotonic) with TimeoutError. ConnectionError says that the daemon closed
+    the connection.
+    """
+
+    __slots__ = ("_socket", "conversation")
+
+    def __init__(self, path: Path | str, ids: Iterator[int], deadline: float | None) -> None:
+        self._socket, secrets = endpoint.reach(path, deadline)
+        self.conversation = Conversation(ids, secrets)
+
+    @property
+    def broken(self) -> bool:
+        """True when the connection can no longer be used."""
+        return self.conversation.broken
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, frame: bytes, deadline: float | None) -> None:
+        self._limit(deadline)
+        try:
+            self._socket.sendall(frame)
+        except (TimeoutError, BlockingIOError):
+            self.conversation.broken = True
+            raise TimeoutError from None
+        except ConnectionError:
+            # The reason for which the daemon closed the connection may still wait to be read.
+            self.conversation.broken = True
+
+    def next_event(self, deadline: float | None) -> Answer | Notification:
+        while (event := self.conversation.next_event()) is None:
+            self._limit(deadline)
+            try:
+                data = self._socket.recv(RECEIVE_BYTES)
+            except BlockingIOError:
+                raise TimeoutError from None
+            except ConnectionError:
+                data = b""
+            if not data:
+                self.conversation.broken = True
+                raise ConnectionResetError("the daemon closed the connection")
+            self.conversation.receive(data)
+        return event
+
+    def _limit(self, deadline: float | None) -> None:
+        self._socket.settimeout(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds
