@@ -14,9 +14,9 @@ MILLISECONDS = 1e3
 class Figure:
     """One line of the table.
 
-    ``ratio`` is the time taken over that of the reference, so less is better; None without a reference. ``met``
-    says if the target was reached, None without a target. ``numbers`` go to the JSON file. ``guard`` names the
-    ratio that the quick run compares with an earlier one.
+    ``ratio`` is the time taken over that of the reference, so less is better; None without a reference.
+    ``met`` says if the target was reached, None without a target. ``numbers`` go to the JSON file. ``guard``
+    names the ratio that the quick run compares with an earlier one.
     """
 
     row: str

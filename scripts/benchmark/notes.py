@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from vaultseek.models.directories import bundled_directory
 
 WORD_COUNTS = (1, 2, 4, 8, 12)
 _WORD = re.compile(r"[^\W\d_][\w']*")
@@ -23,7 +27,7 @@ _QUERY_CHARS = 900
 
 @dataclass(frozen=True)
 class GeneratedNotes:
-    """Notes of invented words with the frequencies of a language, and facts to filter by.
+    """Notes of English words in no order, with the frequencies of a language, and facts to filter by.
 
     Each note has ``passages`` sections of ``words`` words. A tag, a folder, a property and a date exist for
     1, 10 and 50 % of the notes: ``tag:p10`` has every tenth.
@@ -66,6 +70,11 @@ class GeneratedNotes:
         return "\n".join(lines)
 
 
+def number_of(path: str) -> int:
+    """Return the number of the generated note with this path."""
+    return int(Path(path).stem.removeprefix("note "))
+
+
 def share_of(number: int) -> int:
     """Return the smallest share, in per cent, that the note belongs to: 1, 10, 50 or 100."""
     return 1 if number % 100 == 0 else 10 if number % 10 == 0 else 50 if number % 2 == 0 else 100
@@ -86,18 +95,12 @@ def date_of(number: int) -> str:
     return {100: "2020-01-01", 50: "2021-01-01", 10: "2022-01-01", 1: "2023-01-01"}[share_of(number)]
 
 
-def vocabulary(size: int = 20_000) -> list[str]:
-    """Return invented words, the same each time; the first are the most frequent."""
-    chance = random.Random(7)
-    onsets = "b br d dr f fl g gr h k kl l m n p pr r s st t tr v w z"
-    vowels = "a e i o u ai ou ee"
-    ends = ("", "", "", "n", "r", "s", "t")
-    words: dict[str, None] = {}
-    while len(words) < size:
-        syllables = range(chance.choice((1, 2, 2, 3, 3, 4)))
-        sounds = [chance.choice(onsets.split()) + chance.choice(vowels.split()) for _ in syllables]
-        words["".join(sounds) + chance.choice(ends)] = None
-    return list(words)
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """Return the words that the bundled model's tokenizer knows, the most frequent first."""
+    tokenizer = json.loads((bundled_directory() / "tokenizer.json").read_text(encoding="utf-8"))
+    by_number = sorted(tokenizer["model"]["vocab"].items(), key=lambda item: item[1])
+    return tuple(word for word, _ in by_number if re.fullmatch(r"[a-z]{2,}", word))
 
 
 def _drawn(chance: random.Random, words: Sequence[str], count: int) -> list[str]:
@@ -140,6 +143,11 @@ class Texts:
         words = [word for line in self._lines for word in line]
         size = 170
         return [" ".join(words[i * 53 % len(words) :][:size]) for i in range(count)]
+
+    def short_passages(self, count: int) -> list[str]:
+        """Return texts of some forty words."""
+        words = [word for line in self._lines for word in line]
+        return [" ".join(words[i * 37 % len(words) :][:40]) for i in range(count)]
 
     def _read(self, file: Path) -> None:
         text = file.read_text(encoding="utf-8", errors="replace")

@@ -22,7 +22,7 @@ BATCH = 32
 def embed_query(bench: Bench) -> Iterator[Figure]:
     """One query, by vaultseek's encoder and by sentence-transformers, in the same process."""
     ours, theirs = load(BUNDLED), bench.sentence_transformers
-    queries = bench.sample_texts().queries(bench.queries)
+    queries = bench.texts.queries(bench.queries)
     for query in queries[:20]:
         ours.encode([query], query=True)
     sides = {"vaultseek": lambda query: ours.encode([query], query=True), "reference": theirs.encode_one}
@@ -47,7 +47,7 @@ def embed_query(bench: Bench) -> Iterator[Figure]:
 def embed_bulk(bench: Bench) -> Iterator[Figure]:
     """Passages of the model's full length, in batches of 32."""
     ours, theirs = load(BUNDLED), bench.sentence_transformers
-    passages = bench.sample_texts().passages(BATCH * (2 if bench.quick else 10))
+    passages = bench.texts.passages(BATCH * (2 if bench.quick else 10))
     seconds: dict[str, list[float]] = {"vaultseek": [], "reference": []}
     sides = {"vaultseek": ours.encode, "reference": partial(theirs.encode, batch_size=BATCH)}
     vectors = {}

@@ -29,7 +29,7 @@ def _hybrid(
     search, encode = times["search"], times["encode"]
     e = encode.p50
     goal50, goal95 = p50[0] * e + p50[1], p95[0] * e + p95[1]
-    notes = sum(1 for _ in world.vault.rglob("*.md"))
+    notes = world.notes
     return Figure(
         name,
         f"hybrid search, {notes:,} notes",
@@ -43,6 +43,12 @@ def _hybrid(
     )
 
 
+@row("hybrid-large")
+def hybrid_large(bench: Bench) -> Iterator[Figure]:
+    """The same in a vault of 38,430 notes."""
+    yield _hybrid("hybrid-large", bench, bench.large(), (1, 5), (2, 10))
+
+
 def _goal(target: tuple[float, float]) -> str:
     factor = "e" if target[0] == 1 else f"{target[0]:g} e"
     return factor + (f" + {target[1]:g} ms" if target[1] else "")
@@ -54,9 +60,15 @@ def keyword_small(bench: Bench) -> Iterator[Figure]:
     yield from _keyword("keyword-small", bench, bench.small(), 2)
 
 
+@row("keyword-large")
+def keyword_large(bench: Bench) -> Iterator[Figure]:
+    """Keyword searches of 38,430 notes beside Whoosh's own."""
+    yield from _keyword("keyword-large", bench, bench.large(), 5)
+
+
 def _keyword(name: str, bench: Bench, world: World, goal: float) -> Iterator[Figure]:
     whoosh = bench.whoosh(world)
-    notes = sum(1 for _ in world.vault.rglob("*.md"))
+    notes = world.notes
     for size in WORD_COUNTS:
         queries = world.texts.of_words(size, bench.queries // 2)
         sides = {"search": world.searcher("keyword"), "whoosh": whoosh.search}

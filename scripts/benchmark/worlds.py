@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from benchmark.daemon import Daemon, Home
 from benchmark.notes import GeneratedNotes, Texts, copy_notes
 from benchmark.references import SentenceTransformers, WhooshIndex
 from vaultseek.client import Client
+from vaultseek.models.catalogue import BUNDLED
+from vaultseek.models.embed import load
 
 T = TypeVar("T")
 SMALL = "vaults/silverbullet"
 LARGE = "scale/tldr"
 LARGE_NOTES = 38_430
 QUERIES = 200
+SAMPLE = 2_000
+"""Passages of a large vault that are really embedded; the others get their vectors with noise."""
+PASSAGES_A_NOTE = 5
+FILTERED_PASSAGES = 100_000
 
 
 class World:
@@ -31,6 +42,8 @@ class World:
         self.vault = folder / "vault"
         self.daemon: Daemon | None = None
         self._client: Client | None = None
+        self.counts: dict[str, Any] = {}
+        """What `Bench.seed` reports of the index: notes, passages, missed neighbours."""
 
     @cached_property
     def texts(self) -> Texts:
@@ -57,6 +70,16 @@ class World:
         """Return a function that searches in this mode."""
         return lambda query: self.search(query, mode)
 
+    @property
+    def notes(self) -> int:
+        """The number of notes on disk."""
+        return sum(1 for _ in self.vault.rglob("*.md"))
+
+    @property
+    def data(self) -> Path:
+        """The folder of the vault's index."""
+        return next((self.home.folder / "data_home" / "vaultseek" / "vaults").iterdir())
+
     def index(self) -> None:
         """Index everything, vectors included."""
         self.client.call("index/wait", {"vault": str(self.vault)}, timeout=None)
@@ -71,15 +94,27 @@ class World:
 
 
 class Bench:
-    """The run: its options and what rows share. Everything is removed when the ``with`` ends."""
+    """The run: its options and what rows share. Everything is removed when the ``with`` ends.
 
-    def __init__(self, data: Path | None, *, quick: bool, say: Callable[[str], None]) -> None:
+    ``quick``: small vaults and few queries. ``full``: the sizes that take an hour.
+    """
+
+    def __init__(
+        self,
+        data: Path | None,
+        *,
+        quick: bool = False,
+        full: bool = False,
+        say: Callable[[str], None] = print,
+    ) -> None:
         self.data = data
         self.quick = quick
+        self.full = full
         self.say = say
         self.queries = 40 if quick else QUERIES
         self._worlds: dict[str, World] = {}
         self._whoosh: dict[str, WhooshIndex] = {}
+        self._samples: dict[str, Path] = {}
         self._files = contextlib.ExitStack()
 
     def __enter__(self) -> Bench:
@@ -87,8 +122,7 @@ class Bench:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for world in self._worlds.values():
-            world.stop()
+        self.rest()
         for index in self._whoosh.values():
             index.close()
         self._files.close()
@@ -98,30 +132,26 @@ class Bench:
         """The reference for embedding, loaded once."""
         return SentenceTransformers()
 
-    def sample_texts(self) -> Texts:
-        """Return texts of the small vault, without a daemon."""
-        if "small" in self._worlds:
-            return self._worlds["small"].texts
+    @cached_property
+    def texts(self) -> Texts:
+        """What the notes of the small vault say."""
         folder = self.folder / "sample"
-        if not folder.is_dir():
-            self.copied(SMALL, folder, None, GeneratedNotes(300, 3))
+        self.copied(SMALL, folder, None, GeneratedNotes(300, 3))
         return Texts(folder)
 
+    # -- indexed vaults with a running daemon ----------------------------------------------------------
+
     def small(self) -> World:
-        """Return a vault of a few hundred notes, embedded with the bundled model, with a running daemon."""
-        return self._world("small", self._make_small)
+        """Return a vault of a few hundred notes, embedded with the bundled model."""
+        return self._warm("small", self._make_small)
 
     def large(self) -> World:
-        """Return a vault of 38,430 notes with a running daemon."""
-        return self._world("large", self._make_large)
+        """Return a vault of 38,430 notes; a part of its vectors is real, the others are like these."""
+        return self._warm("large", self._make_large)
 
-    def whoosh(self, world: World) -> WhooshIndex:
-        """Return Whoosh's own index of the vault."""
-        name = world.folder.name
-        if name not in self._whoosh:
-            self.say(f"Whoosh indexes {name}")
-            self._whoosh[name] = WhooshIndex(world.vault, world.folder / "whoosh")
-        return self._whoosh[name]
+    def generated(self, passages: int) -> World:
+        """Return a vault of generated notes with this many passages; its vectors as those of ``large``."""
+        return self._warm(f"generated-{passages}", lambda world: self._make_generated(world, passages))
 
     def new_world(self, name: str, model: str | None = None) -> World:
         """Return a world without notes; the daemons of all others are stopped."""
@@ -132,10 +162,26 @@ class Bench:
         world = self._worlds[name] = World(folder, model)
         return world
 
+    def forget(self, name: str) -> None:
+        """Stop the world's daemon and remove its folder."""
+        if world := self._worlds.pop(name, None):
+            world.stop()
+            shutil.rmtree(world.folder, ignore_errors=True)
+
     def rest(self) -> None:
         """Stop every daemon, so that what is measured next has the machine for itself."""
         for world in self._worlds.values():
             world.stop()
+
+    # -- data ------------------------------------------------------------------------------------------
+
+    def whoosh(self, world: World) -> WhooshIndex:
+        """Return Whoosh's own index of the vault."""
+        name = world.folder.name
+        if name not in self._whoosh:
+            self.say(f"  Whoosh indexes {name}")
+            self._whoosh[name] = WhooshIndex(world.vault, world.folder / "whoosh")
+        return self._whoosh[name]
 
     def copied(self, source: str, target: Path, most: int | None, generated: GeneratedNotes) -> int:
         """Fill ``target`` with the notes of a data set, or with generated ones; return their number."""
@@ -144,24 +190,55 @@ class Bench:
         generated.write(target)
         return generated.count
 
-    def _world(self, name: str, make: Callable[[World], None]) -> World:
-        if name in self._worlds:
-            world = self._worlds[name]
-            if world.daemon is None:
-                self.rest()
-        else:
+    def seed(self, world: World, *, check: bool = False) -> None:
+        """Index the world's vault with vectors like those of a sample of its passages."""
+        sample = self._sample(world)
+        self.say(f"  vaultseek indexes {world.notes:,} notes")
+        words = [sys.executable, "-m", "benchmark.seed", str(world.vault), str(sample)]
+        done = subprocess.run(
+            words + ["--check"] * check,
+            env=world.home.variables,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        world.counts = json.loads(done.stdout)
+
+    def _sample(self, world: World) -> Path:
+        """Return a file with real vectors of texts of the world."""
+        kind = world.folder.name.partition("-")[0]
+        if kind not in self._samples:
+            count = 200 if self.quick else SAMPLE
+            self.say(f"  the model embeds {count:,} passages")
+            vectors = load(BUNDLED).encode(world.texts.short_passages(count))
+            self._samples[kind] = self.folder / f"{kind}.npy"
+            np.save(self._samples[kind], vectors)
+        return self._samples[kind]
+
+    def _warm(self, name: str, make: Callable[[World], None]) -> World:
+        world = self._worlds.get(name)
+        if world is None:
             world = self.new_world(name)
             make(world)
-        world.client.call("index/wait", {"vault": str(world.vault)}, timeout=None)
-        for query in world.texts.queries(20, seed=99):
-            world.search(query)
+        if world.daemon is None:
+            self.rest()
+            world.index()
+            for mode in ("hybrid", "keyword"):
+                for query in world.texts.queries(20, seed=99):
+                    world.search(query, mode)
         return world
 
     def _make_small(self, world: World) -> None:
-        count = 60 if self.quick else 300
-        count = self.copied(SMALL, world.vault, count if self.quick else None, GeneratedNotes(count, 3))
-        self.say(f"vaultseek indexes {count} notes")
+        count = 60 if self.quick else None
+        self.copied(SMALL, world.vault, count, GeneratedNotes(count or 300, 3))
+        self.say(f"  vaultseek indexes {world.notes} notes")
         world.index()
 
     def _make_large(self, world: World) -> None:
-        raise NotImplementedError
+        count = 400 if self.quick else LARGE_NOTES
+        self.copied(LARGE, world.vault, count, GeneratedNotes(count))
+        self.seed(world)
+
+    def _make_generated(self, world: World, passages: int) -> None:
+        GeneratedNotes(passages // PASSAGES_A_NOTE, PASSAGES_A_NOTE).write(world.vault)
+        self.seed(world, check=passages == FILTERED_PASSAGES)
