@@ -55,7 +55,8 @@ ENGINES = {
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
     "tomlkit": {"settings/edit.py"},
-    "torch": {"models/bert.py"},
+    "torch": set(),
+    "onnxruntime": {"models/bert.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }
 SLOW_TO_IMPORT = {
@@ -75,7 +76,14 @@ NEEDED_TO_SEARCH = {
     *("cli.main", "cli.exit_codes", "cli.garbage", "cli.output", "cli.connect", "cli.invocation"),
     *("cli.search_arguments", "cli.search_call", "cli.shell_settings", "cli.terminal"),
 }
-HEAVY_FOR_THE_DAEMON = ("torch", "chromadb", "llama_index", "sentence_transformers", "transformers")
+HEAVY_FOR_THE_DAEMON = (
+    "torch",
+    "onnxruntime",
+    "chromadb",
+    "llama_index",
+    "sentence_transformers",
+    "transformers",
+)
 
 
 TESTS = Path(__file__).parent

@@ -1,7 +1,7 @@
 """Loading embedding models, and embedding texts with checked results.
 
-Light to import: torch and sentence-transformers are imported by the functions that need them, which only run
-in the semantic worker.
+Light to import: onnxruntime and sentence-transformers are imported by the functions that need them, which
+only run in the semantic worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import ConfigError
-from vaultseek.models.bert import BertEncoder, Precision, pooling_of
+from vaultseek.models.bert import BertEncoder, pooling_of
 from vaultseek.models.directories import is_bundled, model_directory
 from vaultseek.models.encoder import Encoder, Vectors
 from vaultseek.models.hashing import HashingEncoder
@@ -35,7 +35,7 @@ class Embedded:
     failed: tuple[tuple[int, str], ...] = ()
 
 
-def load(name: str, directory: Path | None = None, *, precision: Precision = "auto") -> Encoder:
+def load(name: str, directory: Path | None = None) -> Encoder:
     """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
 
     Nothing is downloaded and no code from the model's folder runs. Raises `ConfigError`, one line, if the
@@ -47,7 +47,7 @@ def load(name: str, directory: Path | None = None, *, precision: Precision = "au
         directory = model_directory(name)
     refuse_code(directory)
     try:
-        return _load(name, directory, precision)
+        return _load(name, directory)
     except ConfigError:
         raise
     except Exception as error:  # each library raises its own errors
@@ -132,14 +132,14 @@ class SentenceEncoder:
         return np.stack([rows[i] for i in range(len(texts))])
 
 
-def _load(name: str, directory: Path, precision: Precision) -> Encoder:
+def _load(name: str, directory: Path) -> Encoder:
     weights = verify_bundled(directory) if is_bundled(name) else None
     if pooling_of(directory) is None:
         return SentenceEncoder(directory, fingerprint=fingerprint(directory))
     weights = weights if weights is not None else (directory / WEIGHTS).read_bytes()
     identity = fingerprint(directory, weights)
     try:
-        return BertEncoder(directory, weights, fingerprint=identity, precision=precision)
+        return BertEncoder(directory, weights, fingerprint=identity)
     except KeyError as error:  # the tensors have other names than BERT's
         log.info("%s is run by sentence-transformers: no tensor %s", identity, error)
         return SentenceEncoder(directory, fingerprint=identity)

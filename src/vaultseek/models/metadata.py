@@ -53,6 +53,8 @@ def window_of(directory: Path) -> int:
 def max_length(directory: Path) -> int:
     """Return the longest input in tokens, special tokens included, as sentence-transformers truncates it."""
     sentence = read_json(directory / "sentence_bert_config.json").get("max_seq_length")
+    if sentence is None:
+        sentence = _table(directory / "tokenizer_config.json").get("model_max_length")
     positions = read_json(directory / "config.json").get("max_position_embeddings")
     known = [n for n in (sentence, positions) if isinstance(n, int) and n > _SPECIAL_TOKENS]
     return min(known, default=_MAX_LENGTH)

@@ -50,7 +50,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     settings = hello.header
     stores = open_directory(settings["stores"])
     folder = settings["directory"]
-    encoder = load(settings["model"], Path(folder) if folder else None, precision=settings["precision"])
+    encoder = load(settings["model"], Path(folder) if folder else None)
     encoder.encode(["warm up"])
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     handlers = RequestHandlers(encoder, stores, queues.yield_to_answers)

@@ -54,7 +54,6 @@ class WorkerSettings:
     """Settings of the child; only tests change the defaults."""
 
     stores: Literal["chroma", "memory"] = "chroma"
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
     answer_seconds: float = WORKER_QUERY_SECONDS

@@ -155,7 +155,6 @@ class Supervisor:
         hello = {
             "model": self._model.name,
             "directory": str(self._model.directory) if self._model.directory else None,
-            "precision": self._settings.precision,
             "stores": self._settings.stores,
         }
         child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)

@@ -1,0 +1,132 @@
+"""The graph of a BERT encoder for onnxruntime, from the weights of its safetensors file.
+
+Source of the computation: Devlin et al., *BERT* (2019), encoder with post-layer normalisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.models.onnx import FUSED, Graph
+from vaultseek.models.weights import Weights
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class BertShape:
+    """The sizes of a BERT model. Raises KeyError or ValueError if ``config.json`` does not state them."""
+
+    width: int
+    inner: int
+    heads: int
+    layers: int
+    epsilon: float
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> BertShape:
+        """Read the sizes from ``config.json``."""
+        names = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
+        sizes = [config[name] for name in names]
+        if not all(isinstance(size, int) and size > 0 for size in sizes) or sizes[0] % sizes[2]:
+            raise ValueError(f"the sizes in config.json make no encoder: {sizes}")
+        width, inner, heads, layers = sizes
+        return cls(width, inner, heads, layers, float(config.get("layer_norm_eps", 1e-12)))
+
+
+def embeddings(shape: BertShape, weights: Weights) -> tuple[Matrix, Matrix]:
+    """Return the vectors of the tokens, and those of the positions: ``(count, width)``."""
+    words, positions, kinds = (
+        f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")
+    )
+    kind = weights.get(kinds, weights.rows(kinds), shape.width)[0]
+    return (
+        weights.get(words, weights.rows(words), shape.width),
+        weights.get(positions, weights.rows(positions), shape.width) + kind,
+    )
+
+
+def encoder_graph(shape: BertShape, weights: Weights) -> Graph:
+    """Return the graph of the encoder, from embeddings to pooled vectors.
+
+    Inputs are ``embeddings`` ``(texts, tokens, width)``, ``lengths`` ``(texts,)`` and ``shares``
+    ``(texts, 1, tokens)``, the part that each token has in the vector of its text. The output ``pooled`` is
+    ``(texts, 1, width)``.
+    """
+    return _Builder(shape, weights).build()
+
+
+class _Builder:
+    def __init__(self, shape: BertShape, weights: Weights) -> None:
+        self._shape = shape
+        self._weights = weights
+        self._graph = Graph()
+
+    def build(self) -> Graph:
+        graph, width = self._graph, self._shape.width
+        embeddings = graph.input("embeddings", ("texts", "tokens", width))
+        lengths = graph.input("lengths", ("texts",), "int32")
+        shares = graph.input("shares", ("texts", 1, "tokens"))
+        states = graph.add(
+            "LayerNormalization",
+            embeddings,
+            *self._pair("embeddings.LayerNorm", width),
+            epsilon=self._shape.epsilon,
+        )
+        for number in range(self._shape.layers):
+            states = self._layer(f"encoder.layer.{number}.", states, lengths)
+        graph.output(graph.add("MatMul", shares, states), ("texts", 1, width))
+        return graph
+
+    def _layer(self, prefix: str, states: str, lengths: str) -> str:
+        width, inner = self._shape.width, self._shape.inner
+        context = self._attention(prefix, states, lengths)
+        states = self._add_and_norm(prefix + "attention.output", context, states, width)
+        hidden = self._product(prefix + "intermediate.dense", states, inner, width)
+        bias = self._constant(f"{prefix}intermediate.dense.bias", inner)
+        hidden = self._graph.add("BiasGelu", hidden, bias, domain=FUSED)
+        return self._add_and_norm(prefix + "output", hidden, states, inner)
+
+    def _attention(self, prefix: str, states: str, lengths: str) -> str:
+        """Add self-attention; query, key and value are joined in one map."""
+        width = self._shape.width
+        names = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
+        weights = np.concatenate([self._weights.get(f"{name}.weight", width, width) for name in names])
+        biases = np.concatenate([self._weights.get(f"{name}.bias", width) for name in names])
+        return self._graph.add(
+            "Attention",
+            states,
+            self._graph.constant(weights.T),
+            self._graph.constant(biases),
+            lengths,
+            domain=FUSED,
+            num_heads=self._shape.heads,
+        )
+
+    def _add_and_norm(self, prefix: str, values: str, states: str, inputs: int) -> str:
+        """Map the values linearly, add the states, and normalise."""
+        width = self._shape.width
+        return self._graph.add(
+            "SkipLayerNormalization",
+            self._product(f"{prefix}.dense", values, width, inputs),
+            states,
+            *self._pair(f"{prefix}.LayerNorm", width),
+            self._constant(f"{prefix}.dense.bias", width),
+            domain=FUSED,
+            epsilon=self._shape.epsilon,
+        )
+
+    def _product(self, name: str, values: str, outputs: int, inputs: int) -> str:
+        weights = self._weights.get(f"{name}.weight", outputs, inputs)
+        return self._graph.add("MatMul", values, self._graph.constant(weights.T))
+
+    def _pair(self, name: str, size: int) -> tuple[str, str]:
+        return self._constant(f"{name}.weight", size), self._constant(f"{name}.bias", size)
+
+    def _constant(self, name: str, size: int) -> str:
+        return self._graph.constant(self._weights.get(name, size))
