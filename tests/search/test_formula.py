@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,8 +52,11 @@ def test_min_max_normalisation():
 
 
 def test_affinity_falls_by_e_for_each_bandwidth():
-    assert formula.affinity(0.8, 0.8) == 1.0
-    assert formula.affinity(0.8 - formula.AFFINITY_BANDWIDTH, 0.8) == pytest.approx(1 / math.e)
+    near, far = 0.8, 0.8 - formula.AFFINITY_BANDWIDTH
+    cosines = np.array([[-np.inf, near, far], [near, -np.inf, 0.1], [far, 0.1, -np.inf]])
+    weights = formula.affinities(cosines)
+    assert weights[0].tolist() == [0.0, 1.0, pytest.approx(1 / math.e)]
+    assert weights.max(axis=1).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_hubs_damp_a_link_on_either_side():

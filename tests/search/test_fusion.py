@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vaultseek.search.formula import Scale, recency_factor, scale_of
-from vaultseek.search.fusion import Candidate, Fusion, Lane, LaneHit, Signals, fuse
+from vaultseek.search.fusion import Candidate, Fusion, Lane, LaneHit, Signals, combine, fuse, leaders
 
 
 def lane(name: str, scores: dict[str, float], weight: float = 1.0, scale: Scale | None = None) -> Lane:
@@ -190,7 +190,7 @@ def test_scores_that_are_no_numbers_do_not_reach_the_explanation():
     results = fuse([lane("keyword", {"a": math.nan})], signals=Signals(age_days={"a": 1}))
     contribution = results[0].contributions["keyword"]
     assert (contribution.rank, contribution.score) == (1, 0.0)
-    json.dumps(asdict(results[0]), allow_nan=False)
+    json.dumps([result._asdict() for result in results], allow_nan=False)
 
 
 NAMES = st.sampled_from([f"{letter}.md" for letter in "abcdefgh"])
@@ -296,3 +296,16 @@ def test_a_note_among_its_like_gains_and_one_apart_from_them_loses():
     assert fuse(lanes, fusion=Fusion(regularization=0.0), signals=Signals(similarity=close | far)) == fuse(
         lanes
     )
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 10), min_size=1),
+    st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1)),
+    st.sets(st.sampled_from("abcdefgh"), max_size=2),
+)
+def test_the_leaders_are_the_first_of_the_order_without_links(keyword, semantic, exact):
+    lanes = [lane("keyword", keyword), lane("semantic", semantic)]
+    signals = Signals(exact=exact, age_days={"a": 1.0}, anchors={"b": 0.5})
+    first = fuse(lanes, signals=signals)[:3]
+    combined = combine(lanes, Fusion(), signals)
+    assert leaders(combined, Fusion(), signals, 3) == {each.note: pytest.approx(each.score) for each in first}

@@ -12,7 +12,7 @@ In the order in which a search uses it:
    and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
    or a weighted mean of min-max normalised scores (:func:`normalized`).
 4. **Score regularization.** The best candidates share their scores with those most similar to them
-   (:func:`affinity`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
+   (:func:`affinities`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
 5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
    :func:`link_evidence`) and stay below the leaders of the direct lanes.
 6. **Recency and anchors** multiply (:func:`recency_factor`, :func:`anchor_factor`). Notes whose title, alias
@@ -32,6 +32,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
 
 SCALE_NOTES = 200
 """Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
@@ -145,9 +151,14 @@ def normalized(score: float, best: float, minimum: float) -> float:
     return max(0.0, (score / 2 - minimum / 2) / width) if width > 0 else 1.0
 
 
-def affinity(cosine: float, closest: float) -> float:
-    """Return the weight of a similar candidate, 1 for the closest one."""
-    return math.exp((cosine - closest) / AFFINITY_BANDWIDTH)
+def affinities(cosines: Floats) -> Floats:
+    """Return the weights of similar candidates, row by row, 1 for the closest one of each row.
+
+    ``cosines`` is a matrix (notes, notes) with minus infinity in its diagonal.
+    """
+    closest = cosines.max(axis=1, keepdims=True)
+    weights: Floats = np.exp((cosines - closest) / AFFINITY_BANDWIDTH)
+    return weights
 
 
 def regularized(share: float, mean: float, gain: float) -> float:

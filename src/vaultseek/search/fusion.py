@@ -16,14 +16,17 @@ no neighbour displaces a strong direct hit. Last, scores are divided by the best
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from vaultseek.search.formula import (
     Scale,
-    affinity,
+    affinities,
     anchor_factor,
     exact_name_score,
     final_score,
@@ -38,8 +41,7 @@ from vaultseek.search.formula import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LaneHit:
+class LaneHit(NamedTuple):
     """A note that a lane proposes, with the lane's own score; any scale, higher is better."""
 
     note: str
@@ -91,8 +93,7 @@ class Signals:
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(NamedTuple):
     """One lane's part in a note's score: 1-based place, rank that entered the formula, result.
 
     ``rank`` is None for a note that the lane knows and did not propose. ``gain`` is what counts: the
@@ -111,8 +112,7 @@ Parts = Mapping[str, Contribution]
 """Contributions to one note, by lane."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
     ``via_graph`` notes were proposed by no direct lane; ``bound`` is the factor that holds such a note under
@@ -133,9 +133,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """The direct lanes fused: contributions by note, and what regularization adds to each note's gain."""
+    """The direct lanes fused: by note the contributions, their sum, the sum of their gains, and what
+    regularization adds to that."""
 
     parts: Mapping[str, Parts]
+    raws: Mapping[str, float]
+    gains: Mapping[str, float]
     regularization: Mapping[str, float]
 
 
@@ -164,15 +167,31 @@ def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined
         contribute = _reciprocal if fusion.method == "rrf" else _linear
         for note, contribution in contribute(lane, proposed, fusion, total).items():
             parts.setdefault(note, {})[lane.name] = contribution
-    passing = {note: each for note, each in parts.items() if _passes(note, each, fusion, signals)}
+    raws = {note: _raw(each) for note, each in parts.items()}
+    passing = {note: each for note, each in parts.items() if _passes(note, raws[note], fusion, signals)}
     gains = {note: _gain(each) for note, each in passing.items()}
-    return Combined(passing, _regularize(gains, fusion.regularization, signals.similarity))
+    raws = {note: raws[note] for note in passing}
+    return Combined(passing, raws, gains, _regularize(gains, fusion.regularization, signals.similarity))
+
+
+def leaders(combined: Combined, fusion: Fusion, signals: Signals, count: int) -> dict[str, float]:
+    """Return the ``count`` best notes of the direct lanes with their scores, the best of which is 1."""
+    scores = {
+        note: _final(combined.gains.get(note, 0.0), note, combined, fusion, signals)
+        for note in {*combined.parts, *signals.exact}
+    }
+    best = max(scores.values(), default=0.0) or 1.0
+    for note in signals.exact:
+        scores[note] = exact_name_score(scores[note], best)
+    best = max(scores.values(), default=0.0)
+    first = heapq.nsmallest(count, scores.items(), key=lambda item: (-item[1], item[0]))
+    return {note: min(score / best, 1.0) if best > 0 else 1.0 for note, score in first}
 
 
 def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
     """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
     direct = combined.parts
-    neighbours = _neighbours(graph, direct)
+    neighbours = _neighbours(graph, combined)
     candidates = [
         _candidate(note, combined, neighbours.get(note, {}), fusion, signals)
         for note in {*direct, *neighbours, *signals.exact}
@@ -247,8 +266,8 @@ def _weight(lane: Lane) -> float:
     return lane.weight if 0 < lane.weight < math.inf else 0.0
 
 
-def _passes(note: str, parts: Parts, fusion: Fusion, signals: Signals) -> bool:
-    return fusion.method != "rrf" or note in signals.exact or _raw(parts) >= fusion.rrf_min_score
+def _passes(note: str, raw: float, fusion: Fusion, signals: Signals) -> bool:
+    return fusion.method != "rrf" or note in signals.exact or raw >= fusion.rrf_min_score
 
 
 def _regularize(
@@ -256,28 +275,31 @@ def _regularize(
 ) -> dict[str, float]:
     """Return the gain or loss of each note by the gains of those similar to it."""
     notes = sorted(note for note in gains if note in similarity)
-    changes: dict[str, float] = {}
-    for note in notes:
-        cosines = {other: similarity[note].get(other, -1.0) for other in notes if other != note}
-        closest = max(cosines.values(), default=0.0)
-        weights = {other: affinity(cosine, closest) for other, cosine in cosines.items()}
-        total = math.fsum(weights.values())
-        if total > 0:
-            mean = math.fsum(weight * gains[other] for other, weight in weights.items()) / total
-            changes[note] = regularized(share, mean, gains[note])
-    return changes
+    if len(notes) < 2:
+        return {}
+    cosines = np.array([[similarity[note].get(other, -1.0) for other in notes] for note in notes])
+    np.fill_diagonal(cosines, -np.inf)
+    weights = affinities(cosines)
+    totals = weights.sum(axis=1)
+    own = np.array([gains[note] for note in notes])
+    means = weights @ own / totals
+    return {
+        note: regularized(share, mean, gains[note])
+        for note, mean, total in zip(notes, means.tolist(), totals.tolist(), strict=True)
+        if total > 0
+    }
 
 
-def _neighbours(graph: Lane | None, direct: Mapping[str, Parts]) -> dict[str, Parts]:
+def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
     """Return the graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
     if graph is None:
         return {}
-    best = max(map(_gain, direct.values()), default=1.0)
+    best = max(combined.gains.values(), default=1.0)
     weight = min(_weight(graph), 1.0)
     parts: dict[str, Parts] = {}
     for place, (note, score) in enumerate(_finite_scores(graph).items(), start=1):
         evidence = min(max(score, 0.0), 1.0)
-        value = link_contribution(weight, evidence, best, direct=note in direct)
+        value = link_contribution(weight, evidence, best, direct=note in combined.parts)
         parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
     return parts
 
@@ -286,20 +308,27 @@ def _candidate(
     note: str, combined: Combined, neighbour: Parts, fusion: Fusion, signals: Signals
 ) -> Candidate:
     parts = {**combined.parts.get(note, {}), **neighbour}
-    regularization = combined.regularization.get(note, 0.0)
-    recency = recency_factor(signals.age_days.get(note), fusion.tiers)
-    anchor = anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
+    gain = combined.gains.get(note, 0.0) + _gain(neighbour)
     exact = note in signals.exact
     return Candidate(
         note,
-        final_score(_gain(parts), regularization, recency, anchor),
-        _raw(parts),
+        _final(gain, note, combined, fusion, signals),
+        combined.raws.get(note, 0.0) + _raw(neighbour),
         parts,
-        recency,
-        anchor,
-        regularization,
+        recency_factor(signals.age_days.get(note), fusion.tiers),
+        anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0)),
+        combined.regularization.get(note, 0.0),
         exact=exact,
         via_graph=note not in combined.parts and not exact,
+    )
+
+
+def _final(gain: float, note: str, combined: Combined, fusion: Fusion, signals: Signals) -> float:
+    return final_score(
+        gain,
+        combined.regularization.get(note, 0.0),
+        recency_factor(signals.age_days.get(note), fusion.tiers),
+        anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0)),
     )
 
 
@@ -310,8 +339,8 @@ def _bound(candidates: Sequence[Candidate], direct: Mapping[str, Parts]) -> floa
     highest = max((candidate.score for candidate in candidates if candidate.via_graph), default=0.0)
     if not scores or highest <= 0:
         return 1.0
-    leaders = [scores[note] for note, parts in direct.items() if _leads(parts)]
-    return link_bound(max(scores.values()), leaders, highest)
+    first = [scores[note] for note, parts in direct.items() if _leads(parts)]
+    return link_bound(max(scores.values()), first, highest)
 
 
 def _leads(parts: Parts) -> bool:
@@ -328,8 +357,8 @@ def _normalize(candidates: Sequence[Candidate], bound: float) -> list[Candidate]
     ]
     best = max(scores, default=0.0)
     normalised = [
-        replace(
-            each, score=min(score / best, 1.0) if best > 0 else 1.0, bound=bound if each.via_graph else 1.0
+        each._replace(
+            score=min(score / best, 1.0) if best > 0 else 1.0, bound=bound if each.via_graph else 1.0
         )
         for each, score in zip(candidates, scores, strict=True)
     ]

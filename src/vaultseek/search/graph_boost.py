@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from vaultseek.index.graph import Graph
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.search.formula import link_evidence, link_strength
-from vaultseek.search.fusion import Candidate
 from vaultseek.text import fold
 
 SEEDS = 8
-"""Best notes whose neighbours are looked at."""
+"""Best notes of the direct lanes whose neighbours are looked at."""
 SEED_NEIGHBOURS = 200
 """A hub with more neighbours than this says nothing about any of them."""
 ENDING_CHARS = 2
@@ -31,20 +30,20 @@ class Neighbours:
 
 def neighbour_evidence(
     words: Mapping[str, float],
-    ranked: Sequence[Candidate],
+    leaders: Mapping[str, float],
     notes: Mapping[int, NoteRow],
     graph: Graph,
     ledger: Ledger,
     allowed: Collection[int] | None,
 ) -> Neighbours:
-    """Return the evidence for notes that a link joins to one of the best of ``ranked``.
+    """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by path).
 
-    ``words`` are the query's, with the weight of each; ``notes`` the rows of those ranked. A neighbour counts
-    by the score of the note it is joined to, damped by the number of links of both; by the query's words
-    around the link that leads to it; and by those in its own title, aliases and headings.
+    ``words`` are the query's, with the weight of each; ``notes`` has the rows of the leaders. A neighbour
+    counts by the score of the note it is joined to, damped by the number of links of both; by the query's
+    words around the link that leads to it; and by those in its own title, aliases and headings.
     """
     ids = {row.path: id for id, row in notes.items()}
-    seeds = {ids[candidate.note]: candidate.score for candidate in ranked[:SEEDS]}
+    seeds = {ids[path]: score for path, score in leaders.items()}
     strengths = _strengths(seeds, graph, allowed)
     rows = {**notes, **ledger.notes.by_id([id for id in strengths if id not in notes])}
     share = ShareOfWords(words)

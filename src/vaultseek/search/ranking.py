@@ -7,7 +7,7 @@ confidence. :func:`select_results` makes the cuts that the request asks for.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,9 +27,10 @@ from vaultseek.search.fusion import (
     LaneHit,
     Signals,
     combine,
+    leaders,
     order,
 )
-from vaultseek.search.graph_boost import neighbour_evidence
+from vaultseek.search.graph_boost import SEEDS, neighbour_evidence
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.search.scoring import ScoredLanes, confidence, similarity
@@ -77,16 +78,24 @@ def rank(
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
     fusion = _fusion(parsed.request.settings)
-    signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
+    anchors = anchor_shares(parsed.profile.anchors, retrieval.keyword, notes)
+    signals = Signals(
+        age_days=_ages(notes.values(), parsed.request.settings),
+        anchors=anchors,
+        exact={notes[id].path for id in exact if id in notes},
+        similarity=similarity(vectors, notes),
+    )
     combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)
-    candidates = order(combined, None, fusion, signals)
+    graph_lane: Lane | None = None
     if graph is not None and _wants_graph(parsed):
         words = _query_words(parsed, retrieval.keyword)
         ids = None if allowed is None else set(allowed.tolist())
-        neighbours = neighbour_evidence(words, candidates, notes, graph, ledger, ids)
+        seeds = leaders(combined, fusion, signals, SEEDS)
+        neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, ids)
+        graph_lane = _graph_lane(parsed, neighbours.evidence)
+        signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
         notes = neighbours.notes
-        signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
-        candidates = order(combined, _graph_lane(parsed, neighbours.evidence), fusion, signals)
+    candidates = order(combined, graph_lane, fusion, signals)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     return Ranking(
         candidates,
@@ -159,20 +168,26 @@ def _fusion(settings: SearchSettings) -> Fusion:
     )
 
 
-def _signals(
+def _with_neighbours(
+    signals: Signals,
     parsed: ParsedRequest,
     keyword: KeywordAnswer | None,
+    known: Mapping[int, NoteRow],
     notes: Mapping[int, NoteRow],
-    exact: Collection[int],
-    vectors: Mapping[int, Any],
 ) -> Signals:
-    now, settings = time.time(), parsed.request.settings
-    return Signals(
-        age_days={row.path: (now - _date(row, settings)) / DAY_SECONDS for row in notes.values()},
-        anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
-        exact={notes[id].path for id in exact if id in notes},
-        similarity=similarity(vectors, notes),
-    )
+    """Return the signals of ``known`` notes together with those of the neighbours among ``notes``."""
+    added = {id: row for id, row in notes.items() if id not in known}
+    ages = _ages(added.values(), parsed.request.settings)
+    anchors = anchor_shares(parsed.profile.anchors, keyword, added)
+    return replace(signals, age_days={**signals.age_days, **ages}, anchors={**signals.anchors, **anchors})
+
+
+def _ages(rows: Iterable[NoteRow], settings: SearchSettings) -> dict[str, float]:
+    """Return the ages of notes in days, by path; none if recency does not count."""
+    if not settings.recency.enabled:
+        return {}
+    now = time.time()
+    return {row.path: (now - _date(row, settings)) / DAY_SECONDS for row in rows}
 
 
 def anchor_shares(
@@ -233,4 +248,4 @@ def _is_complete(index_state: JSON) -> bool:
 def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
     """Divide by the best score again, should better notes have been dropped."""
     best = results[0].score if results else 1.0
-    return results if best in (0.0, 1.0) else [replace(each, score=each.score / best) for each in results]
+    return results if best in (0.0, 1.0) else [each._replace(score=each.score / best) for each in results]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.index.ledger import NoteRow
@@ -84,5 +84,5 @@ def reorder(first: Sequence[Candidate], scores: Sequence[float]) -> list[Candida
     """
     positions = sorted(range(len(first)), key=lambda position: -scores[position])
     return [
-        replace(first[position], score=place.score) for position, place in zip(positions, first, strict=True)
+        first[position]._replace(score=place.score) for position, place in zip(positions, first, strict=True)
     ]
