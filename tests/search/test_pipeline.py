@@ -19,7 +19,7 @@ from vaultseek.search.filter import filter_notes
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.ranking import rank, select_results
 from vaultseek.search.request import SearchRequest, parse_request
-from vaultseek.search.retrieve import Retrieval, retrieve
+from vaultseek.search.retrieve import Retrieval, ask_keyword, ask_semantic, combine_lanes
 from vaultseek.search.scoring import score_lanes
 from vaultseek.search.trace import Trace
 from vaultseek.settings.model import SearchSettings
@@ -72,7 +72,8 @@ def test_the_trace_keeps_what_each_step_returned(opened):
 
 def test_steps_change_nothing_that_they_are_given(opened):
     parsed = parse_request(request("sump pump"))
-    retrieval = asyncio.run(retrieve(parsed, None, opened))
+    semantic = asyncio.run(ask_semantic(parsed, None, opened))
+    retrieval = combine_lanes(ask_keyword(parsed, None, opened), semantic)
     lanes = score_lanes(parsed, retrieval, len(NOTES))
     vectors = {1: np.ones(4, np.float32) / 2, 2: np.ones(4, np.float32) / 2}
     given = copy.deepcopy((parsed, retrieval.keyword, lanes))

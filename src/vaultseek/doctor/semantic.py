@@ -109,6 +109,6 @@ async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
         raise VaultseekError("the model returned no numbers; fetch it again")
     await worker.apply(store, NOTES, ids=["1"], notes=[1], vectors=vectors, deadline=deadline)
     answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
-    if [hit.note for hit in answer.notes] != [1]:
+    if answer.note_ids.tolist() != [1]:
         raise VaultseekError("a stored vector was not found; reinstall chromadb")
     return f"{vectors.shape[1]} numbers a vector"

@@ -26,6 +26,7 @@ from vaultseek.query.fields import from_fields
 from vaultseek.search.filter import filter_notes
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
+from vaultseek.search.response import respond
 
 OnQuery = Callable[[str, int, int], None]
 """Progress callback: variant, queries done, queries in total."""
@@ -181,7 +182,7 @@ async def _run(
     try:
         trace = await searcher.run(request)
         # Only for the time: users wait for the previews, too.
-        await searcher.respond(trace, start)
+        respond(trace, "", start)
     except BadQuery:
         return QueryResult((), None, 0.0, (_INVALID,))
     milliseconds = (time.perf_counter() - start) * 1000

@@ -200,7 +200,9 @@ class OpenVault:
         except IndexDamaged:
             await self.embedding.discard_store()
             raise
-        return await asyncio.to_thread(self._with_chunk_ids, answer)
+        if self.embedding.has_previous or self.ledger.vectors.orphans(1):
+            return await asyncio.to_thread(self._without_removed, answer)
+        return answer
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable."""
@@ -234,6 +236,6 @@ class OpenVault:
         """Return the ``index`` part of an answer."""
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
 
-    def _with_chunk_ids(self, answer: SemanticAnswer) -> SemanticAnswer:
-        """Replace the chunk numbers of the vector store by chunk ids; drop chunks that are gone since."""
+    def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
+        """Leave out chunks that the vector store still has and the ledger has not."""
         return answer.with_ids(self.ledger.chunks.ids(answer.passage_numbers.tolist()))

@@ -84,8 +84,8 @@ async def _semantic_scores(row: NoteRow, vault: RelatedVault, partial: list[JSON
 
 
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:
-    cosines = {note: cosine for note, cosine in answer.notes}
-    for _, note, cosine in answer.chunks:
+    cosines = dict(zip(answer.note_ids.tolist(), answer.note_scores.tolist(), strict=True))
+    for note, cosine in zip(answer.passage_notes.tolist(), answer.passage_scores.tolist(), strict=True):
         # A passage may be near by chance; the whole note says more.
         cosines[note] = max(cosines.get(note, 0.0), 0.9 * cosine)
     return cosines
@@ -113,7 +113,7 @@ def _keyword_scores(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
         answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)
     except (IndexDamaged, OSError):
         return {}
-    return {hit.note: hit.score for hit in answer.hits}
+    return dict(zip(answer.columns.notes.tolist(), answer.columns.scores.tolist(), strict=True))
 
 
 def _neighbours(note: int, graph: Graph) -> set[int]:

@@ -124,19 +124,21 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
     answer = trace.retrieval.keyword
     if answer is None:
         return _absent(trace, "keyword")
-    if all(hit.note != row.id for hit in answer.hits) and len(answer.hits) < answer.total:
+    if row.id not in answer.rows and len(answer) < answer.total:
         ids = None if trace.filtered is None else trace.filtered.ids
         text = trace.parsed.query.rank_text
         try:
             answer = await asyncio.to_thread(vault.keyword_index.search, text, WHY_DEPTH, ids)
         except (IndexDamaged, OSError) as error:
             return _no_rank(Reason("index_damaged", str(error)))
-    order = list(keyword_scores(answer, len(answer.hits)).scores)
-    for hit in answer.hits:
-        if hit.note == row.id:
-            place = order.index(row.id) + 1
-            return {"rank": place, "score": hit.score, "of": answer.total, "matched": list(hit.matched)}
-    return _no_rank(Reason("no_match", "it contains none of the words"))
+    if row.id not in answer.rows:
+        return _no_rank(Reason("no_match", "it contains none of the words"))
+    return {
+        "rank": list(keyword_scores(answer, len(answer)).scores).index(row.id) + 1,
+        "score": float(answer.columns.scores[answer.rows[row.id]]),
+        "of": answer.total,
+        "matched": list(answer.matched(row.id)),
+    }
 
 
 async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
@@ -159,8 +161,8 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
             answer = await vault.ask_semantic(text, 1, np.array([row.id], np.int64))
     except (Unavailable, IndexDamaged) as error:
         return _no_rank(Reason.of(error))
-    cosines = [cosine for _, note, cosine in answer.chunks if note == row.id]
-    cosines += [cosine for note, cosine in answer.notes if note == row.id]
+    cosines = answer.passage_scores[answer.passage_notes == row.id].tolist()
+    cosines += answer.note_scores[answer.note_ids == row.id].tolist()
     if not cosines:
         return _no_rank(Reason("not_embedded", "it is not embedded yet"))
     return {"rank": place, "score": max(cosines), "of": len(order), **unsearched}

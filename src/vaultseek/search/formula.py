@@ -32,12 +32,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
+Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
 """Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
@@ -108,10 +109,12 @@ def scale_of(scores: Sequence[float]) -> Scale:
     return Scale(largest * math.sqrt(spread), min(scores))
 
 
-def keyword_score(note: float, passage: float, proximity: float) -> float:
-    """Combine BM25F of the whole note, BM25F of its best passage, and the proximity bonus."""
-    whole = (1 - KEYWORD_PASSAGE_SHARE) * note + KEYWORD_PASSAGE_SHARE * passage
-    return whole + PROXIMITY_WEIGHT * proximity
+def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
+    """Combine BM25F of the whole note, BM25F of its best passage, and the proximity bonus, each a number or
+    an array over notes."""
+    whole: Number = (1 - KEYWORD_PASSAGE_SHARE) * note + KEYWORD_PASSAGE_SHARE * passage
+    combined: Number = whole + PROXIMITY_WEIGHT * proximity
+    return combined
 
 
 def semantic_shares(passages: Scale, notes: Scale) -> tuple[float, float]:

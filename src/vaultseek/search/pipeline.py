@@ -11,6 +11,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
@@ -20,20 +23,65 @@ from vaultseek.model import JSON
 from vaultseek.search import formula
 from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.port import SearchedVault
-from vaultseek.search.ranking import rank, rank_listing, select_results
+from vaultseek.search.ranking import Ranking, Selection, rank, rank_listing, select_results
 from vaultseek.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.search.rerank import Reranking, rerank, wants_reranking
 from vaultseek.search.response import respond
-from vaultseek.search.retrieve import Retrieval, choose_passages, retrieve
+from vaultseek.search.retrieve import (
+    KeywordRetrieval,
+    Retrieval,
+    SemanticRetrieval,
+    ask_keyword,
+    ask_semantic,
+    choose_passages,
+    combine_lanes,
+    wants_semantic,
+)
 from vaultseek.search.scoring import ScoredLanes, score_lanes
 from vaultseek.search.snippet import TermMatcher
 from vaultseek.search.trace import Trace
 
 T = TypeVar("T")
+SEARCH_THREADS = 4
+"""Searches that run at the same time. Python computes in one thread at a time; more than one, so that a
+search whose filter reads the text of every note does not hold up the others."""
+
+_threads = ThreadPoolExecutor(SEARCH_THREADS, thread_name_prefix="search")
+
+
+SEARCH_THREADS = 4
+"""Searches that run at the same time. Python computes in one thread at a time; the others serve searches
+whose filters read the text of every note."""
+
+_threads = ThreadPoolExecutor(SEARCH_THREADS, thread_name_prefix="search")
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """The values of the steps up to the scores of the lanes."""
+
+    parsed: ParsedRequest
+    filtered: FilterResult | None
+    retrieval: Retrieval
+    lanes: ScoredLanes
+    vectors: Mapping[int, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """The values of ranking and selection."""
+
+    ranking: Ranking
+    selection: Selection
+    index_state: JSON
 
 
 class Searcher:
-    """Answers searches in one vault."""
+    """Answers searches in one vault.
+
+    The steps run in threads, as many in a row as possible, since a change of threads costs more than many a
+    step: a search by word is one visit to a thread, a hybrid one two, with the semantic worker between them.
+    """
 
     def __init__(self, vault: SearchedVault) -> None:
         self._vault = vault
@@ -41,31 +89,41 @@ class Searcher:
     async def search(self, request: SearchRequest) -> JSON:
         """Answer in the form that ``search --json`` prints. Raises what :meth:`run` raises."""
         began = time.perf_counter()
-        return await self.respond(await self.run(request), began)
+        return await self._search(request, lambda trace: respond(trace, self._vault.name, began))
 
     async def run(self, request: SearchRequest) -> Trace:
         """Search, and return what every step came to.
 
         Raises BadQuery for a query that cannot be asked, Unavailable if no lane can answer.
         """
+        return await self._search(request, lambda trace: trace)
+
+    async def _search(self, request: SearchRequest, conclude: Callable[[Trace], T]) -> T:
+        """Climb the ladder, and ``conclude`` in the thread of the last step."""
         clock = _StageClock()
         parsed = parse_request(request)
-        filtered = await clock.in_thread("filter", filter_notes, parsed.query.filter, self._vault.ledger)
         if parsed.is_listing:
-            return await self._run_listing(parsed, filtered, clock)
-        return await self._run_ranked(parsed, filtered, clock)
+            return await _in_thread(lambda: conclude(self._list(parsed, clock)))
+        reranked = request.settings.rerank_enabled
+        if not (wants_semantic(parsed) or reranked):
+            return await _in_thread(lambda: conclude(self._by_word(parsed, clock)))
+        evidence = await self._gather(parsed, clock)
+        if not reranked:
+            return await _in_thread(
+                lambda: conclude(self._trace(evidence, self._rank(evidence, clock), None, clock))
+            )
+        selected = await _in_thread(self._rank, evidence, clock)
+        reranking = await self._rerank(evidence, selected, clock)
+        return await _in_thread(lambda: conclude(self._trace(evidence, selected, reranking, clock)))
 
-    async def respond(self, trace: Trace, began: float) -> JSON:
-        """Make the answer of a search that ``began`` at this time of ``time.perf_counter``."""
-        return await asyncio.to_thread(respond, trace, self._vault.name, began)
-
-    async def _run_listing(
-        self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock
-    ) -> Trace:
+    def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
+        """Answer a query of filters alone."""
         ledger = self._vault.ledger
-        ranking = await asyncio.to_thread(rank_listing, parsed, _ids(filtered), ledger)
+        filtered = self._filter(parsed, clock)
+        ranking = rank_listing(parsed, _ids(filtered), ledger)
         rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
-        passages = await clock.in_thread("passages", choose_passages, rows, Retrieval(), ledger)
+        with clock.stage("passages"):
+            passages = choose_passages(rows, Retrieval(), ledger)
         return Trace(
             parsed,
             filtered,
@@ -76,51 +134,100 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
         )
 
-    async def _run_ranked(
-        self, parsed: ParsedRequest, filtered: FilterResult | None, clock: _StageClock
-    ) -> Trace:
-        vault, ids = self._vault, _ids(filtered)
-        retrieval = await retrieve(parsed, ids, vault)
+    def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
+        """Answer by the keyword lane alone."""
+        filtered = self._filter(parsed, clock)
+        keyword = ask_keyword(parsed, _ids(filtered), self._vault)
+        evidence = self._score(parsed, filtered, keyword, SemanticRetrieval(), clock)
+        return self._trace(evidence, self._rank(evidence, clock), None, clock)
+
+    async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
+        """Ask both lanes at the same time, score what they answer, and fetch vectors of the best notes."""
+        vault = self._vault
+        filtered = None
+        if parsed.query.filter is not None:
+            filtered = await _in_thread(self._filter, parsed, clock)
+        ids = _ids(filtered)
+        semantic = asyncio.ensure_future(self._semantic(parsed, ids))
+        try:
+            keyword = await _in_thread(ask_keyword, parsed, ids, vault)
+            evidence = self._score(parsed, filtered, keyword, await semantic, clock)
+        finally:
+            semantic.cancel()
+        return replace(evidence, vectors=await self._best_vectors(evidence, clock))
+
+    def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
+        with clock.stage("filter"):
+            return filter_notes(parsed.query.filter, self._vault.ledger)
+
+    async def _semantic(self, parsed: ParsedRequest, ids: NoteIds | None) -> SemanticRetrieval:
+        return await ask_semantic(parsed, ids, self._vault) if wants_semantic(parsed) else SemanticRetrieval()
+
+    def _score(
+        self,
+        parsed: ParsedRequest,
+        filtered: FilterResult | None,
+        keyword: KeywordRetrieval,
+        semantic: SemanticRetrieval,
+        clock: _StageClock,
+    ) -> _Evidence:
+        retrieval = combine_lanes(keyword, semantic)
         clock.milliseconds.update(retrieval.milliseconds)
-        population = vault.ledger.counts().notes if ids is None else len(ids)
-        lanes = score_lanes(parsed, retrieval, population)
-        vectors = await self._best_vectors(parsed, retrieval, lanes, clock)
-        ranking = await clock.in_thread(
-            "fuse", rank, parsed, retrieval, lanes, vectors, ids, vault.ledger, vault.graph
-        )
-        index_state = vault.index_state()
-        selection = select_results(parsed, retrieval, ranking, ids, index_state)
-        reranking = Reranking(selection.results)
-        if wants_reranking(parsed, selection.results):
-            with clock.stage("rerank"):
-                reranking = await rerank(parsed, retrieval, selection.results, ranking.notes, vault)
+        population = self._vault.ledger.counts().notes if filtered is None else len(filtered.ids)
+        return _Evidence(parsed, filtered, retrieval, score_lanes(parsed, retrieval, population))
+
+    def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:
+        """Rank the notes and make the cuts that the request asks for."""
+        vault, parsed, ids = self._vault, evidence.parsed, _ids(evidence.filtered)
+        with clock.stage("fuse"):
+            ranking = rank(
+                parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault.ledger, vault.graph
+            )
+            index_state = vault.index_state()
+            selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
+        return _Selected(ranking, selection, index_state)
+
+    async def _rerank(self, evidence: _Evidence, selected: _Selected, clock: _StageClock) -> Reranking:
+        parsed, results = evidence.parsed, selected.selection.results
+        if not wants_reranking(parsed, results):
+            return Reranking(results)
+        with clock.stage("rerank"):
+            return await rerank(parsed, evidence.retrieval, results, selected.ranking.notes, self._vault)
+
+    def _trace(
+        self, evidence: _Evidence, selected: _Selected, reranking: Reranking | None, clock: _StageClock
+    ) -> Trace:
+        """Choose the passages of the results, and put together what every step came to."""
+        parsed, retrieval = evidence.parsed, evidence.retrieval
+        ranking, selection = selected.ranking, selected.selection
+        reranking = reranking or Reranking(selection.results)
         results = reranking.results[: parsed.limit]
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
-        passages = await clock.in_thread("passages", choose_passages, rows, retrieval, vault.ledger)
+        with clock.stage("passages"):
+            passages = choose_passages(rows, retrieval, self._vault.ledger)
         not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
         return Trace(
             parsed,
-            filtered,
+            evidence.filtered,
             ranking,
             results,
-            index_state,
+            selected.index_state,
             retrieval=retrieval,
-            lanes=lanes,
-            vectors=vectors,
+            lanes=evidence.lanes,
+            vectors=evidence.vectors,
             nearest=selection.nearest,
             reranked=reranking.scores,
             passages=passages,
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
-            matcher=_matcher(parsed, retrieval, vault.keyword_index.span_finder),
+            matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
         )
 
-    async def _best_vectors(
-        self, parsed: ParsedRequest, retrieval: Retrieval, lanes: ScoredLanes, clock: _StageClock
-    ) -> Mapping[int, Any]:
+    async def _best_vectors(self, evidence: _Evidence, clock: _StageClock) -> Mapping[int, Any]:
         """Return the unit vectors of the best notes, for regularization; there is a ranking without them as
         well."""
-        settings = parsed.request.settings
+        request, retrieval, lanes = evidence.parsed.request, evidence.retrieval, evidence.lanes
+        settings = request.settings
         textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
         if not settings.company or textbook or retrieval.keyword is None or retrieval.semantic is None:
             return {}
@@ -129,9 +236,13 @@ class Searcher:
             *lanes.semantic.first(formula.REGULARIZED_NOTES),
         }
         with clock.stage("company"), contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
-            async with asyncio.timeout(parsed.request.seconds):
+            async with asyncio.timeout(request.seconds):
                 return await self._vault.note_vectors(sorted(best))
         return {}
+
+
+async def _in_thread(step: Callable[..., T], *arguments: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_threads, partial(step, *arguments))
 
 
 def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> TermMatcher:
@@ -157,7 +268,3 @@ class _StageClock:
             yield
         finally:
             self.milliseconds[name] = (time.perf_counter() - began) * 1000
-
-    async def in_thread(self, name: str, step: Callable[..., T], *arguments: Any) -> T:
-        with self.stage(name):
-            return await asyncio.to_thread(step, *arguments)

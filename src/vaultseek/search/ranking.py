@@ -197,12 +197,11 @@ def anchor_shares(
     if not anchors or keyword is None:
         return {}
     shares: dict[str, float] = {}
-    for hit in keyword.hits:
-        if hit.note in notes:
-            matched = {fold(word) for word in hit.matched}
-            count = sum(anchor in matched or all(w in matched for w in anchor.split()) for anchor in anchors)
-            if count:
-                shares[notes[hit.note].path] = count / len(anchors)
+    for note, row in notes.items():
+        matched = {fold(word) for word in keyword.matched(note)}
+        count = sum(anchor in matched or all(w in matched for w in anchor.split()) for anchor in anchors)
+        if count and matched:
+            shares[row.path] = count / len(anchors)
     return shares
 
 

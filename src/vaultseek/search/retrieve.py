@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.keyword.index import KeywordAnswer
@@ -60,11 +62,8 @@ class Retrieval:
     milliseconds: Mapping[str, float] = field(default_factory=dict)
 
 
-async def retrieve(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
-    """Ask both lanes for ``parsed.depth`` notes each. Raises Unavailable if no lane can answer."""
-    keyword, semantic = await asyncio.gather(
-        _ask_keyword(parsed, allowed, vault), _ask_semantic(parsed, allowed, vault)
-    )
+def combine_lanes(keyword: KeywordRetrieval, semantic: SemanticRetrieval) -> Retrieval:
+    """Return both lanes' answers together. Raises Unavailable if no lane can answer."""
     partial = {**({"keyword": keyword.reason} if keyword.reason else {}), **semantic.reasons}
     if keyword.answer is None and semantic.answer is None:
         reasons = "; ".join(reason.text for reason in partial.values())
@@ -87,28 +86,26 @@ def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
 
 def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledger) -> dict[int, Chunk]:
     """Return the best passage of each note, by note id; its first one without any hit."""
-    totals: dict[str, float] = {}
-    for scores in _passage_scores(retrieval):
-        best = max(scores.values(), default=0.0)
+    outlines = ledger.chunks.outlines([row.id for row in rows])
+    totals: dict[int | str, float] = {}
+    for scores in _passage_scores(list(outlines), retrieval):
         for chunk, score in scores.items():
-            totals[chunk] = totals.get(chunk, 0.0) + (score / best if best > 0 else 0.0)
-    return {
-        id: max(chunks, key=lambda chunk: totals.get(chunk.id, 0.0))
-        for id, chunks in ledger.chunks.by_note([row.id for row in rows]).items()
-        if chunks
+            totals[chunk] = totals.get(chunk, 0.0) + score
+    best = {
+        note: max(chunks, key=lambda chunk: totals.get(chunk[0], 0.0) + totals.get(chunk[1], 0.0))
+        for note, chunks in outlines.items()
     }
+    chunks = ledger.chunks.by_number([number for number, _ in best.values()])
+    return {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
 
 
-async def _ask_keyword(
-    parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault
-) -> KeywordRetrieval:
+def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> KeywordRetrieval:
+    """Ask the keyword index for ``parsed.depth`` notes; one that is damaged is reported to the vault."""
     if parsed.request.mode == "semantic":
         return KeywordRetrieval()
     began = time.perf_counter()
     try:
-        answer = await asyncio.to_thread(
-            vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed
-        )
+        answer = vault.keyword_index.search(parsed.query.rank_text, parsed.depth, allowed)
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
         reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
@@ -116,12 +113,16 @@ async def _ask_keyword(
     return KeywordRetrieval(answer, vault.keyword_reason(), _milliseconds_since(began))
 
 
-async def _ask_semantic(
+def wants_semantic(parsed: ParsedRequest) -> bool:
+    """True if the semantic lane takes part in a request of this kind."""
+    mode = parsed.request.mode
+    return mode == "semantic" or (mode == "hybrid" and not parsed.profile.pure_identifier)
+
+
+async def ask_semantic(
     parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault
 ) -> SemanticRetrieval:
-    mode = parsed.request.mode
-    if mode == "keyword" or (mode == "hybrid" and parsed.profile.pure_identifier):
-        return SemanticRetrieval()
+    """Ask the semantic worker for ``parsed.depth`` notes."""
     reason = vault.semantic_reason()
     if reason is not None:
         return SemanticRetrieval(reasons={"semantic": reason})
@@ -176,9 +177,16 @@ def _milliseconds_since(began: float) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _passage_scores(retrieval: Retrieval) -> Iterator[Mapping[str, float]]:
-    """Yield the scores of passages, by chunk id, of each lane that answered."""
-    if retrieval.keyword is not None:
-        yield {chunk.id: chunk.score for hit in retrieval.keyword.hits for chunk in hit.chunks}
-    if retrieval.semantic is not None:
-        yield {chunk: cosine for chunk, _, cosine in retrieval.semantic.chunks}
+def _passage_scores(notes: Sequence[int], retrieval: Retrieval) -> Iterator[Mapping[int | str, float]]:
+    """Yield the scores of the notes' passages as shares of each lane's best: by word under the id of the
+    chunk, by meaning under its number."""
+    keyword, semantic = retrieval.keyword, retrieval.semantic
+    if keyword is not None and len(keyword):
+        best = float(keyword.columns.passage_scores.max())
+        hits = keyword.passages(notes).values() if best > 0 else ()
+        yield {chunk.id: chunk.score / best for chunks in hits for chunk in chunks}
+    if semantic is not None and len(semantic.passage_scores):
+        best = float(semantic.passage_scores.max())
+        rows = np.isin(semantic.passage_notes, notes) if best > 0 else slice(0)
+        scores = semantic.passage_scores[rows].astype(np.float64) / best
+        yield dict(zip(semantic.passage_numbers[rows].tolist(), scores.tolist(), strict=True))

@@ -6,16 +6,18 @@ front of its hundredth note, and one that has none has a hundred that are as goo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from vaultseek.index.keyword.index import KeywordAnswer, KeywordHit
+from vaultseek.index.keyword.index import KeywordAnswer
+from vaultseek.index.keyword.segment import Ints
 from vaultseek.index.ledger import NoteRow
 from vaultseek.search import formula
-from vaultseek.search.formula import SCALE_NOTES, Scale, scale_of
+from vaultseek.search.formula import SCALE_NOTES, Floats, Scale, scale_of
 from vaultseek.search.fusion import Lane, LaneHit
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
@@ -31,14 +33,13 @@ class LaneScores:
 
     def first(self, count: int) -> list[int]:
         """Return the ids of the ``count`` best notes."""
-        return list(self.scores)[:count]
+        return list(islice(self.scores, count))
 
     def lane(self, name: str, weight: float, count: int, notes: Mapping[int, NoteRow]) -> Lane:
         """Return the lane that proposes the first ``count`` of ``notes``, the candidates of all lanes."""
-        ordered = [(notes[id].path, score) for id, score in self.scores.items() if id in notes]
+        ordered = [LaneHit(notes[id].path, score) for id, score in self.scores.items() if id in notes]
         proposed = sum(id in notes for id in self.first(count))
-        hits = [LaneHit(path, score) for path, score in ordered[:proposed]]
-        return Lane(name, weight, hits, self.scale, dict(ordered[proposed:]))
+        return Lane(name, weight, ordered[:proposed], self.scale, dict(ordered[proposed:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,10 @@ def keyword_scores(answer: KeywordAnswer | None, population: int) -> LaneScores:
     """Score notes by word; the rest of the ``population`` counts as 0 in the scale."""
     if answer is None:
         return LaneScores()
-    scores = _best_first({hit.note: _keyword_score(hit) for hit in answer.hits})
+    columns = answer.columns
+    scores = _best_first(
+        columns.notes, formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity)
+    )
     best = list(scores.values())[:SCALE_NOTES]
     rest = min(SCALE_NOTES, population) - len(best)
     return LaneScores(scores, scale_of([*best, *[0.0] * rest]))
@@ -76,24 +80,18 @@ def semantic_scores(answer: SemanticAnswer | None) -> LaneScores:
     """Score notes by meaning: a mean of the best passage's cosine and the note's own, each on its scale."""
     if answer is None:
         return LaneScores()
-    passages: dict[int, float] = {}
-    for _, note, cosine in answer.chunks:
-        passages[note] = max(cosine, passages.get(note, -1.0))
-    notes = dict(answer.notes)
+    passages = _best_of_each(answer.passage_notes, answer.passage_scores)
+    notes = _best_of_each(answer.note_ids, answer.note_scores)
     passage_scale, note_scale = _scale(passages), _scale(notes)
     of_passage, of_note = formula.semantic_shares(passage_scale, note_scale)
     total = of_passage + of_note
-
-    def score(passage: float, note: float) -> float:
-        return (of_passage * passage + of_note * note) / total
-
-    scores = {
-        id: score(passages.get(id, passage_scale.minimum), notes.get(id, note_scale.minimum))
-        for id in {*passages, *notes}
-    }
+    ids = list({*passages, *notes})
+    by_passage = np.array([passages.get(id, passage_scale.minimum) for id in ids])
+    by_note = np.array([notes.get(id, note_scale.minimum) for id in ids])
+    scores = _best_first(np.array(ids, np.int64), (of_passage * by_passage + of_note * by_note) / total)
     deviation = 1 / total if passage_scale.deviation or note_scale.deviation else 0.0
-    minimum = score(passage_scale.minimum, note_scale.minimum)
-    return LaneScores(_best_first(scores), Scale(deviation, minimum))
+    minimum = (of_passage * passage_scale.minimum + of_note * note_scale.minimum) / total
+    return LaneScores(scores, Scale(deviation, minimum))
 
 
 def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> tuple[float, float]:
@@ -112,10 +110,10 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -
 
 def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
     """Return how far to trust the keyword lane, in [0, 1]; see :func:`formula.keyword_trust`."""
-    if answer is None or not answer.hits:
+    if answer is None or not len(answer):
         return 1.0
-    coverage = max(hit.coverage for hit in answer.hits[: formula.TRUSTED_NOTES])
-    return formula.keyword_trust(coverage, answer.hits[0].score, population)
+    coverage = float(answer.columns.coverage[: formula.TRUSTED_NOTES].max())
+    return formula.keyword_trust(coverage, float(answer.columns.scores[0]), population)
 
 
 def similarity(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
@@ -135,26 +133,27 @@ def confidence(
     notes: Collection[int], keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> dict[int, float]:
     """Return how likely each note answers the query, in [0, 1]; see :func:`formula.confidence`."""
-    coverage = {hit.note: hit.coverage for hit in keyword.hits} if keyword is not None else {}
+    coverage: Mapping[int, float] = {}
     cosines: dict[int, float] = {}
-    for note, cosine in _cosines(semantic):
-        cosines[note] = max(cosine, cosines.get(note, 0.0))
+    if keyword is not None:
+        coverage = dict(zip(keyword.columns.notes.tolist(), keyword.columns.coverage.tolist(), strict=True))
+    if semantic is not None:
+        both = np.concatenate([semantic.passage_scores, semantic.note_scores])
+        ids = np.concatenate([semantic.passage_notes, semantic.note_ids])
+        cosines = _best_of_each(ids, np.maximum(both, 0.0))
     return {note: formula.confidence(cosines.get(note), coverage.get(note)) for note in notes}
 
 
-def _cosines(semantic: SemanticAnswer | None) -> Iterator[tuple[int, float]]:
-    if semantic is not None:
-        yield from ((note, cosine) for _, note, cosine in semantic.chunks)
-        yield from semantic.notes
+def _best_first(notes: Ints, scores: Floats) -> dict[int, float]:
+    """Return the scores by note, best first; equals by note."""
+    order = np.lexsort((notes, -scores))
+    return dict(zip(notes[order].tolist(), scores[order].tolist(), strict=True))
 
 
-def _keyword_score(hit: KeywordHit) -> float:
-    passage = hit.chunks[0].score if hit.chunks else 0.0
-    return formula.keyword_score(hit.score, passage, hit.proximity)
-
-
-def _best_first(scores: Mapping[int, float]) -> dict[int, float]:
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+def _best_of_each(notes: Ints, scores: Floats) -> dict[int, float]:
+    """Return the best score of each note."""
+    order = np.argsort(scores, kind="stable")
+    return dict(zip(notes[order].tolist(), scores[order].tolist(), strict=True))
 
 
 def _scale(scores: Mapping[int, float]) -> Scale:

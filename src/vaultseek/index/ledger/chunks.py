@@ -59,6 +59,20 @@ class ChunkTable:
             chunks[row[0]].append(chunk_row(row).chunk)
         return chunks
 
+    def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
+        """Return number and id of each chunk, in the order of the note, of the notes that have any."""
+        outlines: dict[int, list[tuple[int, str]]] = {}
+        sql = "SELECT note, number, id FROM chunks WHERE note IN ({}) ORDER BY note, ordinal"
+        for note, number, id in self._database.all_in(sql, notes):
+            outlines.setdefault(note, []).append((number, id))
+        return outlines
+
+    def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        """Return chunks by number; numbers that no longer exist are left out."""
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
+        rows = map(chunk_row, self._database.all_in(sql, numbers))
+        return {row.number: row.chunk for row in rows}
+
     def opening(self, note: int, limit: int) -> str:
         """Return the first ``limit`` characters of a note's text, approximately."""
         texts: list[str] = []
