@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.notes.complete import Completer, Entry, VaultCompleter
+from vaultseek.notes.complete import VaultCompleter
+from vaultseek.notes.completer import Completer, Entry
+from vaultseek.notes.tags import properties, tags, values
+from vaultseek.notes.vocabulary import Vocabulary
 from vaultseek.text import fold
 
 
@@ -56,6 +60,57 @@ def test_nothing_that_begins_with_what_was_typed_is_missing_while_there_is_room(
         assert all(fold(name).startswith(fold(typed)) for name in found)
 
 
+NAMES = st.text("abc -_é\u4e2d", max_size=6)
+
+
+def grade_of(name: str, typed: str) -> int | None:
+    """Return the grade by its definition: 0 prefix, 1 prefix of a word, 2 substring; 3 letters in order."""
+    folded, part = fold(name), fold(typed)
+    places = [at for at in range(len(folded) + 1) if folded.startswith(part, at)]
+    if 0 in places:
+        return 0
+    if any(not folded[at - 1].isalnum() for at in places):
+        return 1
+    return 2 if places else 3 if in_order(folded, part.replace(" ", "")) else None
+
+
+def in_order(folded: str, letters: str) -> bool:
+    at = first = folded.find(letters[:1])
+    for letter in letters[1:]:
+        at = folded.find(letter, at + 1) if at >= 0 else -1
+    return at >= 0 and at - first < 2 * len(letters) + 2
+
+
+@given(st.lists(NAMES, max_size=12), NAMES, st.integers(1, 12), st.data())
+def test_the_best_come_first_by_grade_then_weight_then_length_then_alphabet(names, typed, limit, data):
+    entries = [Entry(name, data.draw(st.integers(0, 2)), note=number) for number, name in enumerate(names)]
+    graded = [(grade_of(entry.text, typed), entry) for entry in entries]
+    expected = sorted(
+        (
+            (grade, -entry.weight, len(fold(entry.text)), fold(entry.text))
+            for grade, entry in graded
+            if grade is not None
+        ),
+    )[:limit]
+    parts = data.draw(st.integers(0, len(entries)))
+    for completer in (Completer(entries), Completer(entries[:parts]).merged(entries[parts:], without=())):
+        matches = completer.complete(typed, limit)
+        exact = [match for match in matches if grade_of(match.entry.text, typed) is not None]
+        assert [
+            (match.grade, -match.entry.weight, len(fold(match.entry.text)), fold(match.entry.text))
+            for match in exact
+        ] == expected
+        assert len(exact) == len(matches) or not expected or max(grade for grade, *_ in expected) < 3
+
+
+@given(st.lists(NAMES, max_size=8), st.sets(st.integers(0, 7)), NAMES)
+def test_entries_of_notes_that_are_left_out_are_not_completed(names, gone, typed):
+    entries = [Entry(name, note=number) for number, name in enumerate(names)]
+    left = Completer([entry for entry in entries if entry.note not in gone]).complete(typed, 20)
+    assert Completer(entries).complete(typed, 20, without=gone) == left
+    assert Completer(entries).merged((), without=gone).complete(typed, 20) == left
+
+
 def test_titles_aliases_and_file_names_with_their_notes(world):
     here = world({"pump.md": "---\naliases: [Bilge]\n---\n# Float Switch\n", "sub/Pumice.md": ""})
     completer = VaultCompleter(here.ledger)
@@ -78,6 +133,10 @@ def test_completion_follows_the_vault(world, monkeypatch, recent):
     assert texts(completer.complete("note", "al", 10)) == ["almond", "Alpine"]
     (here.root / "almond.md").rename(here.root / "walnut.md")
     here.index()
+    assert texts(completer.complete("note", "al", 10)) == ["Alpine", "walnut"]
+    assert completer.crowded == (recent == 0)
+    completer.prepare()
+    assert not completer.crowded
     assert texts(completer.complete("note", "al", 10)) == ["Alpine", "walnut"]
 
 
@@ -118,3 +177,41 @@ def test_tags_properties_values_and_headings(world):
     ]
     here.write({"d.md": "#wind"})
     assert "wind" in texts(completer.complete("tag", "w", 10))
+
+
+FRONTMATTER = st.dictionaries(
+    st.sampled_from(["status", "Status", "stage"]),
+    st.one_of(st.sampled_from(["open", "Open", 3, True, None]), st.lists(st.sampled_from(["a", "b", 1]))),
+    max_size=3,
+)
+TAGS = st.lists(st.sampled_from(["work", "Work", "work/pumps", "home"]), max_size=3)
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), TAGS, FRONTMATTER), max_size=12), st.sets(st.integers(1, 4)))
+def test_the_vocabulary_is_the_same_as_one_counted_anew(puts, removed):
+    vocabulary = Vocabulary()
+    notes: dict[int, tuple[str, str]] = {}
+    for note, own_tags, own_properties in puts:
+        notes[note] = json.dumps(own_tags), json.dumps(own_properties)
+        vocabulary.put(note, *notes[note])
+    for note in removed:
+        notes.pop(note, None)
+        vocabulary.remove(note)
+    ledger: Any = StoredNotes(notes)
+    assert list(vocabulary.tags()) == [(item["tag"], item["total"]) for item in tags(ledger)]
+    assert list(vocabulary.properties()) == [(item["name"], item["count"]) for item in properties(ledger)]
+    for name in ("STATUS", "stage", "none"):
+        counts = {item["value"]: item["count"] for item in values(ledger, name)}
+        assert dict(vocabulary.values(name)) == counts
+
+
+class StoredNotes:
+    """A ledger with tags and properties only."""
+
+    def __init__(self, notes: dict[int, tuple[str, str]]) -> None:
+        self._notes = notes
+
+    def select(self, sql: str) -> list[tuple[str]]:
+        column = 0 if "SELECT tags" in sql else 1
+        empty = ("[]", "{}")[column]
+        return [(row[column],) for row in self._notes.values() if row[column] != empty]

@@ -18,6 +18,7 @@ from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.indexing.status import Activity, VaultStatus
 from vaultseek.limits import RETRY_SECONDS
 from vaultseek.model import JSON, Reason, reason_json
+from vaultseek.notes.complete import VaultCompleter
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.settle import HintBatch, Hints
 from vaultseek.vault.watch import Watcher
@@ -33,6 +34,8 @@ POLL_SECONDS = 5.0
 """Shortest rescan interval where changes cannot be watched."""
 POLL_SHARE = 20
 """There, a rescan may take one part in this many of the time."""
+NAMES_SECONDS = 1.0
+"""Pause before the names are read for completion, which would hold up the first searches."""
 FIRST_SCAN_SECONDS = 0.8
 """Longest wait of a search for the first scan of a new vault."""
 EMBED_POLL_SECONDS = 0.05
@@ -63,12 +66,15 @@ class VaultFollower:
         self._scans_done = 0
         self._scan_seconds = 0.0
         self._loss_accepted = False
+        self.completer = VaultCompleter(vault.ledger)
+        self._ranking_names = False
         self._was_indexed_before = vault.ledger.counts().notes > 0
         self._missing_since: float | None = None
 
     def start(self) -> None:
         """Start the tasks. Searches can be answered already; the first scan follows."""
         vault = self.vault
+        self._spawn(self._rank_names(NAMES_SECONDS), "names")
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
             self._spawn(self._serve_paused(), "serve")
@@ -89,6 +95,19 @@ class VaultFollower:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self._watcher.stop)
         await asyncio.to_thread(self.vault.close)
+
+    def keep_names_ranked(self) -> None:
+        """Rank the names of changed notes for completion in the background, if there are many."""
+        if self.completer.crowded and not self._ranking_names:
+            self._spawn(self._rank_names(), "names")
+
+    async def _rank_names(self, pause: float = 0.0) -> None:
+        self._ranking_names = True
+        try:
+            await asyncio.sleep(pause)
+            await asyncio.to_thread(self.completer.prepare)
+        finally:
+            self._ranking_names = False
 
     # -- requests --------------------------------------------------------------------------------------
 
@@ -366,7 +385,7 @@ class VaultFollower:
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = self._loop.create_task(work, name=f"{name} {self.vault.name}")
         task.add_done_callback(_log_failure)
-        self._tasks.append(task)
+        self._tasks = [task, *(other for other in self._tasks if not other.done())]
 
 
 OnProgress = Callable[[VaultFollower, list[str]], None]

@@ -25,9 +25,9 @@ def tags(ledger: Ledger) -> list[JSON]:
         for folded, tag in own.items():
             spellings[folded][tag] += 1
         count.update(own.keys())
-        total.update({level for tag in own for level in _levels(tag)})
+        total.update({level for tag in own for level in levels(tag)})
     return [
-        {"tag": _commonest(spellings.get(tag), tag), "count": count[tag], "total": total[tag]}
+        {"tag": commonest(spellings.get(tag), tag), "count": count[tag], "total": total[tag]}
         for tag in sorted(total)
     ]
 
@@ -41,10 +41,10 @@ def properties(ledger: Ledger) -> list[JSON]:
         key = fold(name)
         spellings[key][name] += 1
         kinds[key][_kind(value)] += 1
-        values[key].update(set(_texts(value)))
+        values[key].update(set(texts(value)))
     return [
         {
-            "name": _commonest(spellings[key], key),
+            "name": commonest(spellings[key], key),
             "count": spellings[key].total(),
             "types": dict(kinds[key].most_common()),
             "distinct": len(values[key]),
@@ -60,7 +60,7 @@ def values(ledger: Ledger, name: str) -> list[JSON]:
     counts: Counter[str] = Counter()
     for key, value in _all_properties(ledger):
         if fold(key) == folded:
-            counts.update(set(_texts(value)))
+            counts.update(set(texts(value)))
     return _by_count(counts)
 
 
@@ -69,13 +69,15 @@ def _all_properties(ledger: Ledger) -> Iterator[tuple[str, Any]]:
         yield from json.loads(text).items()
 
 
-def _levels(tag: str) -> Iterator[str]:
+def levels(tag: str) -> Iterator[str]:
+    """Yield a tag and the tags that it is nested under, outermost first."""
     parts = tag.split("/")
     for size in range(1, len(parts) + 1):
         yield "/".join(parts[:size])
 
 
-def _commonest(spellings: Counter[str] | None, default: str) -> str:
+def commonest(spellings: Counter[str] | None, default: str) -> str:
+    """Return the commonest spelling, the first by alphabet of several; ``default`` if there is none."""
     return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 
 
@@ -84,7 +86,8 @@ def _kind(value: Any) -> str:
     return "null" if value is None else names.get(type(value), "text")
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts(value: Any) -> Iterator[str]:
+    """Yield the value of a property as texts: the elements of a list, else the value itself."""
     for element in value if isinstance(value, list) else [value]:
         if isinstance(element, bool):
             yield "true" if element else "false"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from weakref import WeakKeyDictionary
 
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
@@ -28,7 +28,7 @@ from vaultseek.notes import links as linked
 from vaultseek.notes import mentions
 from vaultseek.notes import read as reading
 from vaultseek.notes import tags as vocabulary
-from vaultseek.notes.complete import VaultCompleter, complete_blocks
+from vaultseek.notes.complete import complete_blocks
 from vaultseek.notes.related import related
 from vaultseek.wire.context import Handler, RequestContext
 
@@ -38,7 +38,6 @@ class NoteMethods:
 
     def __init__(self, find: Find) -> None:
         self._find = find
-        self._completers: WeakKeyDictionary[OpenVault, VaultCompleter] = WeakKeyDictionary()
 
     def handlers(self) -> dict[str, Handler]:
         """Return the handlers by method name."""
@@ -150,21 +149,21 @@ class NoteMethods:
             row = await find_note(call.note, follower)
         if call.kind == "value" and not call.property:
             raise UsageError('kind "value" needs a property; add "property"')
-        items = await asyncio.to_thread(self._completions, call, follower.vault, row)
+        items = await asyncio.to_thread(_completions, call, follower, row)
+        follower.keep_names_ranked()
         return about_vault(follower.vault, {"kind": call.kind, "items": items})
 
     async def _vault_and_note(self, call: VaultParams, name: str) -> tuple[OpenVault, NoteRow]:
         follower = await self._find(call)
         return follower.vault, await find_note(name, follower)
 
-    def _completions(self, call: CompleteParams, vault: OpenVault, row: NoteRow | None) -> list[JSON]:
-        if call.kind == "block":
-            blocks = reading.block_ids(row, vault.options.root) if row else ()
-            return complete_blocks(blocks, call.text, call.limit)
-        completer = self._completers.get(vault) or VaultCompleter(vault.ledger)
-        self._completers[vault] = completer
-        note = row.id if row else None
-        return completer.complete(call.kind, call.text, call.limit, note=note, name=call.property)
+
+def _completions(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
+    if call.kind == "block":
+        blocks = reading.block_ids(row, follower.vault.options.root) if row else ()
+        return complete_blocks(blocks, call.text, call.limit)
+    note = row.id if row else None
+    return follower.completer.complete(call.kind, call.text, call.limit, note=note, name=call.property)
 
 
 def _cut(name: str, rows: Sequence[JSON], limit: int) -> JSON:
