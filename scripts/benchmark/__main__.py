@@ -7,14 +7,19 @@ import json
 import signal
 import sys
 import time
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
+import benchmark.rows_client
 import benchmark.rows_embed
+import benchmark.rows_filter
+import benchmark.rows_index
+import benchmark.rows_profile
 import benchmark.rows_search  # noqa: F401
 from benchmark import machine, page
 from benchmark.figures import Figure
-from benchmark.registry import ROWS, Row
+from benchmark.registry import ROWS, Row, ordered
 from benchmark.worlds import Bench
 
 
@@ -37,6 +42,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="a minute: small vaults, the rows that CI guards"
     )
+    parser.add_argument("--full", action="store_true", help="the sizes of the targets: about an hour")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder with vaults/silverbullet and scale/tldr"
     )
@@ -46,20 +52,25 @@ def _options() -> argparse.Namespace:
 
 def _chosen(options: argparse.Namespace) -> list[Row]:
     if options.only:
-        return [ROWS[name] for name in ROWS if name in options.only]
-    return [row for row in ROWS.values() if (row.quick or not options.quick) and not row.long]
+        return [row for row in ordered() if row.name in options.only]
+    return [row for row in ordered() if row.quick or not options.quick]
 
 
 def _measure(rows: list[Row], options: argparse.Namespace) -> tuple[list[Figure], dict[str, float]]:
     figures: list[Figure] = []
     seconds: dict[str, float] = {}
-    with Bench(options.data, quick=options.quick, say=_say) as bench:
+    with Bench(options.data, quick=options.quick, full=options.full, say=_say) as bench:
         for row in rows:
             began = time.monotonic()
             _say(row.name)
-            for figure in row.measure(bench):
-                _say(f"  {figure.what}: {figure.measured} | {figure.reference} | {figure.target}")
-                figures.append(figure)
+            try:
+                for figure in row.measure(bench):
+                    _say(f"  {figure.what}: {figure.measured} | {figure.reference} | {figure.target}")
+                    figures.append(figure)
+            except Exception as error:  # the other rows are still worth measuring
+                traceback.print_exc()
+                what = f"{type(error).__name__}: {error}"[:200]
+                figures.append(Figure(row.name, row.name, f"failed: {what}", met=False))
             seconds[row.name] = round(time.monotonic() - began, 1)
             _say(f"  {seconds[row.name]} s")
     return figures, seconds

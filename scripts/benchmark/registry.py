@@ -13,22 +13,35 @@ Measure = Callable[[Bench], Iterator[Figure]]
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement that can be asked for by name; ``quick`` ones run in CI, ``long`` ones only by name."""
+    """A measurement that can be asked for by name; ``quick`` ones run in CI."""
 
     name: str
     measure: Measure
     quick: bool
-    long: bool
 
 
 ROWS: dict[str, Row] = {}
+ORDER = (
+    ("embed-query", "embed-bulk"),
+    ("hybrid-small", "keyword-small", "process", "clients", "profile"),
+    ("hybrid-large", "keyword-large", "typing", "save", "idle", "profile-large"),
+    ("hybrid-beside", "cold-start"),
+    ("filters", "memory", "growth"),
+    ("indexing", "index-wait", "qmd", "parse"),
+)
+"""The names in the order in which they run, so that vaults are shared."""
 
 
-def row(name: str, *, quick: bool = False, long: bool = False) -> Callable[[Measure], Measure]:
+def ordered() -> list[Row]:
+    """Return the rows in the order in which they run."""
+    return [ROWS[name] for line in ORDER for name in line]
+
+
+def row(name: str, *, quick: bool = False) -> Callable[[Measure], Measure]:
     """Register a measurement."""
 
     def register(measure: Measure) -> Measure:
-        ROWS[name] = Row(name, measure, quick, long)
+        ROWS[name] = Row(name, measure, quick=quick)
         return measure
 
     return register

@@ -30,6 +30,8 @@ QUERIES = 200
 SAMPLE = 2_000
 """Passages of a large vault that are really embedded; the others get their vectors with noise."""
 PASSAGES_A_NOTE = 5
+PASSAGE_WORDS = 90
+"""Shorter sections would share a passage."""
 FILTERED_PASSAGES = 100_000
 
 
@@ -66,9 +68,10 @@ class World:
         assert not answer["partial"], answer["partial"]
         return answer
 
-    def searcher(self, mode: str) -> Callable[[str], object]:
+    def searcher(self, mode: str, filters: dict[str, str] | None = None) -> Callable[[str], object]:
         """Return a function that searches in this mode."""
-        return lambda query: self.search(query, mode)
+        params = {"filters": filters} if filters else {}
+        return lambda query: self.search(query, mode, **params)
 
     @property
     def notes(self) -> int:
@@ -112,6 +115,8 @@ class Bench:
         self.full = full
         self.say = say
         self.queries = 40 if quick else QUERIES
+        self.plot: str | None = None
+        """The growth plot, once it is drawn: SVG."""
         self._worlds: dict[str, World] = {}
         self._whoosh: dict[str, WhooshIndex] = {}
         self._samples: dict[str, Path] = {}
@@ -240,5 +245,5 @@ class Bench:
         self.seed(world)
 
     def _make_generated(self, world: World, passages: int) -> None:
-        GeneratedNotes(passages // PASSAGES_A_NOTE, PASSAGES_A_NOTE).write(world.vault)
-        self.seed(world, check=passages == FILTERED_PASSAGES)
+        GeneratedNotes(passages // PASSAGES_A_NOTE, PASSAGES_A_NOTE, PASSAGE_WORDS).write(world.vault)
+        self.seed(world, check=passages <= FILTERED_PASSAGES)
