@@ -51,7 +51,7 @@ class VaultCompleter:
         return len(self._changed) > max(COMPLETION_RECENT, len(self._ranked) // COMPLETION_RECENT_PART)
 
     def prepare(self) -> None:
-        """Read the names, if they have not been read, and rank those of changed notes among all others.
+        """Read the names, if they have not been read; rank those of changed notes among all, if they are many.
 
         This takes long in a large vault; completions are answered meanwhile.
         """
@@ -59,8 +59,8 @@ class VaultCompleter:
             with self._lock:
                 self._refresh()
                 ranked, changed = self._ranked, dict(self._changed)
-            if not changed:
-                return
+                if not self.crowded:
+                    return
             names = (name for names in changed.values() for name in names)
             merged = ranked.merged(names, without=changed.keys())
             with self._lock:

@@ -121,7 +121,12 @@ function M.watch(picker)
     callback = function()
       if M.current == picker and M.typed(picker) ~= picker.query then
         picker.pending = true
-        picker.timer:start(config.current.debounce_ms, 0, vim.schedule_wrap(M.ask))
+        -- At once if the last query is answered; who types faster than that searches in the next pause.
+        if picker.answered == picker.sent then
+          M.ask()
+        else
+          picker.timer:start(config.current.debounce_ms, 0, vim.schedule_wrap(M.ask))
+        end
       end
     end,
   })
@@ -147,12 +152,14 @@ function M.ask()
   if not picker then
     return
   end
+  picker.timer:stop()
   picker.query = M.typed(picker)
   picker.sent = picker.sent + 1
   picker.pending = true
   local number = picker.sent
   picker.source(picker.query, function(list, notes)
     if M.current == picker and picker.sent == number then
+      picker.answered = number
       M.show(picker, list, notes)
     end
   end)
