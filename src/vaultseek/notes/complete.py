@@ -51,7 +51,7 @@ class VaultCompleter:
         return len(self._changed) > max(COMPLETION_RECENT, len(self._ranked) // COMPLETION_RECENT_PART)
 
     def prepare(self) -> None:
-        """Read the names, if they have not been read; rank those of changed notes among all, if they are many.
+        """Read the names, if they have not been read; rank those of changed notes, if they are many.
 
         This takes long in a large vault; completions are answered meanwhile.
         """
