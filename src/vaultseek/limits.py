@@ -76,6 +76,8 @@ QUERY_DEPTH = 32
 """Deepest nesting of parentheses in a query."""
 KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
+TERM_CACHE_BYTES = 32 * MIB
+"""Scores and places of terms that the keyword index of one vault keeps in memory."""
 
 # Results
 RESULTS = 200

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.index.keyword.merge import MERGE_FACTOR
-from vaultseek.index.keyword.searcher import PASSAGES
+from vaultseek.index.keyword.passages import PASSAGES
 
 Make = Callable[..., KeywordIndex]
 

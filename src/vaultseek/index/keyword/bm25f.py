@@ -17,6 +17,7 @@ of their union.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,15 +30,12 @@ from vaultseek.index.keyword.segment import (
     FIELD_MASK,
     FIELD_SLOTS,
     FIELDS,
-    GAP,
+    POSITION_BITS,
     Bools,
     Ints,
     Segment,
-    Strings,
-    run_indexes,
-    run_lengths,
 )
-from vaultseek.index.keyword.snapshot import Floats, SegmentView, Snapshot, joined
+from vaultseek.index.keyword.snapshot import Floats, Snapshot, joined
 
 K1 = 1.2
 """Saturation: the term frequency that gives half of the highest score."""
@@ -70,14 +68,46 @@ class Parameters:
         return cls(tuple((FIELD_WEIGHTS | weights)[field] for field in FIELDS))
 
 
+DEFAULT_PARAMETERS = Parameters()
+"""The parameters of a search that names no others."""
+
+
 @dataclass(frozen=True, slots=True)
 class TermScores:
-    """The scores of one term: ``notes``, numbered over all segments and ascending, and ``scores``."""
+    """The scores of one term in the notes that have it; alternatives count as one term.
+
+    notes: int32[df], numbered over all segments and ascending. scores: float64[df].
+    """
 
     df: int
     idf: float
     notes: Ints
     scores: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.notes.nbytes + self.scores.nbytes
+
+    def rows(self, notes: Ints) -> tuple[Ints, Bools]:
+        """Return for each of the notes its row in ``notes``, and whether it has one (else the row is any)."""
+        if not self.df:
+            return np.zeros(len(notes), np.int64), np.zeros(len(notes), np.bool_)
+        rows = np.minimum(self.notes.searchsorted(notes), self.df - 1)
+        return rows, self.notes[rows] == notes
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScores:
+    """The scores of one term in chunks, without its idf. chunks: int32[m], numbered over all segments."""
+
+    chunks: Ints
+    scores: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.chunks.nbytes + self.scores.nbytes
 
 
 def score_terms(snapshot: Snapshot, terms: Sequence[str], parameters: Parameters) -> TermScores:
@@ -93,47 +123,49 @@ def score_terms(snapshot: Snapshot, terms: Sequence[str], parameters: Parameters
         field = keys & FIELD_MASK
         lengths = view.segment.tables.lengths[keys]
         weighted = weights[field] * counts / (1 - b[field] + rate[field] * lengths)
-        matches, sums = _sum_by_note(keys >> FIELD_BITS, weighted)
-        living = view.alive[matches]
-        notes.append(matches[living].astype(np.int64) + view.base)
-        frequencies.append(sums[living])
+        matches, sums = _sum_by_run(keys >> FIELD_BITS, weighted)
+        if not view.all_alive:
+            living = view.alive[matches]
+            matches, sums = matches[living], sums[living]
+        notes.append(matches.astype(np.int32) + np.int32(view.base))
+        frequencies.append(sums)
     tf = joined(frequencies, np.float64)
     df = len(tf)
     rarity = idf(snapshot.count, df)
-    return TermScores(df, rarity, joined(notes, np.int64), rarity * tf / (parameters.k1 + tf))
+    return TermScores(df, rarity, joined(notes, np.int32), rarity * tf / (parameters.k1 + tf))
 
 
-def top_notes(scores: Floats, notes: Ints, candidates: Bools, k: int) -> Ints:
-    """Return the ``k`` best candidates with a positive score, best first; ties by the ledger's id."""
-    matches = np.flatnonzero(candidates & (scores > 0))
-    if 0 < k < len(matches):
-        threshold = np.partition(scores[matches], len(matches) - k)[len(matches) - k]
-        matches = matches[scores[matches] >= threshold]
-    return matches[np.lexsort((notes[matches], -scores[matches]))][: max(k, 0)]
+def score_chunks(snapshot: Snapshot, places: Ints, parameters: Parameters) -> ChunkScores:
+    """Score the chunks that have a term, given its places (see ``segment``); the idf is left out.
 
-
-def score_chunks(
-    snapshot: Snapshot, weighted: Sequence[tuple[Sequence[str], float]], parameters: Parameters, notes: Ints
-) -> list[tuple[Strings, Ints, Floats]]:
-    """Score every chunk of these notes for (terms, weight), where the weight includes the idf.
-
-    The same formula over two fields, prose and code. Returns per note: the chunk ids of its segment, the
-    indexes in them of the note's chunks, and the scores of these.
+    The same formula over two fields, prose and code.
     """
-    results: dict[int, tuple[Strings, Ints, Floats]] = {}
-    for view in snapshot.views:
-        inside = np.sort(notes[(notes >= view.base) & (notes < view.base + len(view.segment))]) - view.base
-        if len(inside):
-            chunks = _ChunkScorer(view, inside, snapshot.chunk_averages, parameters)
-            for terms, weight in weighted:
-                chunks.add(terms, weight)
-            results.update(chunks.by_note())
-    return [results[note] for note in notes.tolist()]
+    chunks: list[Ints] = []
+    scores: list[Floats] = []
+    weights = np.array([parameters.weights[BODY], parameters.weights[CODE]])
+    b = np.array([parameters.b[BODY], parameters.b[CODE]])
+    for view, inside in snapshot.split(places):
+        table = view.segment.chunk_places
+        fields = inside >> POSITION_BITS & FIELD_MASK
+        inside = inside[(fields == BODY) | (fields == CODE)]
+        if not len(inside):
+            continue
+        rows, counts = _count_runs(table.firsts.searchsorted(inside, side="right") - 1)
+        slots = table.slots[rows]
+        column = slots & 1
+        lengths = view.segment.tables.chunk_lengths[slots]
+        norms = 1 - b[column] + b[column] * lengths / snapshot.chunk_averages[column]
+        weighted = weights[column] * counts / norms
+        order = np.argsort(slots, kind="stable")
+        numbers, tf = _sum_by_run(slots[order] >> 1, weighted[order])
+        chunks.append(numbers.astype(np.int32) + np.int32(view.chunk_base))
+        scores.append(tf / (parameters.k1 + tf))
+    return ChunkScores(joined(chunks, np.int32), joined(scores, np.float64))
 
 
 def idf(count: int, df: int) -> float:
     """Return ``log(1 + (N - df + 0.5) / (df + 0.5))``, which is never negative."""
-    return float(np.log1p((count - df + 0.5) / (df + 0.5)))
+    return math.log1p((count - df + 0.5) / (df + 0.5))
 
 
 def _rows(segment: Segment, terms: Sequence[str]) -> tuple[Ints, Ints]:
@@ -146,78 +178,24 @@ def _rows(segment: Segment, terms: Sequence[str]) -> tuple[Ints, Ints]:
     return keys[order], joined([counts for _, counts in rows], np.uint32)[order]
 
 
-def _sum_by_note(notes: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Add up the values of each note; those of the same note stand side by side."""
-    begins = np.empty(len(notes), bool)
+def _sum_by_run(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Add up the values of each key; those of the same key stand side by side."""
+    firsts = _run_firsts(keys)
+    return keys[firsts], np.add.reduceat(values, firsts)
+
+
+def _count_runs(keys: Ints) -> tuple[Ints, Ints]:
+    """Return each key once, and how often it is there; the same ones stand side by side."""
+    firsts = _run_firsts(keys)
+    return keys[firsts], np.diff(firsts, append=len(keys))
+
+
+def _run_firsts(keys: Ints) -> Ints:
+    begins = np.empty(len(keys), np.bool_)
     begins[0] = True
-    np.not_equal(notes[1:], notes[:-1], out=begins[1:])
-    firsts = np.flatnonzero(begins)
-    return notes[firsts], np.add.reduceat(values, firsts)
-
-
-class _ChunkScorer:
-    """The scores of the chunks of some notes of one segment, added up term by term."""
-
-    def __init__(self, view: SegmentView, notes: Ints, averages: Floats, parameters: Parameters) -> None:
-        tables = view.segment.tables
-        first = tables.first_chunks.astype(np.int64)
-        self._view, self._notes, self._k1 = view, notes, parameters.k1
-        self._sizes = run_lengths(first)[notes]
-        self._ends = np.cumsum(self._sizes)
-        self._numbers = run_indexes(first[notes], self._sizes)
-        self._lengths = tables.chunk_lengths.reshape(-1, 2)[self._numbers].astype(np.int64)
-        self._weights = (parameters.weights[BODY], parameters.weights[CODE])
-        b = np.array([parameters.b[BODY], parameters.b[CODE]])
-        self._norms = 1 - b + b * self._lengths / averages
-        self._rank = np.full(len(view.segment), -1, np.int64)
-        self._rank[notes] = np.arange(len(notes))
-        self._scores = np.zeros(len(self._numbers))
-        self._bounds = [self._first_positions(column) for column in (0, 1)]
-
-    def add(self, terms: Sequence[str], weight: float) -> None:
-        """Add the scores of one query term."""
-        tf = np.zeros(len(self._scores))
-        for number in map(self._view.segment.term, terms):
-            if number >= 0:
-                self._add_frequencies(number, tf)
-        self._scores += weight * tf / (self._k1 + tf)
-
-    def by_note(self) -> dict[int, tuple[Strings, Ints, Floats]]:
-        """Return the chunks and scores of each note, as ``score_chunks`` does."""
-        ids = self._view.segment.tables.chunk_ids
-        firsts = (self._ends - self._sizes).tolist()
-        return {
-            note + self._view.base: (ids, self._numbers[first:end], self._scores[first:end])
-            for note, first, end in zip(self._notes.tolist(), firsts, self._ends.tolist(), strict=True)
-        }
-
-    def _add_frequencies(self, term: int, tf: Floats) -> None:
-        keys, counts = self._view.segment.rows(term)
-        ranks = self._rank[keys >> FIELD_BITS]
-        fields = keys & FIELD_MASK
-        ends = np.cumsum(counts, dtype=np.int64)
-        positions: Ints | None = None
-        for column, field in enumerate((BODY, CODE)):
-            rows = np.flatnonzero((ranks >= 0) & (fields == field))
-            if not len(rows):
-                continue
-            positions = self._view.segment.positions(term) if positions is None else positions
-            sizes = counts[rows].astype(np.int64)
-            in_field = positions[run_indexes(ends[rows] - sizes, sizes)].astype(np.int64)
-            places = np.repeat(ranks[rows], sizes) << 32 | in_field
-            chunks = np.searchsorted(self._bounds[column], places, side="right") - 1
-            occurrences = np.bincount(chunks, minlength=len(tf))
-            tf += self._weights[column] * occurrences / self._norms[:, column]
-
-    def _first_positions(self, column: int) -> Ints:
-        """Return where each chunk begins, ascending: rank of its note << 32 | position in the field."""
-        steps = self._lengths[:, column] + GAP
-        ends = np.cumsum(steps)
-        before = np.concatenate([[0], ends])[self._ends - self._sizes]
-        positions = ends - steps - np.repeat(before, self._sizes)
-        ranks = np.repeat(np.arange(len(self._sizes), dtype=np.int64), self._sizes)
-        places: Ints = ranks << 32 | positions
-        return places
+    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+    firsts: Ints = np.flatnonzero(begins)
+    return firsts
 
 
 def _by_slot(values: Sequence[float]) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.keyword.analysis import Analyzer
 from vaultseek.index.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit, MatchedTerm
-from vaultseek.index.keyword.bm25f import Parameters
+from vaultseek.index.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
 from vaultseek.index.keyword.commits import (
     Commit,
     Commits,
@@ -132,7 +132,7 @@ class KeywordIndex:
         df stay those of the vault. ``weights``: of fields, in place of the defaults.
         """
         started = time.perf_counter()
-        parameters = Parameters.with_weights(weights) if weights else Parameters()
+        parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             searcher = Searcher(snapshot, self._analyzer, parameters, text)
@@ -263,8 +263,8 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
         raise
 
 
-def _allowed_mask(snapshot: Snapshot, allowed: Ints | None) -> Bools:
-    return snapshot.alive if allowed is None else snapshot.alive & np.isin(snapshot.notes, allowed)
+def _allowed_mask(snapshot: Snapshot, allowed: Ints | None) -> Bools | None:
+    return None if allowed is None else np.isin(snapshot.notes, allowed)
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:

@@ -9,19 +9,15 @@ import numpy as np
 
 from vaultseek.index.keyword.analysis import Analyzer, is_unspaced
 from vaultseek.index.keyword.answer import ChunkHit, Columns, Details, MatchedTerm
-from vaultseek.index.keyword.bm25f import (
-    Parameters,
-    TermScores,
-    idf,
-    score_chunks,
-    score_terms,
-    top_notes,
-)
+from vaultseek.index.keyword.best_notes import best_notes, count_both
+from vaultseek.index.keyword.bm25f import Parameters, TermScores, idf
 from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
+from vaultseek.index.keyword.passages import Passages, score_passages
 from vaultseek.index.keyword.proximity import Pair, proximity
 from vaultseek.index.keyword.query_terms import QueryTerm, parse_query_terms
-from vaultseek.index.keyword.segment import Bools, Ints, Strings
+from vaultseek.index.keyword.segment import NOTE_SHIFT, Bools, Ints
 from vaultseek.index.keyword.snapshot import Floats, Snapshot
+from vaultseek.index.keyword.term_index import TermIndex
 
 PREFIX_TERMS = 64
 """Terms that a prefix (``word*``) expands to at most."""
@@ -39,8 +35,6 @@ FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered where a similar word stands in for it."""
 PAIR_DISTANCE = 3
 """Tokens of the query up to which two words are a pair, if there are only stop words in between."""
-PASSAGES = 3
-"""Passages per note in the result."""
 
 
 class Searcher:
@@ -49,11 +43,12 @@ class Searcher:
     def __init__(self, snapshot: Snapshot, analyzer: Analyzer, parameters: Parameters, text: str) -> None:
         self._snapshot = snapshot
         self._parameters = parameters
+        self._terms = TermIndex(snapshot, parameters)
         exact = [self._score(term) for term in parse_query_terms(text, analyzer)]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         weighted = [each.with_weight(each.term.token in known) for each in exact]
-        missing = [each.term for each in weighted if self._is_missing(each)][:FUZZY_WORDS]
-        self._scored = [self._substitute(each) if each.term in missing else each for each in weighted]
+        missing = {id(each) for each in [each for each in weighted if self._is_missing(each)][:FUZZY_WORDS]}
+        self._scored = [self._substitute(each) if id(each) in missing else each for each in weighted]
         self._pairs = self._adjacent_pairs(analyzer.stop_words)
 
     @property
@@ -64,20 +59,20 @@ class Searcher:
             for s in self._scored
         )
 
-    def search(self, k: int, allowed: Bools) -> tuple[Columns, Details, int]:
+    def search(self, k: int, allowed: Bools | None) -> tuple[Columns, Details, int]:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all."""
-        totals = np.zeros(self._snapshot.size)
-        for each in self._scored:
-            totals[each.scores.notes] += each.weight * each.scores.scores
-        candidates = allowed & (totals > 0)
-        top = top_notes(totals, self._snapshot.notes, candidates, k)
+        snapshot = self._snapshot
+        weighted = [(each.scores, each.weight) for each in self._scored]
+        top, totals, count = best_notes(weighted, snapshot, allowed, k)
+        order = np.argsort(top)
+        ascending = top[order]
         contains, coverage = self._matches(top)
-        details = _Details(tuple(each.term.word for each in self._scored), contains, self._passages(top))
-        near = proximity(self._snapshot, self._pairs, self._parameters, top)
-        columns = Columns(
-            self._snapshot.notes[top], totals[top], details.best_passage_scores(), near, coverage
-        )
-        return columns, details, int(np.count_nonzero(candidates))
+        passages = self._passages(top, ascending)
+        near = np.empty(len(top))
+        near[order] = self._proximity(ascending)
+        details = _Details(tuple(each.term.word for each in self._scored), contains, passages)
+        columns = Columns(snapshot.notes[top], totals, passages.best_scores(), near, coverage)
+        return columns, details, count
 
     def _score(self, term: QueryTerm) -> _ScoredTerm:
         terms: tuple[str, ...] = (term.term,)
@@ -85,7 +80,7 @@ class Searcher:
         if term.kind == "prefix":
             terms = terms_with_prefix(self._snapshot, term.term, PREFIX_TERMS)
             weight = PREFIX_WEIGHT
-        return _ScoredTerm(term, terms, weight, score_terms(self._snapshot, terms, self._parameters))
+        return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         """True for a plain word that no note has; numbers and identifiers are never fuzzy."""
@@ -98,7 +93,7 @@ class Searcher:
         longer = terms_with_prefix(self._snapshot, scored.term.word, FUZZY_TERMS)
         edited = terms_within_one_edit(self._snapshot, scored.term.word, FUZZY_TERMS)
         terms = tuple(dict.fromkeys((*longer, *edited)))
-        scores = score_terms(self._snapshot, terms, self._parameters)
+        scores = self._terms.scores(terms)
         if not scores.df:
             return scored
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
@@ -108,7 +103,7 @@ class Searcher:
         contains = np.zeros((len(self._scored), len(notes)), np.bool_)
         covered, total = np.zeros(len(notes)), 0.0
         for row, each in zip(contains, self._scored, strict=True):
-            row[:] = np.isin(notes, each.scores.notes)
+            row[:] = each.scores.rows(notes)[1]
             importance = each.importance(self._snapshot.count)
             covered += row * importance * (FUZZY_COVERAGE if each.fuzzy else 1.0)
             total += importance
@@ -117,24 +112,45 @@ class Searcher:
     def _adjacent_pairs(self, stop_words: frozenset[str]) -> list[Pair]:
         """Return the pairs of adjacent words, without stop words and terms that are pairs of characters."""
         words = [
-            each
-            for each in self._scored
+            (each.term.token, number, each)
+            for number, each in enumerate(self._scored)
             if each.term.kind in ("word", "part")
             and each.scores.df
             and each.term.word not in stop_words
             and not is_unspaced(each.term.word)
         ]
         pairs: list[Pair] = []
-        for first, second in pairwise(sorted(words, key=lambda each: each.term.token)):
-            both = len(np.intersect1d(first.scores.notes, second.scores.notes, assume_unique=True))
-            distance = second.term.token - first.term.token
-            if both and distance <= PAIR_DISTANCE and not set(first.terms) & set(second.terms):
-                pairs.append(Pair(first.terms, second.terms, idf(self._snapshot.count, both)))
+        for (token, number, first), (next_token, next_number, second) in pairwise(
+            sorted(words, key=lambda word: word[0])
+        ):
+            if next_token - token <= PAIR_DISTANCE and not set(first.terms) & set(second.terms):
+                both = count_both(first.scores, second.scores)
+                if both:
+                    pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
         return pairs
 
-    def _passages(self, notes: Ints) -> list[tuple[Strings, Ints, Floats]]:
-        weighted = [(each.terms, each.weight * each.scores.idf) for each in self._scored if each.scores.df]
-        return score_chunks(self._snapshot, weighted, self._parameters, notes)
+    def _passages(self, notes: Ints, ascending: Ints) -> Passages:
+        """Score the passages of the notes, which are given in two orders."""
+        weighted = [
+            (
+                self._terms.chunk_scores(each.terms, each.scores.df, ascending),
+                each.weight * each.scores.idf,
+            )
+            for each in self._scored
+            if each.scores.df
+        ]
+        return score_passages(self._snapshot, notes, weighted)
+
+    def _proximity(self, notes: Ints) -> Floats:
+        """Return the proximity score of each of the notes, which are ascending."""
+        numbers = {number for pair in self._pairs for number in (pair.first, pair.second)}
+        ranks = np.zeros(self._snapshot.size, np.int32)
+        ranks[notes] = np.arange(1, len(notes) + 1)
+        places = {number: _renumber(self._places(self._scored[number], notes), ranks) for number in numbers}
+        return proximity(self._snapshot, self._pairs, places, self._parameters, notes)
+
+    def _places(self, scored: _ScoredTerm, notes: Ints) -> Ints:
+        return self._terms.places(scored.terms, scored.scores.df, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,26 +173,26 @@ class _ScoredTerm:
         return weight * (self.scores.idf if self.scores.df else idf(count, 0))
 
 
+def _renumber(places: Ints, ranks: Ints) -> Ints:
+    """Return the places in notes with a rank, 1 or more, with the rank - 1 in place of the note."""
+    of_places = ranks[places >> NOTE_SHIFT]
+    inside = np.flatnonzero(of_places)
+    within_note = places[inside] & (1 << NOTE_SHIFT) - 1
+    renumbered: Ints = (of_places[inside].astype(np.int64) - 1) << NOTE_SHIFT | within_note
+    return renumbered
+
+
 @dataclass(frozen=True, slots=True)
 class _Details:
-    """The words of the query, bool[words, notes] whether a note has them, and each note's scored passages."""
+    """The words of the query, bool[words, notes] whether a note has them, and the notes' passages."""
 
     words: tuple[str, ...]
     contains: Bools
-    chunks: list[tuple[Strings, Ints, Floats]]
+    scored: Passages
 
     def matched(self, row: int) -> tuple[str, ...]:
         words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
         return tuple(dict.fromkeys(words))
 
     def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        ids, numbers, scores = self.chunks[row]
-        order = np.argsort(-scores, kind="stable")[:PASSAGES]
-        return tuple(
-            ChunkHit(ids[int(numbers[chunk])].decode(), float(scores[chunk]))
-            for chunk in order
-            if scores[chunk] > 0
-        )
-
-    def best_passage_scores(self) -> Floats:
-        return np.array([scores.max(initial=0.0) for _, _, scores in self.chunks], np.float64)
+        return self.scored.best(row)

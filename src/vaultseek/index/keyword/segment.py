@@ -21,6 +21,7 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Protocol, overload
@@ -38,6 +39,10 @@ FIELD_BITS = 3
 FIELD_SLOTS = 1 << FIELD_BITS
 FIELD_MASK = FIELD_SLOTS - 1
 BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
+POSITION_BITS = 32
+"""Low bits of a *place* that hold the position: ``key << 32 | position`` says note, field and position."""
+NOTE_SHIFT = POSITION_BITS + FIELD_BITS
+"""Low bits of a place below the note."""
 GAP = 1
 """Positions left free between two texts of a field."""
 
@@ -116,6 +121,17 @@ class Tables:
     first_positions: Ints
     words: Strings
     word_terms: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlaces:
+    """Where the prose and the code of each chunk begin.
+
+    firsts: int64[C * 2], places, ascending. slots: int64[C * 2], the index in ``chunk_lengths`` of each.
+    """
+
+    firsts: Ints
+    slots: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +215,37 @@ class Segment:
     def positions(self, term: int) -> Ints:
         """Return the positions of all rows of a term."""
         return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
+
+    def places(self, term: int, notes: Ints | None = None) -> Ints:
+        """Return the places of a term, ascending; only those in ``notes``, ascending, if given."""
+        keys, counts = self.rows(term)
+        if notes is None:
+            wide = np.repeat(keys.astype(np.int64), counts)
+            return wide << POSITION_BITS | self.positions(term)
+        firsts = keys.searchsorted(notes << FIELD_BITS)
+        rows = run_indexes(firsts, keys.searchsorted(notes + 1 << FIELD_BITS) - firsts)
+        sizes = counts[rows].astype(np.int64)
+        starts = np.cumsum(counts, dtype=np.int64)[rows] - sizes
+        positions = self.positions(term)[run_indexes(starts, sizes)]
+        return np.repeat(keys[rows].astype(np.int64), sizes) << POSITION_BITS | positions
+
+    @cached_property
+    def chunk_places(self) -> ChunkPlaces:
+        """Where the prose and the code of each chunk begin."""
+        first = self.tables.first_chunks.astype(np.int64)
+        sizes = run_lengths(first)
+        firsts, slots = np.zeros((2, 2 * int(first[-1])), np.int64)
+        chunks = np.arange(int(first[-1]), dtype=np.int64)
+        notes = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+        for column, field in enumerate((BODY, CODE)):
+            steps = self.tables.chunk_lengths[column::2].astype(np.int64) + GAP
+            starts = np.cumsum(steps) - steps
+            positions = starts - starts[first[:-1][notes]]
+            # The chunks of a note stand together, all their prose before all their code.
+            rows = first[:-1][notes] + chunks + column * sizes[notes]
+            firsts[rows] = notes << NOTE_SHIFT | field << POSITION_BITS | positions
+            slots[rows] = 2 * chunks + column
+        return ChunkPlaces(firsts, slots)
 
     def keys(self) -> Ints:
         """Return the keys of all rows, term by term."""

@@ -2,26 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.index.keyword.segment import FIELD_SLOTS, Bools, Ints, Segment, run_lengths
+from vaultseek.index.keyword.segment import FIELD_SLOTS, NOTE_SHIFT, Bools, Ints, Segment, run_lengths
+from vaultseek.limits import TERM_CACHE_BYTES
 
 Floats = NDArray[np.float64]
+ENTRY_BYTES = 500
+"""Bytes that a cached value takes beside its arrays, about."""
+
+
+class Sized(Protocol):
+    """A value that says how many bytes its arrays take."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentView:
-    """A segment as a search sees it: ``alive``, bool[notes], and the number of its first note among all."""
+    """A segment as a search sees it.
+
+    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the number of its first note and chunk among all.
+    """
 
     segment: Segment
     alive: Bools
+    all_alive: bool
     base: int
+    chunk_base: int
+
+
+class ByteCache:
+    """Values by key, for any thread: those used last, as long as they take at most ``budget`` bytes."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._values: OrderedDict[Hashable, Sized] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the values take."""
+        return self._bytes
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of the key, made if there is none; two threads may both make one."""
+        with self._lock:
+            value = self._values.get(key)
+            if value is not None:
+                self._values.move_to_end(key)
+                return cast(T, value)
+        made = make()
+        self._put(key, made)
+        return made
+
+    def _put(self, key: Hashable, value: Sized) -> None:
+        size = value.nbytes + ENTRY_BYTES
+        if size > self._budget:
+            return
+        with self._lock:
+            if key in self._values:
+                return
+            self._values[key] = value
+            self._bytes += size
+            while self._bytes > self._budget:
+                self._bytes -= self._values.popitem(last=False)[1].nbytes + ENTRY_BYTES
 
 
 class Snapshot:
@@ -29,13 +88,18 @@ class Snapshot:
 
     def __init__(self, parts: Sequence[tuple[Segment, Bools]]) -> None:
         views: list[SegmentView] = []
-        base = 0
+        base = chunk_base = 0
         for segment, alive in parts:
-            views.append(SegmentView(segment, alive, base))
+            views.append(SegmentView(segment, alive, bool(alive.all()), base, chunk_base))
             base += len(segment)
+            chunk_base += len(segment.tables.chunk_ids)
         self.views = tuple(views)
         self.size = base
         """Number of notes in all segments, deleted ones included."""
+        self.chunk_count = chunk_base
+        """Number of chunks in all segments, those of deleted notes included."""
+        self.cache = ByteCache(TERM_CACHE_BYTES)
+        """What searches of this snapshot computed of a term."""
 
     @cached_property
     def notes(self) -> Ints:
@@ -53,27 +117,63 @@ class Snapshot:
         return int(np.count_nonzero(self.alive))
 
     @cached_property
+    def first_chunks(self) -> Ints:
+        """The chunks of a note are those from its entry up to that of the next note, int64[size + 1]."""
+        firsts = [view.segment.tables.first_chunks[:-1] + np.int64(view.chunk_base) for view in self.views]
+        return joined([*firsts, np.array([self.chunk_count])], np.int64)
+
+    @cached_property
     def averages(self) -> Floats:
         """Mean length of each field over the living notes that have it, float64[8]; 1 where none has."""
-        return _means(
-            [view.segment.tables.lengths.reshape(-1, FIELD_SLOTS)[view.alive] for view in self.views]
-        )
+        return _means([_living_lengths(view) for view in self.views])
 
     @cached_property
     def chunk_averages(self) -> Floats:
         """Mean length of prose and of code over the living chunks that have any, float64[2]."""
         return _means([_living_chunk_lengths(view) for view in self.views], width=2)
 
+    def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
+        """Yield the places inside each segment, with its own numbers of notes, if there are any."""
+        for view, inside in self._split(places, NOTE_SHIFT):
+            yield view, inside - (view.base << NOTE_SHIFT)
+
+    def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
+        """Yield the notes (ascending) of each segment, by its own numbers, if there are any."""
+        for view, inside in self._split(notes, 0):
+            yield view, inside - view.base
+
+    def chunk_id(self, number: int) -> str:
+        """Return the id of a chunk, which is numbered over all segments."""
+        view = self.views[bisect_right(self.views, number, key=lambda view: view.chunk_base) - 1]
+        return view.segment.tables.chunk_ids[number - view.chunk_base].decode()
+
+    def _split(self, values: Ints, shift: int) -> Iterator[tuple[SegmentView, Ints]]:
+        if len(self.views) == 1:
+            yield self.views[0], values
+            return
+        bases = [view.base << shift for view in self.views]
+        bounds = [*values.searchsorted(np.array(bases, np.int64)).tolist(), len(values)]
+        for view, first, last in zip(self.views, bounds, bounds[1:], strict=False):
+            if first < last:
+                yield view, values[first:last]
+
 
 def joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     """Concatenate arrays; none give an empty array of ``dtype``."""
+    if len(arrays) == 1:
+        return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+
+
+def _living_lengths(view: SegmentView) -> Ints:
+    lengths = view.segment.tables.lengths.reshape(-1, FIELD_SLOTS)
+    return lengths if view.all_alive else lengths[view.alive]
 
 
 def _living_chunk_lengths(view: SegmentView) -> Ints:
     tables = view.segment.tables
-    living = np.repeat(view.alive, run_lengths(tables.first_chunks))
-    return tables.chunk_lengths.reshape(-1, 2)[living]
+    lengths = tables.chunk_lengths.reshape(-1, 2)
+    return lengths if view.all_alive else lengths[np.repeat(view.alive, run_lengths(tables.first_chunks))]
 
 
 def _means(lengths: Sequence[Ints], width: int = FIELD_SLOTS) -> Floats:
