@@ -72,16 +72,22 @@ def test_an_anchor_boosts_by_the_share_that_a_note_holds():
     assert formula.anchor_factor(1.5, 2.0) == 1.5
 
 
+def confidence(cosine: float | None, coverage: float | None) -> float:
+    """Return the confidence of one note; None where a lane does not know it."""
+    evidence = (np.array([np.nan if value is None else value]) for value in (cosine, coverage))
+    return float(formula.confidence(*evidence)[0])
+
+
 @given(cosine=st.none() | SHARES, coverage=st.none() | SHARES)
 def test_confidence_is_a_probability_and_more_evidence_never_lowers_it(cosine, coverage):
-    confidence = formula.confidence(cosine, coverage)
-    assert 0.0 <= confidence <= 1.0
-    assert formula.confidence(1.0, coverage) >= confidence
-    assert formula.confidence(cosine, 1.0) >= confidence
+    likelihood = confidence(cosine, coverage)
+    assert 0.0 <= likelihood <= 1.0
+    assert confidence(1.0, coverage) >= likelihood
+    assert confidence(cosine, 1.0) >= likelihood
 
 
 def test_a_note_that_no_lane_knows_has_no_confidence():
-    assert formula.confidence(None, None) == 0.0
+    assert confidence(None, None) == 0.0
 
 
 @given(st.lists(SCORES, min_size=1, max_size=30))

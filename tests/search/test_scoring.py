@@ -154,9 +154,7 @@ def test_similarity_is_the_cosine_of_the_notes_both_ways(world):
 
 def test_confidence_takes_the_best_cosine_and_the_coverage():
     answer = by_meaning({1: [0.2, 0.7]}, {1: 0.5, 2: 0.6})
-    assert confidence([1, 2, 3, 4], by_word(hit(3, 1.0, coverage=0.8)), answer) == {
-        1: formula.confidence(float(np.float32(0.7)), None),
-        2: formula.confidence(float(np.float32(0.6)), None),
-        3: formula.confidence(None, 0.8),
-        4: 0.0,
-    }
+    cosines, coverages = np.array([0.7, 0.6, np.nan, np.nan]), np.array([np.nan, np.nan, 0.8, np.nan])
+    expected = dict(zip([1, 2, 3, 4], formula.confidence(cosines, coverages).tolist(), strict=True))
+    assert confidence([1, 2, 3, 4], by_word(hit(3, 1.0, coverage=0.8)), answer) == pytest.approx(expected)
+    assert expected[4] == 0.0

@@ -96,17 +96,18 @@ class Scale:
     minimum: float
 
 
-def scale_of(scores: Sequence[float]) -> Scale:
+def scale_of(scores: Sequence[float] | Floats) -> Scale:
     """Return the scale of finite scores; of none, one on which all scores are equal."""
-    if not scores:
+    values = np.asarray(scores, np.float64)
+    if not len(values):
         return Scale(0.0, 0.0)
-    mean = math.fsum(score / len(scores) for score in scores)
-    largest = max(abs(score - mean) for score in scores)
-    if not 0 < largest < math.inf:
-        return Scale(0.0, min(scores))
+    minimum = float(values.min())
+    distances = values - (values / len(values)).sum()
+    largest = float(np.abs(distances).max())
+    if not 0 < largest < math.inf or minimum == values.max():
+        return Scale(0.0, minimum)
     # Divided by the largest before they are squared, so that nothing overflows.
-    spread = math.fsum(((score - mean) / largest) ** 2 for score in scores) / len(scores)
-    return Scale(largest * math.sqrt(spread), min(scores))
+    return Scale(largest * math.sqrt(float(np.square(distances / largest).mean())), minimum)
 
 
 def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
@@ -217,13 +218,14 @@ def anchor_factor(boost: float, share: float) -> float:
     return 1.0 + (boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
 
 
-def confidence(cosine: float | None, coverage: float | None) -> float:
-    """Return the probability in [0, 1] that a note answers the query; None where a lane does not know it.
+def confidence(cosines: Floats, coverages: Floats) -> Floats:
+    """Return the probabilities in [0, 1] that notes answer the query; NaN where a lane does not know a note.
 
     A passage of the same meaning (its cosine) or most of the query's words by idf (their coverage) is enough:
     each gives a probability by a logistic curve, and the result is 1 less the product of being wrong twice.
     """
-    return 1 - (1 - _logistic(MEANING_CURVE, cosine)) * (1 - _logistic(WORDS_CURVE, coverage))
+    wrong: Floats = (1 - _logistic(MEANING_CURVE, cosines)) * (1 - _logistic(WORDS_CURVE, coverages))
+    return 1 - wrong
 
 
 @lru_cache(maxsize=1024)
@@ -231,5 +233,6 @@ def _hub_damping(degree: int) -> float:
     return 1.0 / math.sqrt(1.0 + math.log1p(degree))
 
 
-def _logistic(curve: tuple[float, float], value: float | None) -> float:
-    return 0.0 if value is None else 1 / (1 + math.exp(-(curve[0] + curve[1] * value)))
+def _logistic(curve: tuple[float, float], values: Floats) -> Floats:
+    probabilities = 1 / (1 + np.exp(-(curve[0] + curve[1] * values)))
+    return np.where(np.isnan(values), 0.0, probabilities)

@@ -176,27 +176,49 @@ def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined
 
 def leaders(combined: Combined, fusion: Fusion, signals: Signals, count: int) -> dict[str, float]:
     """Return the ``count`` best notes of the direct lanes with their scores, the best of which is 1."""
-    scores = {
-        note: _final(combined.gains.get(note, 0.0), note, combined, fusion, signals)
-        for note in {*combined.parts, *signals.exact}
-    }
-    best = max(scores.values(), default=0.0) or 1.0
-    for note in signals.exact:
-        scores[note] = exact_name_score(scores[note], best)
-    best = max(scores.values(), default=0.0)
-    first = heapq.nsmallest(count, scores.items(), key=lambda item: (-item[1], item[0]))
-    return {note: min(score / best, 1.0) if best > 0 else 1.0 for note, score in first}
+    notes = [*{*combined.parts, *signals.exact}]
+    scores = [
+        final_score(
+            combined.gains.get(note, 0.0),
+            combined.regularization.get(note, 0.0),
+            *_factors(note, fusion, signals),
+        )
+        for note in notes
+    ]
+    pairs = zip(notes, _normalize(notes, scores, signals), strict=True)
+    return dict(heapq.nsmallest(count, pairs, key=lambda pair: (-pair[1], pair[0])))
 
 
 def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
     """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
-    direct = combined.parts
     neighbours = _neighbours(graph, combined)
-    candidates = [
-        _candidate(note, combined, neighbours.get(note, {}), fusion, signals)
-        for note in {*direct, *neighbours, *signals.exact}
+    notes = [*{*combined.parts, *neighbours, *signals.exact}]
+    factors = [_factors(note, fusion, signals) for note in notes]
+    gains = [combined.gains.get(note, 0.0) + _gain(neighbours.get(note, {})) for note in notes]
+    scores = [
+        final_score(gain, combined.regularization.get(note, 0.0), *each)
+        for note, gain, each in zip(notes, gains, factors, strict=True)
     ]
-    return _normalize(candidates, _bound(candidates, direct))
+    by_link = [note not in combined.parts and note not in signals.exact for note in notes]
+    bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
+    final = _normalize(
+        notes, [s * bound if link else s for s, link in zip(scores, by_link, strict=True)], signals
+    )
+    candidates = [
+        Candidate(
+            note,
+            score,
+            combined.raws.get(note, 0.0) + _raw(neighbours.get(note, {})),
+            {**combined.parts.get(note, {}), **neighbours.get(note, {})},
+            *each,
+            combined.regularization.get(note, 0.0),
+            bound if link else 1.0,
+            note in signals.exact,
+            link,
+        )
+        for note, score, each, link in zip(notes, final, factors, by_link, strict=True)
+    ]
+    return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
 
 
 def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
@@ -304,65 +326,36 @@ def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
     return parts
 
 
-def _candidate(
-    note: str, combined: Combined, neighbour: Parts, fusion: Fusion, signals: Signals
-) -> Candidate:
-    parts = {**combined.parts.get(note, {}), **neighbour}
-    gain = combined.gains.get(note, 0.0) + _gain(neighbour)
-    exact = note in signals.exact
-    return Candidate(
-        note,
-        _final(gain, note, combined, fusion, signals),
-        combined.raws.get(note, 0.0) + _raw(neighbour),
-        parts,
-        recency_factor(signals.age_days.get(note), fusion.tiers),
-        anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0)),
-        combined.regularization.get(note, 0.0),
-        exact=exact,
-        via_graph=note not in combined.parts and not exact,
-    )
+def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]:
+    """Return what multiplies a note's score: by its age, and by the query's anchors in it."""
+    recency = recency_factor(signals.age_days.get(note), fusion.tiers)
+    return recency, anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
 
 
-def _final(gain: float, note: str, combined: Combined, fusion: Fusion, signals: Signals) -> float:
-    return final_score(
-        gain,
-        combined.regularization.get(note, 0.0),
-        recency_factor(signals.age_days.get(note), fusion.tiers),
-        anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0)),
-    )
-
-
-def _bound(candidates: Sequence[Candidate], direct: Mapping[str, Parts]) -> float:
+def _bound(scores: Mapping[str, float], by_link: Sequence[bool], direct: Mapping[str, Parts]) -> float:
     """Return the factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
     order."""
-    scores = {candidate.note: candidate.score for candidate in candidates if candidate.note in direct}
-    highest = max((candidate.score for candidate in candidates if candidate.via_graph), default=0.0)
-    if not scores or highest <= 0:
+    highest = max((score for score, link in zip(scores.values(), by_link, strict=True) if link), default=0.0)
+    if not direct or highest <= 0:
         return 1.0
     first = [scores[note] for note, parts in direct.items() if _leads(parts)]
-    return link_bound(max(scores.values()), first, highest)
+    return link_bound(max(scores[note] for note in direct), first, highest)
 
 
 def _leads(parts: Parts) -> bool:
     return any(each.rank == 1 and each.contribution > 0 for each in parts.values())
 
 
-def _normalize(candidates: Sequence[Candidate], bound: float) -> list[Candidate]:
-    """Bound the neighbours, put notes of that very name first, divide by the best, sort."""
-    scores = [each.score * bound if each.via_graph else each.score for each in candidates]
-    best = max(scores, default=0.0) or 1.0
-    scores = [
-        exact_name_score(score, best) if each.exact else score
-        for each, score in zip(candidates, scores, strict=True)
-    ]
+def _normalize(notes: Sequence[str], scores: Sequence[float], signals: Signals) -> list[float]:
+    """Put notes of that very name first, and divide by the best."""
     best = max(scores, default=0.0)
-    normalised = [
-        each._replace(
-            score=min(score / best, 1.0) if best > 0 else 1.0, bound=bound if each.via_graph else 1.0
-        )
-        for each, score in zip(candidates, scores, strict=True)
-    ]
-    return sorted(normalised, key=lambda each: (-each.score, each.via_graph, each.note))
+    if signals.exact:
+        scores = [
+            exact_name_score(score, best or 1.0) if note in signals.exact else score
+            for note, score in zip(notes, scores, strict=True)
+        ]
+        best = max(scores, default=0.0)
+    return [min(score / best, 1.0) if best > 0 else 1.0 for score in scores]
 
 
 def _raw(parts: Parts) -> float:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from vaultseek.index.graph import Graph
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.search.formula import link_evidence, link_strength
-from vaultseek.text import fold
 
 SEEDS = 8
 """Best notes of the direct lanes whose neighbours are looked at."""
@@ -45,13 +44,12 @@ def neighbour_evidence(
     ids = {row.path: id for id, row in notes.items()}
     seeds = {ids[path]: score for path, score in leaders.items()}
     strengths = _strengths(seeds, graph, allowed)
+    names = ledger.notes.name_words(list(strengths))
     rows = {**notes, **ledger.notes.by_id([id for id in strengths if id not in notes])}
     share = ShareOfWords(words)
     contexts = _link_contexts(share, {rows[id].path for id in strengths if id in rows}, list(seeds), ledger)
     evidence = {
-        rows[id].path: link_evidence(
-            strength, contexts.get(rows[id].path, 0.0), share.of(_own_words(rows[id]))
-        )
+        rows[id].path: link_evidence(strength, contexts.get(rows[id].path, 0.0), share.of(names.get(id, "")))
         for id, strength in strengths.items()
         if id in rows
     }
@@ -93,10 +91,6 @@ def _link_contexts(
             if path in targets:
                 contexts[path] = max(share.of(text), contexts.get(path, 0.0))
     return contexts
-
-
-def _own_words(row: NoteRow) -> str:
-    return fold(" ".join((row.title, *row.aliases, *(heading.text for heading in row.headings))))
 
 
 def _beginning(word: str) -> str:

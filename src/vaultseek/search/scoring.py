@@ -141,7 +141,11 @@ def confidence(
         both = np.concatenate([semantic.passage_scores, semantic.note_scores])
         ids = np.concatenate([semantic.passage_notes, semantic.note_ids])
         cosines = _best_of_each(ids, np.maximum(both, 0.0))
-    return {note: formula.confidence(cosines.get(note), coverage.get(note)) for note in notes}
+    likelihood = formula.confidence(
+        np.array([cosines.get(note, np.nan) for note in notes]),
+        np.array([coverage.get(note, np.nan) for note in notes]),
+    )
+    return dict(zip(notes, likelihood.tolist(), strict=True))
 
 
 def _best_first(notes: Ints, scores: Floats) -> dict[int, float]:

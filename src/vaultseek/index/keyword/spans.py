@@ -45,14 +45,20 @@ class SpanFinder:
             yield TermSpan(origins[span.start][0], origins[span.end - 1][1], span.term)
 
     def _spans(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
-        # Most tokens of a text repeat or have none of the terms: look at each token once.
-        matching: dict[str, list[tuple[int, int, str]]] = {}
-        for start, token in _tokens(text):
-            spans = matching.get(token)
-            if spans is None:
-                spans = [each for each in self._spans_of_token(token) if terms is None or each[2] in terms]
-                matching[token] = spans
-            for first, last, term in spans:
+        """Yield the spans of a normalized text. Each distinct token is looked at once, and the text is read
+        again for the places only if one of them has a term."""
+        tokens = _tokens(text)
+        spans = {token: self._spans_of_token(token) for token in tokens}
+        if terms is not None:
+            spans = {
+                token: matching
+                for token, each in spans.items()
+                if each and (matching := tuple(span for span in each if span[2] in terms))
+            }
+        if not spans:
+            return
+        for start, token in _token_places(text):
+            for first, last, term in spans.get(token, ()):
                 yield TermSpan(start + first, start + last, term)
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
@@ -73,8 +79,15 @@ class SpanFinder:
         return tuple(spans)
 
 
-def _tokens(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the tokens of a normalized text, as the analyzer cuts it, and where they begin."""
+def _tokens(text: str) -> set[str]:
+    """Return the distinct tokens of a normalized text, as the analyzer cuts it."""
+    if text.isascii() or not contains_unspaced(text):
+        return set(token_pattern(text).findall(text))
+    return {token for _, token in _token_places(text)}
+
+
+def _token_places(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the tokens of a normalized text and where they begin."""
     if text.isascii() or not contains_unspaced(text):
         yield from ((match.start(), match[0]) for match in token_pattern(text).finditer(text))
         return

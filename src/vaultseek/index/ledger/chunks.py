@@ -6,8 +6,14 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from vaultseek.index.ledger.database import Database
+from vaultseek.index.ledger.row_cache import RowCache
 from vaultseek.index.ledger.rows import CHUNK_COLUMNS, chunk_row, chunk_values
 from vaultseek.model import Chunk
+
+CACHED_NOTES = 2000
+"""Notes whose chunks' numbers and ids are kept between two commits."""
+CACHED_CHUNKS = 2000
+"""Chunks that are kept between two commits, some 2 kB each."""
 
 
 class ChunkTable:
@@ -15,6 +21,8 @@ class ChunkTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._outlines: RowCache[list[tuple[int, str]]] = RowCache(CACHED_NOTES)
+        self._chunks: RowCache[Chunk] = RowCache(CACHED_CHUNKS)
 
     def put(self, note: int, chunks: Sequence[Chunk], *, dirty: bool) -> None:
         """Write the chunks that differ; ``dirty`` means that the vectors of the others are outdated, too.
@@ -61,17 +69,16 @@ class ChunkTable:
 
     def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
         """Return number and id of each chunk, in the order of the note, of the notes that have any."""
-        outlines: dict[int, list[tuple[int, str]]] = {}
-        sql = "SELECT note, number, id FROM chunks WHERE note IN ({}) ORDER BY note, ordinal"
-        for note, number, id in self._database.all_in(sql, notes):
-            outlines.setdefault(note, []).append((number, id))
-        return outlines
+        return self._outlines.get_or_read(notes, self._read_outlines)
 
     def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
         """Return chunks by number; numbers that no longer exist are left out."""
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
-        rows = map(chunk_row, self._database.all_in(sql, numbers))
-        return {row.number: row.chunk for row in rows}
+        return self._chunks.get_or_read(numbers, self._read_chunks)
+
+    def forget_rows(self) -> None:
+        """Drop the rows kept in memory, which a commit has outdated."""
+        self._outlines.clear()
+        self._chunks.clear()
 
     def opening(self, note: int, limit: int) -> str:
         """Return the first ``limit`` characters of a note's text, approximately."""
@@ -88,6 +95,18 @@ class ChunkTable:
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
         """Return chunk ids by number; numbers that no longer exist are left out."""
         return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
+
+    def _read_outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
+        outlines: dict[int, list[tuple[int, str]]] = {}
+        sql = "SELECT note, number, id FROM chunks WHERE note IN ({}) ORDER BY note, ordinal"
+        for note, number, id in self._database.all_in(sql, notes):
+            outlines.setdefault(note, []).append((number, id))
+        return outlines
+
+    def _read_chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
+        rows = map(chunk_row, self._database.all_in(sql, numbers))
+        return {row.number: row.chunk for row in rows}
 
     def _delete(self, rows: Sequence[tuple[int, int]]) -> None:
         orphans = ((str(number),) for number, stored in rows if stored)

@@ -51,8 +51,8 @@ class Ledger:
             self._database.set_meta("revision", str(revision))
             yield revision
         self._revision = revision
-        self.notes.forget_rows()
-        self.links.forget_rows()
+        for table in (self.notes, self.chunks, self.links):
+            table.forget_rows()
 
     @property
     def revision(self) -> int:

@@ -42,6 +42,7 @@ class NoteTable:
         self._links = links
         self._problems = problems
         self._rows: RowCache[NoteRow] = RowCache(CACHED_NOTES)
+        self._name_words: RowCache[str] = RowCache(CACHED_NOTES)
 
     # -- writing, inside a commit ----------------------------------------------------------------------
 
@@ -113,6 +114,11 @@ class NoteTable:
     def forget_rows(self) -> None:
         """Drop the rows kept in memory, which a commit has outdated."""
         self._rows.clear()
+        self._name_words.clear()
+
+    def name_words(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return the folded title, aliases and headings of each of these notes, as one text."""
+        return self._name_words.get_or_read(ids, self._read_name_words)
 
     def by_path(self, path: str) -> NoteRow | None:
         """Return the note at a path."""
@@ -165,6 +171,12 @@ class NoteTable:
     def _read_rows(self, ids: Sequence[int]) -> dict[int, NoteRow]:
         rows = self._database.all_in(f"SELECT {NOTE_COLUMNS} FROM notes WHERE id IN ({{}})", ids)
         return {row[0]: note_row(row) for row in rows}
+
+    def _read_name_words(self, ids: Sequence[int]) -> dict[int, str]:
+        return {
+            id: fold(" ".join((row.title, *row.aliases, *(heading.text for heading in row.headings))))
+            for id, row in self.by_id(ids).items()
+        }
 
     def _insert(self, values: Mapping[str, Any]) -> int:
         columns = ", ".join(values)
