@@ -10,7 +10,7 @@ import numpy as np
 from vaultseek.index.keyword.answer import ChunkHit
 from vaultseek.index.keyword.bm25f import ChunkScores
 from vaultseek.index.keyword.segment import Ints, run_indexes
-from vaultseek.index.keyword.snapshot import Floats, Snapshot
+from vaultseek.index.keyword.snapshot import ChunkIds, Floats, Snapshot
 
 PASSAGES = 3
 """Passages per note in the result."""
@@ -23,7 +23,7 @@ class Passages:
     firsts: int64[n + 1]. chunks: int64[c], numbered over all segments. scores: float64[c].
     """
 
-    snapshot: Snapshot
+    ids: ChunkIds
     firsts: Ints
     chunks: Ints
     scores: Floats
@@ -42,7 +42,7 @@ class Passages:
         scores = self.scores[first:last]
         order = np.argsort(-scores, kind="stable")[:PASSAGES].tolist()
         return tuple(
-            ChunkHit(self.snapshot.chunk_id(int(self.chunks[first + place])), float(scores[place]))
+            ChunkHit(self.ids[int(self.chunks[first + place])], float(scores[place]))
             for place in order
             if scores[place] > 0
         )
@@ -60,4 +60,4 @@ def score_passages(
     chunks = run_indexes(starts, sizes)
     firsts = np.zeros(len(notes) + 1, np.int64)
     np.cumsum(sizes, out=firsts[1:])
-    return Passages(snapshot, firsts, chunks, totals[chunks])
+    return Passages(snapshot.chunk_ids, firsts, chunks, totals[chunks])

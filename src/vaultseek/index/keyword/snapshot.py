@@ -13,7 +13,15 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.index.keyword.segment import FIELD_SLOTS, NOTE_SHIFT, Bools, Ints, Segment, run_lengths
+from vaultseek.index.keyword.segment import (
+    FIELD_SLOTS,
+    NOTE_SHIFT,
+    Bools,
+    Ints,
+    Segment,
+    Strings,
+    run_lengths,
+)
 from vaultseek.limits import TERM_CACHE_BYTES
 
 Floats = NDArray[np.float64]
@@ -43,6 +51,19 @@ class SegmentView:
     all_alive: bool
     base: int
     chunk_base: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkIds:
+    """The ids of the chunks of several segments, and the number of the first chunk of each."""
+
+    bases: tuple[int, ...]
+    ids: tuple[Strings, ...]
+
+    def __getitem__(self, number: int) -> str:
+        """Return the id of a chunk, which is numbered over all segments."""
+        segment = bisect_right(self.bases, number) - 1
+        return self.ids[segment][number - self.bases[segment]].decode()
 
 
 class ByteCache:
@@ -123,6 +144,12 @@ class Snapshot:
         return joined([*firsts, np.array([self.chunk_count])], np.int64)
 
     @cached_property
+    def chunk_ids(self) -> ChunkIds:
+        """The ids of all chunks."""
+        bases = tuple(view.chunk_base for view in self.views)
+        return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
+
+    @cached_property
     def averages(self) -> Floats:
         """Mean length of each field over the living notes that have it, float64[8]; 1 where none has."""
         return _means([_living_lengths(view) for view in self.views])
@@ -141,11 +168,6 @@ class Snapshot:
         """Yield the notes (ascending) of each segment, by its own numbers, if there are any."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
-
-    def chunk_id(self, number: int) -> str:
-        """Return the id of a chunk, which is numbered over all segments."""
-        view = self.views[bisect_right(self.views, number, key=lambda view: view.chunk_base) - 1]
-        return view.segment.tables.chunk_ids[number - view.chunk_base].decode()
 
     def _split(self, values: Ints, shift: int) -> Iterator[tuple[SegmentView, Ints]]:
         if len(self.views) == 1:
