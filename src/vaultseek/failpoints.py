@@ -1,7 +1,7 @@
 """Failpoints: named steps at which a test can kill the process or raise an error. Off unless configured.
 
 ``VAULTSEEK_FAILPOINTS="ledger.commit=kill@3;keyword.apply=raise:28"`` kills the process with SIGKILL at the
-third ``ledger.commit`` and raises ``OSError(28)`` at every ``keyword.apply``.
+third ``ledger.commit`` and raises ``OSError(28)`` at every ``keyword.apply``; ``spin`` never returns.
 """
 
 from __future__ import annotations
@@ -35,4 +35,6 @@ def failpoint(name: str) -> None:
         return
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    while action == "spin":
+        pass
     raise OSError(int(action.partition(":")[2] or 5), f"failpoint {name}")

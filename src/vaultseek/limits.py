@@ -34,6 +34,12 @@ OPEN_BRACKETS = 10_000
 """Unmatched opening brackets in one block; if there are more, the outer half is plain text."""
 TITLE_CHARS = 500
 """Longest title taken from a heading."""
+READER_NOTE_SECONDS = 60.0
+"""Processor time of a reader process for one note."""
+READER_JOB_BYTES = 4 * MIB
+"""Bytes of notes that a reader process reads before it hands them over."""
+READER_MEMORY_BYTES = 2048 * MIB
+"""Address space of a reader process."""
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB

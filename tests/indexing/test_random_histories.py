@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from vaultseek.index.ledger import note_vector_id
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.models.catalogue import count_words
+from vaultseek.models.tokens import count_words
 from vaultseek.worker import CHUNKS, NOTES
 
 pytestmark = pytest.mark.slow

@@ -47,12 +47,23 @@ class CrashMarker:
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if parsing this content has crashed the process too often."""
-        return bool(self._crashes) and self._crashes.get(_key(path, digest), 0) >= MAX_CRASHES
+        return bool(self._crashes) and self._crashes.get(crash_key(path, digest), 0) >= MAX_CRASHES
+
+    def blocked(self) -> list[str]:
+        """Return the keys of all contents that have crashed their reader too often."""
+        return [key for key, count in self._crashes.items() if count >= MAX_CRASHES]
+
+    def count_crash(self, path: str, digest: bytes) -> None:
+        """Count a crash of another process that parsed this content."""
+        key = crash_key(path, digest)
+        self._crashes[key] = self._crashes.get(key, 0) + 1
+        log.warning("a process crashed while it parsed a note (crash %d)", self._crashes[key])
+        self._write_crashes()
 
     @contextlib.contextmanager
     def parsing(self, path: str, digest: bytes) -> Iterator[None]:
         """Mark the note as being parsed within this context."""
-        key = _key(path, digest)
+        key = crash_key(path, digest)
         os.pwrite(self._descriptor, key.encode("utf-8", "replace") + b"\n", 0)
         try:
             yield
@@ -65,7 +76,8 @@ class CrashMarker:
         write_atomically(self._crashes_file, json.dumps(self._crashes))
 
 
-def _key(path: str, digest: bytes) -> str:
+def crash_key(path: str, digest: bytes) -> str:
+    """Return the name under which crashes of this content are counted."""
     return f"{digest.hex()} {path}"
 
 

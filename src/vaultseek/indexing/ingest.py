@@ -6,51 +6,29 @@ tag and property when ``Indexer.apply`` returns; its vectors follow in ``embed``
 
 from __future__ import annotations
 
-import hashlib
+import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from vaultseek.failpoints import failpoint
 from vaultseek.index.graph import Graph
-from vaultseek.index.ledger import IndexedNote, Ledger, UnchangedNote
+from vaultseek.index.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 from vaultseek.indexing import reconcile
-from vaultseek.indexing.crash_marker import CRASHED, CrashMarker
+from vaultseek.indexing.batches import BatchReader
+from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
-from vaultseek.limits import NOTE_PARSE_BYTES
-from vaultseek.markdown.chunk import chunk
-from vaultseek.markdown.dates import created_time
-from vaultseek.markdown.decode import decode
-from vaultseek.markdown.parse import parse
-from vaultseek.markdown.resolve import Names, link_key, name_keys
-from vaultseek.model import Chunk, Note, TokenCount
+from vaultseek.indexing.reading import NoteReader
+from vaultseek.markdown.resolve import Names, name_keys
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
-from vaultseek.vault.read import NoteBytes, read_note, too_large
 
 BATCH_NOTES = 256
-"""Notes in one commit of the ledger."""
+"""Notes in one commit of the ledger that are read in this process."""
+POOL_NOTES = 400
+"""Notes to read above which other processes read them; these take half a second to start."""
 
 OnProgress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class NoteReader:
-    """The parser and chunker of one vault; ``count`` and ``window`` are those of the embedding model."""
-
-    root: Path
-    count: TokenCount
-    window: int
-    max_bytes: int = NOTE_PARSE_BYTES
-
-    def read(self, path: str, content: NoteBytes) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note; one that could not be read has only its name and the problem."""
-        problem = content.problem
-        if len(content.data) > self.max_bytes or (problem is not None and problem.code == "too_large"):
-            problem = too_large(self.max_bytes)
-        text, problems = decode(content.data) if problem is None else ("", (problem,))
-        note = parse(text, path, problems)
-        return note, chunk(note, self.count, self.window)
 
 
 class Indexer:
@@ -72,6 +50,7 @@ class Indexer:
         self._exclude = tuple(exclude)
         self._ignore = Ignore(reader.root, self._exclude)
         self._names = Names()
+        self._stopped = threading.Event()
 
     def load(self) -> None:
         """Read the names from the ledger, catch the keyword index up with it, and build the graph."""
@@ -96,66 +75,87 @@ class Indexer:
         self._ignore = Ignore(root, self._exclude)
         return reconcile.compare_vault(root, self._ignore, self._ledger)
 
+    def stop(self) -> None:
+        """Have ``apply`` end after the batch that it is at; the rest is read after the next start."""
+        self._stopped.set()
+
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
-        """Index ``changes`` in batches that each leave the vault searchable; return the changed paths."""
+        """Index ``changes`` in batches that each leave the vault searchable; return the changed paths.
+
+        Many notes are read by other processes. Order and number of the batches do not matter for the result.
+        """
         total = len(changes.read) + len(changes.moved)
         done = 0
         changed: list[str] = []
         on_progress(0, total)
         if not changes:
             self._ledger.problems.replace_scanned(changes.problems, changes.scope)
-        for batch in _batches(changes) if changes else ():
-            changed += self._apply_batch(batch)
-            done += len(batch.read) + len(batch.moved)
-            if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
-                self._keyword.catch_up(self._ledger)
+        for count, paths in self._batches(changes):
+            changed += paths
+            done += count
             on_progress(done, total)
+            if self._stopped.is_set():
+                return changed
         self._keyword.catch_up(self._ledger)
         self._ledger.notes.prune_removed(self._ledger.revision)
         return changed
 
+    def _batches(self, changes: Changes) -> Iterator[tuple[int, list[str]]]:
+        """Apply the changes; yield the number of notes that were looked at and the changed paths."""
+        hello = self._reader.describe() if len(changes.read) > POOL_NOTES else None
+        batches = _split(changes, pooled=hello is not None) if changes else ()
+        for batch in batches:
+            yield len(batch.read) + len(batch.moved), self._apply_batch(batch)
+            if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
+                self._keyword.catch_up(self._ledger)
+        if hello is not None:
+            with BatchReader(hello, self._reader, self._ledger, self._keyword, self._crash_marker) as reader:
+                for notes in reader.read(changes.read[1:], self._stopped):
+                    ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
+                    paths = self._commit(Changes(), rows, notes.unchanged, ids)
+                    reader.publish(notes)
+                    yield notes.done, paths
+
     def _apply_batch(self, batch: Changes) -> list[str]:
+        """Read and store a batch in this process."""
         targets = {new for _, new in batch.moved}
-        notes = [self._read(path, path in targets) for path in (*sorted(targets), *batch.read)]
+        paths = (*sorted(targets), *batch.read)
+        hashes = self._ledger.notes.hashes(batch.read)
+        notes = [self._reader.read(path, hashes.get(path), self._crash_marker) for path in paths]
         failpoint("ingest.read")
-        indexed = [note for note in notes if isinstance(note, IndexedNote)]
+        rows = [note_rows(note) for note in notes if isinstance(note, IndexedNote)]
+        unchanged = [note for note in notes if isinstance(note, UnchangedNote)]
+        return self._commit(batch, rows, unchanged)
+
+    def _commit(
+        self,
+        batch: Changes,
+        rows: Sequence[NoteRows],
+        unchanged: Sequence[UnchangedNote],
+        ids: Sequence[int] = (),
+    ) -> list[str]:
+        """Store what was read, and the rest of the batch, in one transaction; return the changed paths.
+
+        ``ids`` are those of the rows, if they were given out before.
+        """
         gone = set(batch.removed) | {old for old, _ in batch.moved}
         with self._ledger.commit() as revision:
-            self._ledger.notes.touch(note for note in notes if isinstance(note, UnchangedNote))
+            self._ledger.notes.touch(unchanged)
             keys = self._remove(batch, revision)
             for old, new in batch.moved:
                 self._ledger.notes.move(old, new)
-            ids = [self._ledger.notes.put(note, revision) for note in indexed]
-            keys |= self._add_names(indexed, batch)
+            if not ids:
+                numbers = self._ledger.notes.numbers([note.path for note in rows])
+                ids = [numbers[note.path] for note in rows]
+            self._ledger.notes.put_all(list(zip(ids, rows, strict=True)), revision)
+            keys |= self._add_names(rows, batch)
             self._ledger.attachments.update(batch.attachments_added, batch.attachments_removed)
             self._ledger.problems.replace_scanned(batch.problems, batch.scope)
             relinked = self._relink(keys, ids)
             failpoint("ledger.commit")
         failpoint("ledger.committed")
         self._update_graph(ids, relinked, revision)
-        return sorted(gone | {note.note.path for note in indexed})
-
-    def _read(self, path: str, moved: bool) -> IndexedNote | UnchangedNote | None:
-        """Read one note; UnchangedNote if its content is the same, None if it is gone again."""
-        content = read_note(self._reader.root, path)
-        if content is None:
-            return None
-        digest = hashlib.blake2b(content.data, digest_size=16).digest()
-        modified = content.stat.mtime_ns / 1e9
-        if not moved and content.problem is None and self._ledger.notes.content_hash(path) == digest:
-            return UnchangedNote(path, content.stat, content.racy, modified)
-        note, chunks = self._parse(path, content, digest)
-        keys = tuple(link_key(link.target) for link in note.links)
-        created = created_time(note, modified)
-        return IndexedNote(note, chunks, keys, content.stat, content.racy, digest, modified, created)
-
-    def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note, unless this content has crashed the process before."""
-        if self._crash_marker.is_blocked(path, digest):
-            return self._reader.read(path, replace(content, problem=CRASHED))
-        with self._crash_marker.parsing(path, digest):
-            failpoint(f"note.read {path}")
-            return self._reader.read(path, content)
+        return sorted(gone | {note.path for note in rows})
 
     def _remove(self, batch: Changes, revision: int) -> set[str]:
         """Remove what is gone from the ledger; return the name keys that now resolve differently."""
@@ -172,14 +172,14 @@ class Indexer:
             self._names.remove(path)
         return keys
 
-    def _add_names(self, indexed: Sequence[IndexedNote], batch: Changes) -> set[str]:
+    def _add_names(self, rows: Sequence[NoteRows], batch: Changes) -> set[str]:
         """Register the names of new and changed files; return the name keys that now resolve differently."""
         keys: set[str] = set()
         for path in batch.attachments_added:
             keys |= name_keys(path, ())
             self._names.add(path)
-        for item in indexed:
-            path, aliases = item.note.path, item.note.aliases
+        for note in rows:
+            path, aliases = note.path, json.loads(note.aliases)
             previous = self._names.keys_of(path)
             self._names.add(path, aliases)
             keys |= previous ^ name_keys(path, aliases)
@@ -203,10 +203,14 @@ class Indexer:
         self.graph.apply(removed, sources, self._ledger.links.edges(sources), revision)
 
 
-def _batches(changes: Changes) -> Iterator[Changes]:
-    """Yield removals, attachments and a first note, then notes in batches: one save is one batch."""
+def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
+    """Yield removals, attachments and a first note, then notes in batches: one save is one batch.
+
+    If the notes are ``pooled``, those after the first are left out.
+    """
     yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
     for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):
         yield Changes(moved=changes.moved[start : start + BATCH_NOTES])
-    for start in range(1, len(changes.read), BATCH_NOTES):
-        yield Changes(read=changes.read[start : start + BATCH_NOTES])
+    if not pooled:
+        for start in range(1, len(changes.read), BATCH_NOTES):
+            yield Changes(read=changes.read[start : start + BATCH_NOTES])

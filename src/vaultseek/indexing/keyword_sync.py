@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from vaultseek.errors import IndexDamaged
 from vaultseek.failpoints import failpoint
 from vaultseek.index.keyword.analysis import LANGUAGES, detect_language
-from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.index.keyword.index import KeywordIndex
+from vaultseek.index.keyword.prepare import PreparedSegment
+from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.documents import stored_documents
 from vaultseek.limits import OPENING_CHARS
-from vaultseek.model import Chunk
 from vaultseek.paths import write_atomically
 
 CATCH_UP_NOTES = 1024
@@ -49,6 +49,34 @@ class KeywordSync:
             self._catch_up(ledger)
         except (IndexDamaged, FileNotFoundError, NotADirectoryError):
             self.rebuild(ledger)
+
+    @property
+    def language(self) -> str:
+        """The language of the index."""
+        return self._language
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the index."""
+        return self._directory
+
+    def add(
+        self, ledger: Ledger, segment: PreparedSegment, language: str | None, notes: Sequence[int]
+    ) -> bool:
+        """Publish a segment of these ``notes``; false if that does not fit, and a catch-up is needed.
+
+        It fits an index of the same language that lacks no other note.
+        """
+        removed = self._removed_before(ledger, language, notes)
+        if removed is None:
+            segment.path.unlink(missing_ok=True)
+            return False
+        try:
+            self.index.apply_prepared(segment, notes, removed, _position(ledger, ledger.revision))
+        except (IndexDamaged, FileNotFoundError, NotADirectoryError):
+            return False
+        failpoint("keyword.applied")
+        return True
 
     def rebuild(self, ledger: Ledger) -> None:
         """Discard the index and fill a new one from the ledger."""
@@ -92,14 +120,14 @@ class KeywordSync:
                 return
             page = rows[:CATCH_UP_NOTES]
             revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
-            documents = _documents(ledger, [note for note, _ in page])
+            documents = stored_documents(ledger, [note for note, _ in page])
             self.index.apply(documents, removed, _position(ledger, revision))
             failpoint("keyword.applied")
             removed = []
 
     def _detect_language(self, ledger: Ledger) -> bool:
         """Sample the notes if it is time to; true if their language is not that of the index."""
-        if self._configured or ledger.counts().notes < max(1, LANGUAGE_GROWTH * self._sampled_at):
+        if not self._detection_due(ledger):
             return False
         ids = ledger.notes.ids()
         sample = ids[:: max(1, len(ids) // LANGUAGE_NOTES)][:LANGUAGE_NOTES]
@@ -109,6 +137,18 @@ class KeywordSync:
         )
         write_atomically(self._language_file, f"{self._language} {self._sampled_at}")
         return self._language != previous
+
+    def _removed_before(self, ledger: Ledger, language: str | None, notes: Sequence[int]) -> list[int] | None:
+        """Return the notes removed since the index's revision; None if more than ``notes`` is missing."""
+        revision = self._revision(ledger)
+        if revision < 0 or language != self._language or self._detection_due(ledger):
+            return None
+        changed = {note for note, _ in ledger.notes.changed_since(revision, len(notes) + 1)}
+        return ledger.notes.removed_since(revision) if changed == set(notes) else None
+
+    def _detection_due(self, ledger: Ledger) -> bool:
+        least = max(1, LANGUAGE_GROWTH * self._sampled_at)
+        return not self._configured and ledger.notes.has(least)
 
     def _stored_language(self) -> tuple[str, int]:
         try:
@@ -125,33 +165,3 @@ class KeywordSync:
 
 def _position(ledger: Ledger, revision: int) -> str:
     return f"{ledger.generation}:{revision}"
-
-
-def _documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
-    notes = ledger.notes.by_id(ids)
-    chunks = ledger.chunks.by_note(ids)
-    return [_document(row, chunks[number]) for number, row in notes.items()]
-
-
-def _document(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
-    return KeywordDocument(
-        note=row.id,
-        path=row.path,
-        title=row.title,
-        aliases=row.aliases,
-        headings=tuple(heading.text for heading in row.headings),
-        tags=row.tags,
-        chunks=(
-            *(KeywordChunk(chunk.id, chunk.prose_text(), chunk.code_text()) for chunk in chunks),
-            *(KeywordChunk("properties", text, "") for text in [_property_text(row.properties)] if text),
-        ),
-    )
-
-
-def _property_text(value: Any) -> str:
-    """Return the values of properties, one per line: a part number may appear nowhere else."""
-    if isinstance(value, dict):
-        return "\n".join(filter(None, map(_property_text, value.values())))
-    if isinstance(value, list):
-        return "\n".join(filter(None, map(_property_text, value)))
-    return "" if value is None or isinstance(value, bool) else str(value)

@@ -20,8 +20,9 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.embed import Embedding, EmbeddingSpec, OldModels
-from vaultseek.indexing.ingest import Indexer, NoteReader
+from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
+from vaultseek.indexing.reading import NoteReader
 from vaultseek.indexing.status import Activity
 from vaultseek.indexing.writer import WriterThread
 from vaultseek.limits import (
@@ -142,7 +143,8 @@ class OpenVault:
             )
 
     def close(self) -> None:
-        """Finish the current write and close every file."""
+        """Finish the current batch and close every file."""
+        self.indexer.stop()
         self._files.close()
 
     async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:

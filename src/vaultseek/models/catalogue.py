@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from vaultseek.errors import ConfigError
 from vaultseek.models.directories import BUNDLED_NAME, model_directory
 from vaultseek.models.metadata import fingerprint, window_of
 from vaultseek.models.safety import BUNDLED_SHA256
-from vaultseek.models.tokens import TokenCounter
+from vaultseek.models.tokens import TokenCounter, count_words
 
 BUNDLED = "bundled"
 HASHING = "hashing"
@@ -83,11 +82,3 @@ def absent_model(name: str, fault: str) -> LocalModel:
         bundled = find_model(BUNDLED)
         return LocalModel(name, bundled.directory, f"absent:{name}", bundled.window, fault)
     return LocalModel(name, None, f"absent:{name}", limits.MODEL_WINDOW, fault)
-
-
-def count_words(text: str) -> int:
-    """Count words and punctuation marks, the tokens of the stand-in."""
-    return len(_WORD.findall(text))
-
-
-_WORD = re.compile(r"\w+|[^\w\s]")

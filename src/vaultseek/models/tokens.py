@@ -44,6 +44,8 @@ class TokenCounter:
 
     def __init__(self, tokenizer: Tokenizer, description: Mapping[str, Any] | None = None) -> None:
         """``description`` is the parsed ``tokenizer.json``; without it counts are not additive."""
+        self.file: Path | None = None
+        """The ``tokenizer.json`` that it was loaded from."""
         self._tokenizer = tokenizer
         self._special: re.Pattern[str] | None = None
         self._words: _WordCounts | None = None
@@ -68,7 +70,9 @@ class TokenCounter:
             raise ValueError(f"{path} is not a readable tokenizer: {error}") from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        return cls(tokenizer, json.loads(text))
+        counter = cls(tokenizer, json.loads(text))
+        counter.file = path
+        return counter
 
     @property
     def additive(self) -> bool:
@@ -90,6 +94,25 @@ class TokenCounter:
         except (UnicodeEncodeError, TypeError):  # a lone surrogate, which cannot come from a file
             return len(self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids)
 
+
+def describe_counter(count: Callable[[str], int]) -> str | None:
+    """Return what ``load_counter`` needs to make the same counter in another process; None if it cannot."""
+    if count is count_words:
+        return ""
+    return str(count.file) if isinstance(count, TokenCounter) and count.file else None
+
+
+def load_counter(description: str) -> Callable[[str], int]:
+    """Return the counter of a description. Raises OSError or ValueError."""
+    return TokenCounter.from_tokenizer_file(Path(description)) if description else count_words
+
+
+def count_words(text: str) -> int:
+    """Count words and punctuation marks, the tokens of the stand-in."""
+    return len(_WORD_OR_MARK.findall(text))
+
+
+_WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
 # Control characters, combining marks and rare punctuation stay inside a "word", which the tokenizer splits:
 # BERT drops most control characters and so joins the text on both sides.

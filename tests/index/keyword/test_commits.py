@@ -226,7 +226,7 @@ def test_a_disk_too_full_to_merge_is_no_failed_change(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     index = KeywordIndex.open(directory)
-    monkeypatch.setattr("vaultseek.index.keyword.index.merge_segments", full)
+    monkeypatch.setattr("vaultseek.index.keyword.prepare.merge_segments", full)
     for number in range(30):
         index.apply([note(number, "again")], (), f"{number}")
     with pytest.raises(OSError, match="No space"):

@@ -311,7 +311,7 @@ def test_everything_deleted_leaves_nothing(vault: Make) -> None:
 
 
 def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    import vaultseek.index.keyword.index as module
+    import vaultseek.index.keyword.prepare as module
 
     index = vault()
     for number in range(MERGE_FACTOR):

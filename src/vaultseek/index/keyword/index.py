@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -29,10 +29,11 @@ from vaultseek.index.keyword.commits import (
     SegmentEntry,
     translate_read_errors,
 )
-from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument, Lexicon, invert
-from vaultseek.index.keyword.merge import MergeSource, choose_segments, merge_segments
+from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument
+from vaultseek.index.keyword.merge import MergeSource, choose_segments
+from vaultseek.index.keyword.prepare import SegmentPreparer
 from vaultseek.index.keyword.searcher import Searcher
-from vaultseek.index.keyword.segment import Bools, Ints, Segment, Sink, write_segment
+from vaultseek.index.keyword.segment import Bools, Ints, Segment
 from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.keyword.vocabulary import dump_lines, list_words
@@ -47,6 +48,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
+"""Function that merges segment files, each given with its deleted notes."""
+
+
 class KeywordIndex:
     """The keyword index of one vault; call ``open`` or ``create``."""
 
@@ -55,7 +60,7 @@ class KeywordIndex:
         self._analyzer = analyzer
         self.span_finder = SpanFinder(analyzer)
         """Finds the terms of this index in a text."""
-        self._lexicon = Lexicon(analyzer)
+        self._preparer = SegmentPreparer(commits, analyzer)
         self._state = state
         self._changing = threading.Lock()
         self._merging = threading.Lock()
@@ -111,17 +116,20 @@ class KeywordIndex:
         if len(replaced) < len(upserts):
             raise ValueError("a note is twice in one batch")
         with self._changing:
-            prepared = self._prepare(upserts) if upserts else None
-            with self._commits.writing(prepared) as commit:
-                deleted = np.array([*replaced, *deletes], np.int64)
-                for entry in commit.entries:
-                    notes = self._segment(entry).tables.notes
-                    entry.deleted.update(np.flatnonzero(np.isin(notes, deleted)).tolist())
-                entries = [entry for entry in commit.entries if entry.doc_count()]
-                commit.publish(revision, entries, prepared)
-            self._reload()
+            prepared = self._preparer.documents(upserts) if upserts else None
+            self._publish(prepared, [*replaced, *deletes], revision)
         with suppress(OSError):
             self._merge_small()
+
+    def apply_prepared(
+        self, segment: PreparedSegment, notes: Collection[int], deletes: Collection[int], revision: str
+    ) -> None:
+        """Do the same with a segment of these ``notes`` that is prepared already; small ones are not merged.
+
+        The segment is gone afterwards, also after an error.
+        """
+        with self._changing:
+            self._publish(segment, [*notes, *deletes], revision)
 
     def search(
         self, text: str, k: int, allowed: Ints | None = None, *, weights: dict[str, float] | None = None
@@ -152,20 +160,23 @@ class KeywordIndex:
         terms = (term for _, term in self._analyzer.terms(text))
         return {term.text for term in terms if term.role != "whole" and term.word not in stops}
 
-    def merge_step(self) -> bool:
+    @property
+    def merge_due(self) -> bool:
+        """True if ``merge_step`` has something to do."""
+        return bool(self._state.segments_to_merge())
+
+    def merge_step(self, merge: MergeFiles | None = None) -> bool:
         """Merge some segments if there are too many or too much is deleted; False if there is no need.
 
         Call it in idle time until it returns False. It may take seconds in a large vault; searches go on, and
-        changes wait only for its commit.
+        changes wait only for its commit. ``merge`` writes the segment in another process.
         """
         with self._merging:
             state = self._state
-            indexes = choose_segments(
-                [(entry.doc_count_all(), entry.deleted_count()) for entry in state.entries]
-            )
-            if indexes:
-                self._merge(state, [state.entries[index] for index in indexes])
-        return bool(indexes)
+            merged = state.segments_to_merge()
+            if merged:
+                self._merge(state, merged, merge)
+        return bool(merged)
 
     def dump(self) -> str:
         """Return the content as text, one term a line, whatever the segments: to compare two indexes."""
@@ -176,18 +187,6 @@ class KeywordIndex:
     def close(self) -> None:
         """Release the files, as soon as running searches are done with them."""
         self._state = _State(Commit(-1, None, "", ()), {})
-
-    def _prepare(self, documents: Sequence[KeywordDocument]) -> PreparedSegment:
-        self._lexicon.shrink()
-        tables, block = invert(documents, self._lexicon)
-
-        def write(file: Sink) -> int:
-            write_segment(
-                file, tables, [block], (_smallest_type(block.counts), _smallest_type(block.positions))
-            )
-            return len(documents)
-
-        return self._commits.prepare(write)
 
     def _segment(self, entry: SegmentEntry) -> Segment:
         """Return the open segment of an entry, which may be newer than the state if a reload failed."""
@@ -203,17 +202,30 @@ class KeywordIndex:
             return
         try:
             state = self._state
-            sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in state.entries]
-            indexes = choose_segments(sizes, largest=MERGE_INLINE_NOTES)
-            if indexes:
-                self._merge(state, [state.entries[index] for index in indexes])
+            merged = state.segments_to_merge(MERGE_INLINE_NOTES)
+            if merged:
+                self._merge(state, merged)
         finally:
             self._merging.release()
 
-    def _merge(self, state: _State, merged: Sequence[SegmentEntry]) -> None:
+    def _publish(self, prepared: PreparedSegment | None, deleted: Sequence[int], revision: str) -> None:
+        """Commit a segment, if any, without the notes ``deleted`` in the other ones."""
+        numbers = np.array(deleted, np.int64)
+        with self._commits.writing(prepared) as commit:
+            for entry in commit.entries:
+                notes = self._segment(entry).tables.notes
+                entry.deleted.update(np.flatnonzero(np.isin(notes, numbers)).tolist())
+            entries = [entry for entry in commit.entries if entry.doc_count()]
+            commit.publish(revision, entries, prepared)
+        self._reload()
+
+    def _merge(self, state: _State, merged: Sequence[SegmentEntry], merge: MergeFiles | None = None) -> None:
         """Write the merged segment, then publish it without the notes that were deleted in the meantime."""
         sources = [MergeSource(state.segments[entry.segment_id()], entry.alive()) for entry in merged]
-        prepared = self._commits.prepare(lambda file: merge_segments(sources, file))
+        if merge is None:
+            prepared = self._preparer.merged(sources)
+        else:
+            prepared = merge([(entry.file_name, sorted(entry.deleted)) for entry in merged])
         with self._changing:
             with self._commits.writing(prepared) as commit:
                 now = {entry.segment_id(): entry for entry in commit.entries}
@@ -232,6 +244,11 @@ class _State:
         self.segments = segments
         self.entries = commit.segments
         self.snapshot = Snapshot([(segments[entry.segment_id()], entry.alive()) for entry in commit.segments])
+
+    def segments_to_merge(self, largest: int | None = None) -> list[SegmentEntry]:
+        """Return the segments to merge next, if any; ``largest`` is the most notes of a merge."""
+        sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in self.entries]
+        return [self.entries[index] for index in choose_segments(sizes, largest)]
 
 
 def examine(directory: Path) -> int:
@@ -275,7 +292,3 @@ def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | 
     ]
     still = np.concatenate([after[source.alive] for source, after in zip(sources, alive, strict=True)])
     return np.flatnonzero(~still).tolist()
-
-
-def _smallest_type(values: Ints) -> str:
-    return "<u2" if not len(values) or int(values.max()) < 1 << 16 else "<u4"

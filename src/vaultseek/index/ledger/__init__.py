@@ -9,7 +9,9 @@ from vaultseek.index.ledger.rows import (
     LinkRow,
     LinkTarget,
     NoteRow,
+    NoteRows,
     UnchangedNote,
+    note_rows,
     note_vector_id,
 )
 
@@ -21,8 +23,10 @@ __all__ = [
     "LinkRow",
     "LinkTarget",
     "NoteRow",
+    "NoteRows",
     "UnchangedNote",
     "examine",
     "examine_stored",
+    "note_rows",
     "note_vector_id",
 ]

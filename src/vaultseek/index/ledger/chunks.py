@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.row_cache import RowCache
-from vaultseek.index.ledger.rows import CHUNK_COLUMNS, chunk_row, chunk_values
+from vaultseek.index.ledger.rows import CHUNK_COLUMNS, chunk_row
 from vaultseek.model import Chunk
 
 CACHED_NOTES = 2000
 """Notes whose chunks' numbers and ids are kept between two commits."""
 CACHED_CHUNKS = 2000
 """Chunks that are kept between two commits, some 2 kB each."""
+ChunkValues = Sequence[Sequence[Any]]
+"""The chunks of a note as ``NoteRows`` has them."""
+_INSERT = (
+    "INSERT INTO chunks (note, ordinal, id, heading_path, start_line, end_line, text, code)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 class ChunkTable:
@@ -24,7 +31,14 @@ class ChunkTable:
         self._outlines: RowCache[list[tuple[int, str]]] = RowCache(CACHED_NOTES)
         self._chunks: RowCache[Chunk] = RowCache(CACHED_CHUNKS)
 
-    def put(self, note: int, chunks: Sequence[Chunk], *, dirty: bool) -> None:
+    def add(self, notes: Iterable[tuple[int, ChunkValues]]) -> None:
+        """Write the chunks of new notes: pairs of note id and chunks."""
+        self._database.run_many(
+            _INSERT,
+            ((note, ordinal, *chunk) for note, chunks in notes for ordinal, chunk in enumerate(chunks)),
+        )
+
+    def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
         """Write the chunks that differ; ``dirty`` means that the vectors of the others are outdated, too.
 
         A chunk of the same text under the same headings keeps its row, and its vector. So a note that moves
@@ -36,22 +50,17 @@ class ChunkTable:
             old[heading_path, text].append((number, stored))
         new, same = [], []
         for ordinal, chunk in enumerate(chunks):
-            values = chunk_values(note, ordinal, chunk)
-            matches = old[values[3], values[6]]
+            matches = old[chunk[1], chunk[4]]
             if matches:
-                same.append((*values, matches.popleft()[0]))
+                same.append((chunk[0], ordinal, chunk[2], chunk[3], chunk[5], matches.popleft()[0]))
             else:
-                new.append(values)
+                new.append((note, ordinal, *chunk))
         self._delete([row for rows in old.values() for row in rows])
+        self._database.run_many(_INSERT, new)
         self._database.run_many(
-            "INSERT INTO chunks (id, note, ordinal, heading_path, start_line, end_line, text, code)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            new,
-        )
-        self._database.run_many(
-            "UPDATE chunks SET id = ?1, ordinal = ?3, start_line = ?5, end_line = ?6, code = ?8"
+            "UPDATE chunks SET id = ?, ordinal = ?, start_line = ?, end_line = ?, code = ?"
             + (", stored = 0" if dirty else "")
-            + " WHERE number = ?9",
+            + " WHERE number = ?",
             same,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from vaultseek.index.ledger.database import Database
 from vaultseek.model import Problem
@@ -44,10 +45,12 @@ class ProblemTable:
         """Add one more problem of a note."""
         self._insert([(path, problem)], of_scan=False)
 
-    def replace(self, path: str, problems: Iterable[Problem]) -> None:
-        """Replace all problems of a note."""
-        self.remove(path)
-        self._insert(((path, problem) for problem in problems), of_scan=False)
+    def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        """Replace all problems of notes: pairs of path and problems, as ``NoteRows`` has them."""
+        notes = list(notes)
+        self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))
+        rows = ((path, *problem, 0) for path, problems in notes for problem in problems)
+        self._database.run_many("INSERT INTO problems VALUES (?, ?, ?, ?, ?)", rows)
 
     def replace_scanned(self, problems: Iterable[tuple[str, Problem]], scanned: Sequence[str]) -> None:
         """Replace the problems that earlier scans met in the files and folders ``scanned``."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.row_cache import RowCache
 from vaultseek.index.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_row
-from vaultseek.model import Link
 from vaultseek.text import fold
 
 CACHED_CONTEXTS = 2000
@@ -32,13 +31,12 @@ class LinkTable:
         self._database = database
         self._contexts: RowCache[Sequence[LinkContext]] = RowCache(CACHED_CONTEXTS)
 
-    def put(self, note: int, links: Sequence[Link], keys: Sequence[str]) -> None:
-        """Replace a note's links, each with its key; they are unresolved until ``resolve``."""
-        self.remove(note)
-        rows = (
-            (note, i, k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)
-            for i, (k, key) in enumerate(zip(links, keys, strict=True))
-        )
+    def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
+        """Write links, as ``NoteRows`` has them, of notes without any: pairs of note id and links.
+
+        They are unresolved until ``resolve``.
+        """
+        rows = ((note, i, *link) for note, links in notes for i, link in enumerate(links))
         self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
 
     def remove(self, note: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from vaultseek.index.ledger.chunks import ChunkTable
@@ -13,14 +14,15 @@ from vaultseek.index.ledger.links import LinkTable
 from vaultseek.index.ledger.row_cache import RowCache
 from vaultseek.index.ledger.rows import (
     NOTE_COLUMNS,
+    NOTE_VALUES,
     IndexedNote,
     NoteRow,
+    NoteRows,
     UnchangedNote,
     note_row,
-    note_values,
+    note_rows,
     note_vector_id,
 )
-from vaultseek.model import Note
 from vaultseek.text import fold
 from vaultseek.vault.diff import FileState
 from vaultseek.vault.scan import FileStat
@@ -29,6 +31,10 @@ CACHED_NOTES = 4000
 """Notes whose decoded rows are kept between two commits, some 2 kB each."""
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
+
+_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 18)})"
+_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 17)}) WHERE id = ?"
+_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 17)}, 0) WHERE id = ?"
 
 
 class NoteTable:
@@ -48,21 +54,31 @@ class NoteTable:
 
     def put(self, indexed: IndexedNote, revision: int) -> int:
         """Add or replace a note; only the chunks that differ are written. Returns the note's id."""
-        note = indexed.note
-        sql = "SELECT id, hash, title, title_source, aliases FROM notes WHERE path = ?"
-        old = self._database.one(sql, note.path)
-        values = note_values(indexed, revision)
-        if old is None:
-            number = self._insert(values)
-        else:
-            number = int(old[0])
-            self._update(number, values, new_content=old[1] != indexed.hash)
-        renamed = old is not None and _is_renamed(old[2:], values)
-        self._chunks.put(number, indexed.chunks, dirty=renamed)
-        self._put_names_and_tags(number, note)
-        self._links.put(number, note.links, indexed.link_keys)
-        self._problems.replace(note.path, note.problems)
+        rows = note_rows(indexed)
+        number = self.numbers([rows.path])[rows.path]
+        self.put_all([(number, rows)], revision)
         return number
+
+    def put_all(self, notes: Sequence[tuple[int, NoteRows]], revision: int) -> None:
+        """Add or replace notes; only the chunks that differ are written. The ids are those of ``numbers``."""
+        sql = "SELECT id, hash, title, title_source, aliases FROM notes WHERE id IN ({})"
+        stored = {row[0]: row for row in self._database.all_in(sql, [number for number, _ in notes])}
+        self._add([(number, rows) for number, rows in notes if number not in stored], revision)
+        for number, rows in notes:
+            if number in stored:
+                self._replace(number, rows, stored[number], revision)
+        self._problems.replace((rows.path, rows.problems) for _, rows in notes)
+
+    def numbers(self, paths: Sequence[str]) -> dict[str, int]:
+        """Return the id of each path: its own, or for a new note the next one that is free."""
+        stored = dict(self._database.all_in("SELECT path, id FROM notes WHERE path IN ({})", paths))
+        row = self._database.one("SELECT seq FROM sqlite_sequence WHERE name = 'notes'")
+        free = count(row[0] + 1 if row else 1)
+        return {path: stored[path] if path in stored else next(free) for path in paths}
+
+    def hashes(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """Return the hash of the bytes that each of these notes was read from; new notes are left out."""
+        return dict(self._database.all_in("SELECT path, hash FROM notes WHERE path IN ({})", paths))
 
     def move(self, source: str, target: str) -> None:
         """Change the path of the note at ``source``; ``put`` of its content has to follow."""
@@ -106,6 +122,13 @@ class NoteTable:
     def ids(self) -> list[int]:
         """Return the ids of all notes."""
         return [row[0] for row in self._database.all("SELECT id FROM notes")]
+
+    def has(self, least: int) -> bool:
+        """True if there are at least so many notes; quick for a small number, and if there are far fewer."""
+        highest = self._database.one("SELECT max(id) FROM notes")[0] or 0
+        return highest >= least and bool(
+            self._database.all("SELECT 1 FROM notes LIMIT 1 OFFSET ?", least - 1)
+        )
 
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
         """Return notes by id; ids that no longer exist are left out."""
@@ -161,11 +184,6 @@ class NoteTable:
         row = self._database.one(sql, path)
         return None if row is None else FileState(FileStat(*row[:4]), bool(row[4]))
 
-    def content_hash(self, path: str) -> bytes | None:
-        """Return the hash of the bytes that the note at ``path`` was read from."""
-        row = self._database.one("SELECT hash FROM notes WHERE path = ?", path)
-        return None if row is None else row[0]
-
     # -- rows ------------------------------------------------------------------------------------------
 
     def _read_rows(self, ids: Sequence[int]) -> dict[int, NoteRow]:
@@ -178,38 +196,33 @@ class NoteTable:
             for id, row in self.by_id(ids).items()
         }
 
-    def _insert(self, values: Mapping[str, Any]) -> int:
-        columns = ", ".join(values)
-        marks = ", ".join("?" * len(values))
-        cursor = self._database.run(f"INSERT INTO notes ({columns}) VALUES ({marks})", *values.values())
-        return int(cursor.lastrowid or 0)
+    def _add(self, notes: Sequence[tuple[int, NoteRows]], revision: int) -> None:
+        self._database.run_many(_INSERT, ((number, *rows.columns(revision)) for number, rows in notes))
+        self._chunks.add((number, rows.chunks) for number, rows in notes)
+        self._add_names_tags_links(notes)
 
-    def _update(self, number: int, values: Mapping[str, Any], *, new_content: bool) -> None:
-        columns = ", ".join(f"{name} = ?" for name in values)
-        if new_content:
-            columns += ", stored = 0"
-        self._database.run(f"UPDATE notes SET {columns} WHERE id = ?", *values.values(), number)
-
-    def _put_names_and_tags(self, number: int, note: Note) -> None:
+    def _replace(self, number: int, rows: NoteRows, stored: Sequence[Any], revision: int) -> None:
+        sql = _UPDATE_CONTENT if stored[1] != rows.hash else _UPDATE
+        self._database.run(sql, *rows.columns(revision), number)
+        self._chunks.replace(number, rows.chunks, dirty=_is_renamed(stored[2:], rows))
         self._remove_names_and_tags(number)
-        tags = ((number, folded) for folded in {fold(tag) for tag in note.tags})
+        self._links.remove(number)
+        self._add_names_tags_links([(number, rows)])
+
+    def _add_names_tags_links(self, notes: Sequence[tuple[int, NoteRows]]) -> None:
+        tags = ((number, tag) for number, rows in notes for tag in rows.folded_tags)
         self._database.run_many("INSERT INTO tags (note, tag) VALUES (?, ?)", tags)
-        names = ((number, name) for name in _names(note))
+        names = ((number, name) for number, rows in notes for name in rows.names)
         self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
+        self._links.add((number, rows.links) for number, rows in notes)
 
     def _remove_names_and_tags(self, number: int) -> None:
         self._database.run("DELETE FROM tags WHERE note = ?", number)
         self._database.run("DELETE FROM names WHERE note = ?", number)
 
 
-def _names(note: Note) -> set[str]:
-    """Return the names of a note: title, aliases, file name with and without extension."""
-    file_name = note.path.rpartition("/")[2]
-    return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
-
-
-def _is_renamed(old: tuple[str, str, str], values: Mapping[str, Any]) -> bool:
+def _is_renamed(old: Sequence[str], rows: NoteRows) -> bool:
     """True if title or aliases changed, which are embedded with every chunk; file names do not count."""
-    title_is_name = old[1] == values["title_source"] == "name"
-    same_title = title_is_name or old[0] == values["title"]
-    return not same_title or old[2] != values["aliases"]
+    title_is_name = old[1] == rows.title_source == "name"
+    same_title = title_is_name or old[0] == rows.title
+    return not same_title or old[2] != rows.aliases

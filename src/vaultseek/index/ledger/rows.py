@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note
+from vaultseek.text import fold
 from vaultseek.vault.scan import FileStat
 
 NOTE_COLUMNS = "id, path, title, title_source, aliases, tags, headings, properties, modified, created"
@@ -99,29 +101,88 @@ def note_vector_id(note: int) -> str:
     return f"note:{note}"
 
 
-def note_values(indexed: IndexedNote, revision: int) -> dict[str, Any]:
-    """Return the columns of a note's row by name."""
+class NoteRows(NamedTuple):
+    """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
+
+    ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties`` and a chunk's heading path and code are
+    JSON texts. A chunk is (id, heading path, start line, end line, text, code), a link is (kind, target,
+    heading, block, alias, line, property, key), a problem (code, message, line). ``folded_tags`` and
+    ``names`` are what the note is found by.
+    """
+
+    path: str
+    stat: Sequence[int]
+    racy: int
+    hash: bytes
+    title: str
+    title_source: str
+    aliases: str
+    tags: str
+    headings: str
+    tasks: str
+    properties: str
+    modified: float
+    created: float
+    chunks: Sequence[Sequence[Any]]
+    links: Sequence[Sequence[Any]]
+    folded_tags: Sequence[str]
+    names: Sequence[str]
+    problems: Sequence[Sequence[Any]]
+
+    def columns(self, revision: int) -> tuple[Any, ...]:
+        """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
+        return (self.path, revision, *self.stat, *self[2:13])
+
+
+NOTE_VALUES = (
+    "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
+    " headings, tasks, properties, modified, created"
+)
+
+
+def note_rows(indexed: IndexedNote) -> NoteRows:
+    """Return the rows of a parsed note."""
     note = indexed.note
-    size, mtime_ns, ctime_ns, inode = indexed.stat
-    return {
-        "path": note.path,
-        "revision": revision,
-        "size": size,
-        "mtime_ns": mtime_ns,
-        "ctime_ns": ctime_ns,
-        "inode": inode,
-        "racy": int(indexed.racy),
-        "hash": indexed.hash,
-        "title": note.title,
-        "title_source": note.title_source,
-        "aliases": to_json(note.aliases),
-        "tags": to_json(note.tags),
-        "headings": to_json([(h.level, h.text, h.line) for h in note.headings]),
-        "tasks": to_json([(t.mark, t.text, t.line) for t in note.tasks]),
-        "properties": to_json(note.frontmatter),
-        "modified": indexed.modified,
-        "created": indexed.created,
-    }
+    return NoteRows(
+        note.path,
+        indexed.stat,
+        int(indexed.racy),
+        indexed.hash,
+        note.title,
+        note.title_source,
+        to_json(note.aliases),
+        to_json(note.tags),
+        to_json([(h.level, h.text, h.line) for h in note.headings]),
+        to_json([(t.mark, t.text, t.line) for t in note.tasks]),
+        to_json(note.frontmatter),
+        indexed.modified,
+        indexed.created,
+        [_chunk_values(chunk) for chunk in indexed.chunks],
+        [
+            (k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)
+            for k, key in zip(note.links, indexed.link_keys, strict=True)
+        ],
+        sorted({fold(tag) for tag in note.tags}),
+        sorted(_names(note)),
+        [(problem.code, problem.message, problem.line) for problem in note.problems],
+    )
+
+
+def _names(note: Note) -> set[str]:
+    """Return the names of a note: title, aliases, file name with and without extension."""
+    file_name = note.path.rpartition("/")[2]
+    return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
+
+
+def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
+    return (
+        chunk.id,
+        to_json(chunk.heading_path),
+        chunk.start_line,
+        chunk.end_line,
+        chunk.text,
+        to_json(chunk.code) if chunk.code else "[]",
+    )
 
 
 def note_row(row: Any) -> NoteRow:
@@ -139,13 +200,6 @@ def note_row(row: Any) -> NoteRow:
         modified=row[8],
         created=row[9],
     )
-
-
-def chunk_values(note: int, ordinal: int, chunk: Chunk) -> tuple[Any, ...]:
-    """Return the columns of a chunk's row, in the order of its table, without ``number`` and ``stored``."""
-    path = to_json(chunk.heading_path)
-    code = to_json(chunk.code)
-    return chunk.id, note, ordinal, path, chunk.start_line, chunk.end_line, chunk.text, code
 
 
 def chunk_row(row: Any) -> ChunkRow:

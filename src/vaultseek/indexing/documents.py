@@ -1,0 +1,58 @@
+"""The documents of the keyword index, from notes that were just parsed or from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument
+from vaultseek.index.ledger import IndexedNote, Ledger
+from vaultseek.model import JSON, Chunk
+
+
+def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
+    """Return the documents of notes in the ledger; ids that no longer exist are left out."""
+    notes = ledger.notes.by_id(ids)
+    chunks = ledger.chunks.by_note(ids)
+    return [
+        KeywordDocument(
+            note=row.id,
+            path=row.path,
+            title=row.title,
+            aliases=row.aliases,
+            headings=tuple(heading.text for heading in row.headings),
+            tags=row.tags,
+            chunks=_chunks(chunks[number], row.properties),
+        )
+        for number, row in notes.items()
+    ]
+
+
+def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
+    """Return the document of a parsed note that has or will have the id ``number``."""
+    note = indexed.note
+    return KeywordDocument(
+        note=number,
+        path=note.path,
+        title=note.title,
+        aliases=note.aliases,
+        headings=tuple(heading.text for heading in note.headings),
+        tags=note.tags,
+        chunks=_chunks(indexed.chunks, note.frontmatter),
+    )
+
+
+def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ...]:
+    return (
+        *(KeywordChunk(chunk.id, chunk.prose_text(), chunk.code_text()) for chunk in chunks),
+        *(KeywordChunk("properties", text, "") for text in [_property_text(properties)] if text),
+    )
+
+
+def _property_text(value: Any) -> str:
+    """Return the values of properties, one per line: a part number may appear nowhere else."""
+    if isinstance(value, dict):
+        return "\n".join(filter(None, map(_property_text, value.values())))
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_property_text, value)))
+    return "" if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,187 @@
+"""Entry point of a reader: a child process that reads notes and writes segments of the keyword index.
+
+Run as ``python -P -m vaultseek.indexing.reader_process``, by a ``ReaderPool`` only. It serves one job after
+another and ends when its pipe is closed. The number of the note that it reads is kept in a file, so that the
+daemon knows which note ended it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import struct
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vaultseek.errors import VaultseekError
+from vaultseek.index.keyword.inverter import KeywordDocument
+from vaultseek.index.keyword.prepare import PreparedSegment, SegmentPreparer
+from vaultseek.index.ledger import IndexedNote, UnchangedNote, note_rows
+from vaultseek.indexing.crash_marker import crash_key
+from vaultseek.indexing.documents import parsed_document
+from vaultseek.indexing.frames import receive, send
+from vaultseek.indexing.reading import NoteReader
+from vaultseek.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
+from vaultseek.model import JSON
+from vaultseek.models.tokens import load_counter
+
+_PR_SET_PDEATHSIG = 1
+_LIKELY_VICTIM = "800"
+_NICENESS = 10
+_FRAME_CHARS = 200_000
+_INDEX = struct.Struct("<i")
+NO_NOTE = _INDEX.pack(-1)
+"""The content of the progress file while no note is read."""
+
+
+def read_index(progress: int) -> int:
+    """Return the number of the note that the reader of this progress file is at; -1 for none."""
+    return int(_INDEX.unpack(os.pread(progress, _INDEX.size, 0))[0])
+
+
+def main() -> None:
+    """Serve jobs from standard input until it ends."""
+    incoming, outgoing = _claim_pipes()
+    hello = receive(incoming)
+    if hello is None:
+        return
+    _become_expendable(hello["parent"])
+    server = _Server(hello, outgoing)
+    with contextlib.suppress(BrokenPipeError):
+        while (job := receive(incoming)) is not None:
+            send(outgoing, server.merge(**job) if "files" in job else server.read(**job))
+
+
+class _Server:
+    """The jobs of one reader process."""
+
+    def __init__(self, hello: JSON, outgoing: BinaryIO) -> None:
+        counter = load_counter(hello["counter"])
+        self._reader = NoteReader(Path(hello["root"]), counter, hello["window"], hello["max_bytes"])
+        self._progress: int = hello["progress"]
+        self._seconds: float = hello["seconds"]
+        self._outgoing = outgoing
+        self._preparers: dict[tuple[str, str | None], SegmentPreparer] = {}
+
+    def read(
+        self, notes: Sequence[Sequence[Any]], blocked: Sequence[str], directory: str, language: str | None
+    ) -> JSON:
+        """Read notes, given as (id, path, stored hash), and write their segment.
+
+        The notes go out in frames of their own, the return value is the last frame. Reading ends early after
+        ``READER_JOB_BYTES``; ``done`` is the number of notes read.
+        """
+        began = time.process_time()
+        guard = _Blocked(frozenset(blocked))
+        documents: list[KeywordDocument] = []
+        frame: list[Any] = []
+        chars = done = total = 0
+        for index, (number, path, stored) in enumerate(notes):
+            self._begin(index)
+            result = self._reader.read(path, bytes.fromhex(stored) if stored else None, guard)
+            entry, size = _entry(number, result)
+            if isinstance(result, IndexedNote):
+                documents.append(parsed_document(number, result))
+            frame.append(entry)
+            chars, total, done = chars + size, total + size, index + 1
+            if chars > _FRAME_CHARS:
+                send(self._outgoing, {"notes": frame})
+                frame, chars = [], 0
+            if total > READER_JOB_BYTES:
+                break
+        self._finish()
+        segment = self._segment(documents, directory, language)
+        seconds = time.process_time() - began
+        return {"notes": frame, "done": done, "segment": segment, "seconds": seconds}
+
+    def merge(self, files: Sequence[tuple[str, list[int]]], directory: str, language: str | None) -> JSON:
+        """Merge segment files."""
+        return {"segment": _named(self._preparer(directory, language).merged_files(files))}
+
+    def _segment(
+        self, documents: Sequence[KeywordDocument], directory: str, language: str | None
+    ) -> list[Any] | None:
+        """Return name and size of the documents' segment; None if there is none or it cannot be written."""
+        if not documents:
+            return None
+        with contextlib.suppress(VaultseekError, OSError):
+            return _named(self._preparer(directory, language).documents(documents))
+        return None
+
+    def _preparer(self, directory: str, language: str | None) -> SegmentPreparer:
+        key = directory, language
+        if key not in self._preparers:
+            self._preparers = {key: SegmentPreparer.of(Path(directory), language)}
+        return self._preparers[key]
+
+    def _begin(self, index: int) -> None:
+        """Note that a note is begun; its time is processor time, so a busy machine harms no note."""
+        os.pwrite(self._progress, _INDEX.pack(index), 0)
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def _finish(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        os.pwrite(self._progress, NO_NOTE, 0)
+
+
+class _Blocked:
+    """The notes that must not be parsed; that one is being parsed is known to the progress file."""
+
+    def __init__(self, keys: frozenset[str]) -> None:
+        self._keys = keys
+
+    def is_blocked(self, path: str, digest: bytes) -> bool:
+        return bool(self._keys) and crash_key(path, digest) in self._keys
+
+    @contextlib.contextmanager
+    def parsing(self, path: str, digest: bytes) -> Iterator[None]:
+        yield
+
+
+def _entry(number: int, result: IndexedNote | UnchangedNote | None) -> tuple[Any, int]:
+    """Return what is sent of a note, and its size."""
+    if result is None:
+        return None, 0
+    if isinstance(result, UnchangedNote):
+        return [result.path, result.stat, result.racy, result.modified], 0
+    rows = note_rows(result)
+    return [number, [*rows[:3], rows.hash.hex(), *rows[4:]]], result.stat.size
+
+
+def _named(segment: PreparedSegment) -> list[Any]:
+    return [segment.path.name, segment.size]
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Keep standard input and output for frames; whatever a library prints goes to standard error."""
+    incoming = os.fdopen(os.dup(0), "rb")
+    outgoing = os.fdopen(os.dup(1), "wb", 1 << 18)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+def _become_expendable(parent: int) -> None:
+    """Create private files, leave Ctrl-C to the daemon, give way to searches, and die with the daemon."""
+    os.umask(0o077)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    os.nice(_NICENESS)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_LIKELY_VICTIM)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (READER_MEMORY_BYTES, READER_MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Read, parse and chunk one note. Nothing here is stored, so it runs in the daemon or in a reader process."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from vaultseek.failpoints import failpoint
+from vaultseek.index.ledger import IndexedNote, UnchangedNote
+from vaultseek.indexing.crash_marker import CRASHED
+from vaultseek.limits import NOTE_PARSE_BYTES
+from vaultseek.markdown.chunk import chunk
+from vaultseek.markdown.dates import created_time
+from vaultseek.markdown.decode import decode
+from vaultseek.markdown.parse import parse
+from vaultseek.markdown.resolve import link_key
+from vaultseek.model import JSON, Chunk, Note, TokenCount
+from vaultseek.models.tokens import describe_counter
+from vaultseek.vault.read import NoteBytes, read_note, too_large
+
+
+class CrashGuard(Protocol):
+    """The knowledge which notes crash their reader; ``CrashMarker`` is one."""
+
+    def is_blocked(self, path: str, digest: bytes) -> bool:
+        """True if this content must not be parsed."""
+
+    def parsing(self, path: str, digest: bytes) -> AbstractContextManager[None]:
+        """Return the context in which the note is parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReader:
+    """The parser and chunker of one vault; ``count`` and ``window`` are those of the embedding model."""
+
+    root: Path
+    count: TokenCount
+    window: int
+    max_bytes: int = NOTE_PARSE_BYTES
+
+    def describe(self) -> JSON | None:
+        """Return what a reader process needs to make the same reader; None if it cannot."""
+        counter = describe_counter(self.count)
+        if counter is None:
+            return None
+        return {
+            "root": str(self.root),
+            "counter": counter,
+            "window": self.window,
+            "max_bytes": self.max_bytes,
+        }
+
+    def read(
+        self, path: str, stored_hash: bytes | None, guard: CrashGuard
+    ) -> IndexedNote | UnchangedNote | None:
+        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again."""
+        content = read_note(self.root, path)
+        if content is None:
+            return None
+        digest = content_digest(content)
+        modified = content.stat.mtime_ns / 1e9
+        if content.problem is None and stored_hash == digest:
+            return UnchangedNote(path, content.stat, content.racy, modified)
+        note, chunks = self._parse_guarded(path, content, digest, guard)
+        keys = tuple(link_key(link.target) for link in note.links)
+        created = created_time(note, modified)
+        return IndexedNote(note, chunks, keys, content.stat, content.racy, digest, modified, created)
+
+    def _parse_guarded(
+        self, path: str, content: NoteBytes, digest: bytes, guard: CrashGuard
+    ) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note, unless this content has crashed its reader before."""
+        if guard.is_blocked(path, digest):
+            return self._parse(path, replace(content, problem=CRASHED))
+        with guard.parsing(path, digest):
+            failpoint(f"note.read {path}")
+            return self._parse(path, content)
+
+    def _parse(self, path: str, content: NoteBytes) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note; one that could not be read has only its name and the problem."""
+        problem = content.problem
+        if len(content.data) > self.max_bytes or (problem is not None and problem.code == "too_large"):
+            problem = too_large(self.max_bytes)
+        text, problems = decode(content.data) if problem is None else ("", (problem,))
+        note = parse(text, path, problems)
+        return note, chunk(note, self.count, self.window)
+
+
+def content_digest(content: NoteBytes) -> bytes:
+    """Return the hash of a note's bytes by which the ledger knows them."""
+    return hashlib.blake2b(content.data, digest_size=16).digest()
