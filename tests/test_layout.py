@@ -263,7 +263,8 @@ def imported_by_search(folder: Path, options: list[str]) -> set[str]:
         daemon = threading.Thread(target=answer_search, args=(listening,))
         daemon.start()
         command = [sys.executable, "-X", "importtime", "-m", "vaultseek", "search", "x", *options]
-        environment = {"XDG_RUNTIME_DIR": str(folder), "PATH": os.environ["PATH"]}
+        usual = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
+        environment = usual | {"XDG_RUNTIME_DIR": str(folder)}
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         daemon.join()
     assert "a.md" in done.stdout

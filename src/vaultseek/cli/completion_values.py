@@ -6,23 +6,25 @@ Completion never starts a daemon and never waits long; without an answer it offe
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from vaultseek import limits
 from vaultseek.cli.connect import daemon_pid
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.terminal import clean, count
-from vaultseek.model import JSON
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
+    from vaultseek.model import JSON
+
+    Items = list[CompletionItem[str]]
+
 COMPLETION_SECONDS = 0.3
 """Timeout of a completion; after this, nothing is offered."""
-
-Items = list["CompletionItem[str]"]
 
 OPERATORS = (
     *("tag:", "path:", "file:", "heading:", "alias:", "link:", "content:", "section:", "line:", "block:"),
@@ -103,14 +105,14 @@ def _daemon_items(context: Context, kind: str, word: str, **more: str) -> list[J
 
 
 def _ask_daemon(method: str, params: JSON) -> JSON:
-    from vaultseek.client import Client
+    from vaultseek.client.caller import Caller
     from vaultseek.errors import VaultseekError
 
     # Checked first: connecting to a service manager's socket would start a daemon.
     if daemon_pid() is None:
         return {}
     try:
-        with Client(timeout=COMPLETION_SECONDS, name="vaultseek.cli") as client:
+        with Caller(timeout=COMPLETION_SECONDS, name="vaultseek.cli") as client:
             answer: JSON = client.call(method, params)
     except (VaultseekError, OSError):
         return {}

@@ -11,7 +11,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from vaultseek.errors import UsageError
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _COLON = ("subl", "zed", "hx", "helix", "micro")

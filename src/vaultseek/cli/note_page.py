@@ -8,7 +8,10 @@ from typing import Any
 
 from vaultseek.cli.listing import link_text
 from vaultseek.cli.terminal import Terminal, clean, count, table
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 
 def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -97,6 +96,8 @@ def vault_option(command: Command) -> Command:
 def _set_config(context: click.Context, _: click.Parameter, value: str | None) -> None:
     if value is None:
         return
+    from pathlib import Path
+
     file = Path(os.path.abspath(value))  # noqa: PTH100 - absolute, links kept
     if not file.exists():
         raise ConfigError(f"{file}: no such file; set --config to a TOML file")

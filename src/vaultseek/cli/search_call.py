@@ -69,6 +69,8 @@ class SearchCall:
         if self.json or self.paths:
             import vaultseek.cli.terminal
         else:
+            import datetime  # noqa: F401
+
             import vaultseek.cli.search_page  # noqa: F401
 
     def _print(self, answer: JSON, invocation: Invocation) -> None:

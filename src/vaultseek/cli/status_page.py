@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vaultseek.cli.terminal import Terminal, age, clean, count, duration, size
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 PROBLEMS_SHOWN = 5
 

@@ -10,7 +10,10 @@ from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import daemon_options, json_option, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal, clean
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 
 @click.command()

@@ -15,7 +15,10 @@ from vaultseek.cli.listing import heading_line, link_text, place, place_and_text
 from vaultseek.cli.options import list_options, note_argument, pass_invocation
 from vaultseek.cli.output import print_answer, print_json, print_paths
 from vaultseek.cli.terminal import Terminal, clean
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 _DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 

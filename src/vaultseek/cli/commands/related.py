@@ -11,7 +11,10 @@ from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import limit_option, list_options, note_argument, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 
 @click.command()

@@ -11,7 +11,10 @@ from vaultseek.cli.listing import remaining
 from vaultseek.cli.options import daemon_options, json_option, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal, clean, count, table
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 
 @click.command()

@@ -13,7 +13,10 @@ from vaultseek.cli.invocation import Invocation, vault_argument
 from vaultseek.cli.options import json_option, pass_invocation, shared_options
 from vaultseek.cli.output import print_json
 from vaultseek.cli.terminal import clean, count
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 _name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=complete_vault)
 

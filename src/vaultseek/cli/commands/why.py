@@ -23,7 +23,10 @@ from vaultseek.cli.output import print_json
 from vaultseek.cli.query_arguments import QueryCommand, unescaped
 from vaultseek.cli.shell_settings import environment_settings, naming_the_variable
 from vaultseek.cli.terminal import Terminal, clean
-from vaultseek.model import JSON
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 _VERDICT_COLORS = {
     "found": "green",
