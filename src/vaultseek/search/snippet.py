@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.keyword.query_terms import parse_query_terms
@@ -13,6 +14,8 @@ from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.markdown.plain import plain_line
 
 ELLIPSIS = "…"
+CACHED_LINES = 800
+"""Passages that are kept without their markup."""
 SNAP = 24
 """Characters that a cut may move to fall between two words."""
 NARROW = 16
@@ -68,7 +71,7 @@ def preview(text: str, width: int, matcher: TermMatcher | None = None) -> Previe
     Markdown signs, control characters and line breaks are left out; a cut shows as an ellipsis and falls
     between words where it can. Without a match the beginning is shown. Time is linear in the text.
     """
-    line = plain_line(text)
+    line = _plain_line(text)
     matches = sorted(matcher.matches(line)) if matcher else []
     start, end = _window(line, matches, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
@@ -76,6 +79,11 @@ def preview(text: str, width: int, matcher: TermMatcher | None = None) -> Previe
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
     return Preview(head + line[start:end] + tail, tuple(_merged(marks)))
+
+
+@lru_cache(maxsize=CACHED_LINES)
+def _plain_line(text: str) -> str:
+    return plain_line(text)
 
 
 def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFinder) -> dict[str, int]:

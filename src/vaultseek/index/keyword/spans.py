@@ -13,6 +13,8 @@ from vaultseek.text import is_unspaced as contains_unspaced
 
 CACHED_TOKENS = 20_000
 """Tokens whose spans are cached."""
+CACHED_TEXTS = 800
+"""Texts whose tokens are cached, some 10 kB each: the same passages are shown again while someone types."""
 
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
@@ -34,6 +36,7 @@ class SpanFinder:
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
+        self._places_of_tokens = lru_cache(maxsize=CACHED_TEXTS)(_places)
 
     def spans(self, text: str, terms: Container[str] | None = None) -> Iterator[TermSpan]:
         """Yield the terms of ``text``, or those among ``terms``, in the order of the index."""
@@ -45,20 +48,18 @@ class SpanFinder:
             yield TermSpan(origins[span.start][0], origins[span.end - 1][1], span.term)
 
     def _spans(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
-        """Yield the spans of a normalized text. Each distinct token is looked at once, and the text is read
-        again for the places only if one of them has a term."""
-        tokens = _tokens(text)
-        spans = {token: self._spans_of_token(token) for token in tokens}
+        """Yield the spans of a normalized text; each of its distinct tokens is looked at once."""
+        places = self._places_of_tokens(text)
+        spans = {token: self._spans_of_token(token) for token in places}
         if terms is not None:
             spans = {
                 token: matching
                 for token, each in spans.items()
                 if each and (matching := tuple(span for span in each if span[2] in terms))
             }
-        if not spans:
-            return
-        for start, token in _token_places(text):
-            for first, last, term in spans.get(token, ()):
+        occurrences = [(start, token) for token in spans for start in places[token]]
+        for start, token in sorted(occurrences):
+            for first, last, term in spans[token]:
                 yield TermSpan(start + first, start + last, term)
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
@@ -79,11 +80,12 @@ class SpanFinder:
         return tuple(spans)
 
 
-def _tokens(text: str) -> set[str]:
-    """Return the distinct tokens of a normalized text, as the analyzer cuts it."""
-    if text.isascii() or not contains_unspaced(text):
-        return set(token_pattern(text).findall(text))
-    return {token for _, token in _token_places(text)}
+def _places(text: str) -> dict[str, list[int]]:
+    """Return the distinct tokens of a normalized text, as the analyzer cuts it, and where each begins."""
+    places: dict[str, list[int]] = {}
+    for start, token in _token_places(text):
+        places.setdefault(token, []).append(start)
+    return places
 
 
 def _token_places(text: str) -> Iterator[tuple[int, str]]:
