@@ -71,14 +71,16 @@ def _weight_by_count(
         for term in terms
     ]
     return [
-        replace(term, weight=term.weight * factor, weight_unknown=term.weight_unknown * factor)
+        term
+        if factor == 1
+        else replace(term, weight=term.weight * factor, weight_unknown=term.weight_unknown * factor)
         for term, factor in zip(terms, factors, strict=True)
     ]
 
 
 def _of_token(analyzed: TokenTerms, token: int, *, ends_pair: bool) -> list[QueryTerm]:
     """Return the query terms of a token; ``ends_pair``: it is the character that the last pair ended with."""
-    terms = _without_accent_variants(analyzed)
+    terms = list(analyzed.terms) if len(analyzed.terms) == 1 else _without_accent_variants(analyzed)
     if any(term.role == "whole" for term in terms):
         return _of_compound(terms, token, identifier=analyzed.identifier)
     if len(terms) == 1 and not ends_pair:

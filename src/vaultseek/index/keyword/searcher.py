@@ -165,7 +165,8 @@ class _ScoredTerm:
 
     def with_weight(self, known: bool) -> _ScoredTerm:
         """Return it with the weight for a token that the vault has (``known``) or does not have."""
-        return self if known or self.term.kind == "prefix" else replace(self, weight=self.term.weight_unknown)
+        weight = self.weight if known or self.term.kind == "prefix" else self.term.weight_unknown
+        return self if weight == self.weight else replace(self, weight=weight)
 
     def importance(self, count: int) -> float:
         """Return the score of a full match; a word in no note is as important as the rarest."""

@@ -6,6 +6,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, cast
@@ -82,11 +83,11 @@ class ByteCache:
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value of the key, made if there is none; two threads may both make one."""
-        with self._lock:
-            value = self._values.get(key)
-            if value is not None:
+        value = self._values.get(key)
+        if value is not None:
+            with suppress(KeyError):  # another thread may have dropped it just now
                 self._values.move_to_end(key)
-                return cast(T, value)
+            return cast(T, value)
         made = make()
         self._put(key, made)
         return made
@@ -120,7 +121,7 @@ class Snapshot:
         self.chunk_count = chunk_base
         """Number of chunks in all segments, those of deleted notes included."""
         self.cache = ByteCache(TERM_CACHE_BYTES)
-        """What searches of this snapshot computed of a term."""
+        """Scores and places of terms, as searches of this snapshot computed them."""
 
     @cached_property
     def notes(self) -> Ints:

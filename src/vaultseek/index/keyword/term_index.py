@@ -11,9 +11,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from vaultseek.index.keyword.bm25f import ChunkScores, Parameters, TermScores, score_chunks, score_terms
+from vaultseek.index.keyword.bm25f import (
+    DEFAULT_PARAMETERS,
+    ChunkScores,
+    Parameters,
+    TermScores,
+    score_chunks,
+    score_terms,
+)
 from vaultseek.index.keyword.segment import NOTE_SHIFT, Ints
-from vaultseek.index.keyword.snapshot import SegmentView, Snapshot, joined
+from vaultseek.index.keyword.snapshot import ByteCache, SegmentView, Snapshot, joined
 
 RARE_NOTES = 4096
 """Notes with a term up to which its places and the scores of its passages are kept for the next search."""
@@ -25,12 +32,14 @@ class TermIndex:
     def __init__(self, snapshot: Snapshot, parameters: Parameters) -> None:
         self._snapshot = snapshot
         self._parameters = parameters
+        # Other parameters than the usual ones are a matter of experiments, and not worth any memory.
+        usual = parameters is DEFAULT_PARAMETERS
+        self._scores_cache = snapshot.cache if usual else ByteCache(0)
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
         """Return the scores of all notes that have any of the terms."""
-        snapshot, parameters = self._snapshot, self._parameters
-        return snapshot.cache.get(
-            ("notes", terms, parameters), lambda: score_terms(snapshot, terms, parameters)
+        return self._scores_cache.get(
+            ("notes", terms), lambda: score_terms(self._snapshot, terms, self._parameters)
         )
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
@@ -38,9 +47,8 @@ class TermIndex:
         snapshot, parameters = self._snapshot, self._parameters
         if df > RARE_NOTES:
             return score_chunks(snapshot, _places(snapshot, terms, notes), parameters)
-        return snapshot.cache.get(
-            ("chunks", terms, parameters),
-            lambda: score_chunks(snapshot, self.places(terms, df, notes), parameters),
+        return self._scores_cache.get(
+            ("chunks", terms), lambda: score_chunks(snapshot, self.places(terms, df, notes), parameters)
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
