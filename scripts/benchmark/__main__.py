@@ -1,4 +1,8 @@
-"""The command line of ``scripts/bench``."""
+"""Measure the speed and memory of vaultseek with the bundled model, beside references in the same run.
+
+Every search goes over the socket of a real daemon in temporary directories. Without --data, notes are
+generated.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import benchmark.rows_client
 import benchmark.rows_embed
@@ -17,7 +23,7 @@ import benchmark.rows_filter
 import benchmark.rows_index
 import benchmark.rows_profile
 import benchmark.rows_search  # noqa: F401
-from benchmark import machine, page
+from benchmark import docs, guard, machine, page
 from benchmark.figures import Figure
 from benchmark.registry import ROWS, Row, ordered
 from benchmark.worlds import Bench
@@ -26,27 +32,116 @@ from benchmark.worlds import Bench
 def main() -> int:
     """Run the rows, print the table, write the JSON file; return the exit code."""
     options = _options()
+    if options.write_docs:
+        docs.write(docs.read_runs(options.write_docs))
+        return 0
     # So that daemons and folders are removed when the run is ended from outside.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    described = machine.describe()
-    figures, seconds = _measure(_chosen(options), options)
-    page.show(figures, described)
+    run = Run(options)
+    with Bench(options.data, quick=options.quick, full=options.full, say=_say) as bench:
+        run.measure(bench, _chosen(options))
+        lost = run.guard(bench, options) if options.quick else {}
+    page.show(run.figures, run.machine)
     if options.json:
-        _write(options.json, described, figures, seconds)
-    return 0
+        options.json.write_text(run.json(), encoding="utf-8")
+    for name, how in lost.items():
+        _say(f"slower: {name}: {how}")
+    return 1 if lost or run.failed else 0
+
+
+class Run:
+    """What one run measures."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.machine = machine.describe()
+        self.figures: list[Figure] = []
+        self.failed = False
+        self._seconds: dict[str, float] = {}
+        self._plot: str | None = None
+
+    def measure(self, bench: Bench, rows: Sequence[Row]) -> None:
+        """Measure the rows, one after the other."""
+        for row in rows:
+            began = time.monotonic()
+            _say(row.name)
+            try:
+                for figure in row.measure(bench):
+                    _say(f"  {figure.what}: {figure.measured} | {figure.reference} | {figure.target}")
+                    self.figures.append(figure)
+            except Exception as error:  # the other rows are still worth measuring
+                traceback.print_exc()
+                self.failed = True
+                what = f"{type(error).__name__}: {error}"[:200]
+                self.figures.append(Figure(row.name, row.name, f"failed: {what}", met=False))
+            self._seconds[row.name] = round(time.monotonic() - began, 1)
+            _say(f"  {self._seconds[row.name]} s")
+        self._plot = bench.plot
+
+    def guard(self, bench: Bench, options: argparse.Namespace) -> dict[str, str]:
+        """Return what is slower than it was; a row that seems so is measured again."""
+        best = guard.ratios(self.figures)
+        if options.write_guard:
+            guard.write(best)
+        chosen = {row.name for row in _chosen(options)}
+        earlier = {name: ratio for name, ratio in guard.read().items() if row_of(name) in chosen}
+        for _ in range(guard.ATTEMPTS - 1):
+            if not (lost := guard.losses(best, earlier)):
+                break
+            again = Run(options)
+            again.measure(bench, [ROWS[name] for name in sorted({row_of(name) for name in lost})])
+            for name, ratio in guard.ratios(again.figures).items():
+                best[name] = min(ratio, best.get(name, ratio))
+        return guard.losses(best, earlier)
+
+    def json(self) -> str:
+        """Return the run as the text of a JSON file."""
+        run: dict[str, Any] = {
+            "machine": self.machine,
+            "when": datetime.now(UTC).isoformat(timespec="minutes"),
+            "seconds": self._seconds,
+            "figures": [figure.json() for figure in self.figures],
+            "plot": self._plot,
+        }
+        return json.dumps(run, indent=1, ensure_ascii=False) + "\n"
+
+
+def row_of(guarded: str) -> str:
+    """Return the row of a guarded ratio: ``keyword-small-8`` is of ``keyword-small``."""
+    return guarded if guarded in ROWS else guarded.rpartition("-")[0]
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="ROW", choices=sorted(ROWS), help="measure these rows")
-    parser.add_argument(
-        "--quick", action="store_true", help="a minute: small vaults, the rows that CI guards"
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--full", action="store_true", help="the sizes of the targets: about an hour")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder with vaults/silverbullet and scale/tldr"
+    add = parser.add_argument
+    add(
+        "--only",
+        nargs="+",
+        metavar="ROW",
+        choices=list(ROWS),
+        help=f"of {', '.join(r.name for r in ordered())}",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    add(
+        "--quick",
+        action="store_true",
+        help="a minute: small vaults, the rows that CI guards; 1 if twice as slow",
+    )
+    add(
+        "--full",
+        action="store_true",
+        help="167,000 notes to index and 1,000,000 passages to grow: an hour more",
+    )
+    add("--data", type=Path, metavar="DIR", help="real notes: vaults/silverbullet, scale/tldr, ...")
+    add("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    add(
+        "--write-docs",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="measure nothing, write pages from JSON files",
+    )
+    add("--write-guard", action="store_true", help="with --quick: compare later runs with this one")
     return parser.parse_args()
 
 
@@ -54,36 +149,6 @@ def _chosen(options: argparse.Namespace) -> list[Row]:
     if options.only:
         return [row for row in ordered() if row.name in options.only]
     return [row for row in ordered() if row.quick or not options.quick]
-
-
-def _measure(rows: list[Row], options: argparse.Namespace) -> tuple[list[Figure], dict[str, float]]:
-    figures: list[Figure] = []
-    seconds: dict[str, float] = {}
-    with Bench(options.data, quick=options.quick, full=options.full, say=_say) as bench:
-        for row in rows:
-            began = time.monotonic()
-            _say(row.name)
-            try:
-                for figure in row.measure(bench):
-                    _say(f"  {figure.what}: {figure.measured} | {figure.reference} | {figure.target}")
-                    figures.append(figure)
-            except Exception as error:  # the other rows are still worth measuring
-                traceback.print_exc()
-                what = f"{type(error).__name__}: {error}"[:200]
-                figures.append(Figure(row.name, row.name, f"failed: {what}", met=False))
-            seconds[row.name] = round(time.monotonic() - began, 1)
-            _say(f"  {seconds[row.name]} s")
-    return figures, seconds
-
-
-def _write(file: Path, described: str, figures: list[Figure], seconds: dict[str, float]) -> None:
-    run = {
-        "machine": described,
-        "when": datetime.now(UTC).isoformat(timespec="minutes"),
-        "seconds": seconds,
-        "figures": [figure.json() for figure in figures],
-    }
-    file.write_text(json.dumps(run, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _say(line: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 MILLISECONDS = 1e3
+TURNS_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -15,8 +17,8 @@ class Figure:
     """One line of the table.
 
     ``ratio`` is the time taken over that of the reference, so less is better; None without a reference.
-    ``met`` says if the target was reached, None without a target. ``numbers`` go to the JSON file. ``guard``
-    names the ratio that the quick run compares with an earlier one.
+    ``met`` says if the target was reached, None without a target. ``numbers`` go to the JSON file.
+    ``guarded`` has ratios by name, which the quick run compares with earlier ones.
     """
 
     row: str
@@ -27,7 +29,7 @@ class Figure:
     ratio: float | None = None
     met: bool | None = None
     numbers: dict[str, Any] = field(default_factory=dict)
-    guard: str | None = None
+    guarded: dict[str, float] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
         """Return the figure as an object of the JSON file."""
@@ -51,6 +53,11 @@ class Times:
         return statistics.median(self.values)
 
     @property
+    def p10(self) -> float:
+        """The 10th percentile: what a busy machine changes least."""
+        return self.values[len(self.values) // 10]
+
+    @property
     def p95(self) -> float:
         """The 95th percentile."""
         return self.values[min(len(self.values) - 1, int(len(self.values) * 0.95))]
@@ -66,23 +73,35 @@ class Times:
     def numbers(self, name: str) -> dict[str, float]:
         """Return median, 95th percentile, longest and count, for the JSON file."""
         figures = {"p50_ms": self.p50, "p95_ms": self.p95, "max_ms": self.most}
-        return {f"{name}_{key}": round(value, 3) for key, value in figures.items()} | {
-            f"{name}_count": len(self.values)
+        prefix = f"{name}_" if name else ""
+        return {prefix + key: round(value, 3) for key, value in figures.items()} | {
+            f"{prefix}count": len(self.values)
         }
 
 
 def alternate(
-    sides: dict[str, Callable[[str], object]], queries: Sequence[str], timer: Callable[[], float], block: int
+    sides: dict[str, Callable[[str], object]],
+    queries: Sequence[str],
+    *,
+    block: int = 20,
+    seconds: float = TURNS_SECONDS,
 ) -> dict[str, Times]:
-    """Time every query on every side, in turns of ``block`` queries, so that noise hits all sides alike."""
+    """Time every query on every side, in turns of ``block`` queries, so that noise hits all sides alike.
+
+    The first query of a turn is not counted: after a turn of another side, caches are cold. No turn begins
+    after ``seconds``, on a machine that is too busy.
+    """
     times: dict[str, list[float]] = {name: [] for name in sides}
+    deadline = time.monotonic() + seconds
     for start in range(0, len(queries), block):
+        if start and time.monotonic() > deadline:
+            break
         for name, call in sides.items():
-            call(queries[start])  # not counted: after a turn of the other side, caches are cold
+            call(queries[start])
             for query in queries[start + 1 : start + block]:
-                began = timer()
+                began = time.perf_counter()
                 call(query)
-                times[name].append((timer() - began) * MILLISECONDS)
+                times[name].append((time.perf_counter() - began) * MILLISECONDS)
     return {name: Times.of(values) for name, values in times.items()}
 
 

@@ -41,7 +41,7 @@ def process(bench: Bench) -> Iterator[Figure]:
     for mode in ("keyword", "hybrid"):
         queries = world.texts.queries(12 if bench.quick else 33, seed=11)
         sides = {"command": _command(world, mode), "python": _python, "socket": world.searcher(mode)}
-        times = alternate(sides, queries, time.perf_counter, 11)
+        times = alternate(sides, queries, block=11, seconds=bench.seconds)
         command, python, socket = times["command"], times["python"], times["socket"]
         goal = python.p50 + socket.p50 + PROCESS_MS
         yield Figure(

@@ -39,7 +39,7 @@ def filters(bench: Bench) -> Iterator[Figure]:
                 "plain": world.searcher("hybrid"),
                 "filtered": world.searcher("hybrid", filter_of(share)),
             }
-            times = alternate(sides, queries, time.perf_counter, BLOCK)
+            times = alternate(sides, queries, block=BLOCK, seconds=bench.seconds)
             plain, filtered = times["plain"], times["filtered"]
             missed = world.counts.get("missed", {}).get(str(share))
             checked = "not checked" if missed is None else f"{missed} neighbours missed"
@@ -70,13 +70,13 @@ def memory(bench: Bench) -> Iterator[Figure]:
         for query in world.texts.queries(bench.queries, seed=5):
             world.search(query, mode)
     assert world.daemon is not None
-    daemon, *children = world.daemon.processes()
     size = (world.counts["passages"] + world.counts["notes"]) * world.counts["dimension"] * 4 / 1e6
-    full = [(process.memory_full_info(), name) for process, name in _named(daemon, children)]
+    used = [process.memory_full_info() for process in world.daemon.processes()]
+    processes = {"daemon": used[:1], "worker": used[1:]}
     goals = {"daemon": 300.0, "worker": 2 * size + 350}
     for name, goal in goals.items():
-        resident = sum(info.rss for info, owner in full if owner == name) / 1e6
-        share = sum(info.pss for info, owner in full if owner == name) / 1e6
+        resident = sum(info.rss for info in processes[name]) / 1e6
+        share = sum(info.pss for info in processes[name]) / 1e6
         yield Figure(
             "memory",
             f"memory of the {name}, {world.counts['passages']:,} passages",
@@ -89,10 +89,6 @@ def memory(bench: Bench) -> Iterator[Figure]:
         )
 
 
-def _named(daemon: object, children: list[object]) -> list[tuple[object, str]]:
-    return [(daemon, "daemon"), *((child, "worker") for child in children)]
-
-
 @row("growth")
 def growth(bench: Bench) -> Iterator[Figure]:
     """Searches and saves in vaults of growing size; the plot goes to ``docs`` with ``--write-docs``."""
@@ -101,9 +97,8 @@ def growth(bench: Bench) -> Iterator[Figure]:
     for size in sizes:
         world = bench.generated(size)
         queries = world.texts.queries(bench.queries // 2, seed=3)
-        times = alternate(
-            {mode: world.searcher(mode) for mode in ("keyword", "hybrid")}, queries, time.perf_counter, BLOCK
-        )
+        sides = {mode: world.searcher(mode) for mode in ("keyword", "hybrid")}
+        times = alternate(sides, queries, seconds=bench.seconds)
         saves = save(world)
         point = Point(world.counts["passages"], times["keyword"].p50, times["hybrid"].p50, saves.p50)
         points.append(point)

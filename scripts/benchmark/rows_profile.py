@@ -40,5 +40,5 @@ def _stages(bench: Bench, world: World) -> Iterator[Figure]:
             f"profile-{world.folder.name}",
             f"{stage}, {world.notes:,} notes",
             str(times),
-            numbers=times.numbers(stage),
+            numbers=times.numbers("") | {"stage": stage, "notes": world.notes},
         )

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmark.daemon import Daemon, Home
+from benchmark.figures import TURNS_SECONDS
 from benchmark.notes import GeneratedNotes, Texts, copy_notes
 from benchmark.references import SentenceTransformers, WhooshIndex
 from vaultseek.client import Client
@@ -61,10 +62,10 @@ class World:
             self._client = self.daemon.client()
         return self._client
 
-    def search(self, query: str, mode: str = "hybrid", **params: object) -> dict[str, object]:
+    def search(self, query: str, mode: str = "hybrid", **params: Any) -> dict[str, Any]:
         """Return the daemon's answer. Raises AssertionError if a lane was left out."""
         request = {"query": query, "vault": str(self.vault), "mode": mode, "limit": 10, **params}
-        answer: dict[str, object] = self.client.call("search", request)
+        answer: dict[str, Any] = self.client.call("search", request)
         assert not answer["partial"], answer["partial"]
         return answer
 
@@ -115,6 +116,8 @@ class Bench:
         self.full = full
         self.say = say
         self.queries = 40 if quick else QUERIES
+        self.seconds = 10.0 if quick else TURNS_SECONDS
+        """How long the turns of a row may go on."""
         self.plot: str | None = None
         """The growth plot, once it is drawn: SVG."""
         self._worlds: dict[str, World] = {}

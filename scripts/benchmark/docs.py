@@ -1,0 +1,108 @@
+"""The figures of README.md and docs/performance.md, written between markers from JSON files of runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[2]
+README = PROJECT / "README.md"
+PAGE = PROJECT / "docs" / "performance.md"
+PLOT = PROJECT / "docs" / "growth.svg"
+MAIN = {
+    "hybrid-small": (),
+    "hybrid-large": (),
+    "keyword-large": (0, 3),
+    "process": (1,),
+    "save": (0,),
+    "embed-query": (),
+    "embed-bulk": (),
+    "qmd": (),
+    "indexing": (),
+    "clients": (1, 3),
+    "memory": (),
+    "idle": (),
+}
+"""The rows of the README; of some only the figures at these places."""
+STAGES = (
+    ("request, JSON and socket", "request, JSON, socket", "2 to 4"),
+    ("filter", "filter", "below 1"),
+    ("keyword", "keyword lane (beside the semantic one)", "3 to 25"),
+    ("semantic", "semantic lane: embedding, nearest vectors, the way to the worker and back", "43 to 70"),
+    ("company", "vectors of the best notes", "2 to 5"),
+    ("fuse", "fusion, links, ranking", "9 to 22"),
+    ("passages", "passages and snippets", "2 to 11"),
+    ("over the socket", "**the whole search**", "**65**"),
+)
+"""Stage, its description, and the milliseconds before (171 notes, two cores without bf16)."""
+
+Run = dict[str, Any]
+Figures = list[dict[str, Any]]
+
+
+def read_runs(files: Iterable[Path]) -> Run:
+    """Return the runs as one; where two have a row, the later file counts."""
+    together: Run = {"rows": {}, "plot": None, "machine": "", "when": ""}
+    for file in files:
+        run = json.loads(file.read_text(encoding="utf-8"))
+        rows: dict[str, Figures] = {}
+        for figure in run["figures"]:
+            rows.setdefault(figure["row"], []).append(figure)
+        together["rows"].update(rows)
+        together["plot"] = run.get("plot") or together["plot"]
+        together |= {"machine": run["machine"], "when": run["when"][:10]}
+    return together
+
+
+def write(run: Run) -> None:
+    """Write the tables of both pages and the plot."""
+    rows: dict[str, Figures] = run["rows"]
+    machine = f"Measured on {run['when']}: {run['machine']}."
+    everything = [f for name, figures in rows.items() if not name.startswith("profile") for f in figures]
+    _replace(PAGE, "table", f"{machine}\n\n{table(everything)}")
+    _replace(PAGE, "profile", profile(rows.get("profile-small", []), rows.get("profile-large", [])))
+    main = [f for name, places in MAIN.items() for f in _chosen(rows.get(name, []), places)]
+    _replace(README, "main", f"{machine}\n\n{table(main)}")
+    if run["plot"]:
+        PLOT.write_text(run["plot"], encoding="utf-8")
+
+
+def table(figures: Sequence[dict[str, Any]]) -> str:
+    """Return the figures as a table of Markdown."""
+    lines = ["| what | measured | reference | target | ratio, met |", "|---|---|---|---|---|"]
+    for figure in figures:
+        cells = [figure[key].replace("|", "\\|") for key in ("what", "measured", "reference", "target")]
+        lines.append("| " + " | ".join((*cells, _verdict(figure))) + " |")
+    return "\n".join(lines)
+
+
+def profile(small: Figures, large: Figures) -> str:
+    """Return what costs what in a hybrid search, before and now, as a table of Markdown."""
+    after = [
+        {figure["numbers"]["stage"]: figure["numbers"] for figure in figures} for figures in (small, large)
+    ]
+    notes = [next((f"{numbers['notes']:,} notes" for numbers in stages.values()), "–") for stages in after]
+    lines = [f"| stage, milliseconds (p50) | before | {notes[0]} | {notes[1]} |", "|---|---|---|---|"]
+    for stage, what, before in STAGES:
+        cells = [f"{stages[stage]['p50_ms']:.1f}" if stage in stages else "–" for stages in after]
+        lines.append(f"| {what} | {before} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines)
+
+
+def _chosen(figures: Figures, places: tuple[int, ...]) -> Figures:
+    return [figures[place] for place in places if place < len(figures)] if places else figures
+
+
+def _replace(page: Path, block: str, text: str) -> None:
+    """Replace what stands between the markers of the block."""
+    begin, end = f"<!-- bench: {block} -->\n", f"<!-- bench: end of {block} -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{begin}{text}\n{end}{after}", encoding="utf-8")
+
+
+def _verdict(figure: dict[str, Any]) -> str:
+    ratio = [] if figure["ratio"] is None else [f"{figure['ratio']:.2f}x"]
+    return ", ".join([*ratio, *{True: ["yes"], False: ["**no**"], None: []}[figure["met"]]])
