@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from test_layout import group_of
-from vaultseek.messages import METHODS
+from vaultseek.messages.methods import METHODS
 
 PROJECT = Path(__file__).parents[2]
 SOURCE = PROJECT / "src" / "vaultseek"

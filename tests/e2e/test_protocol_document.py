@@ -16,7 +16,8 @@ import pytest
 from vaultseek import errors, limits
 from vaultseek.client import Client
 from vaultseek.errors import Cancelled, UsageError, VaultseekError
-from vaultseek.messages import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST, SCHEMA_FILE
+from vaultseek.messages.check import SCHEMA_FILE
+from vaultseek.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
 from vaultseek.model import REASON_CODES
 from vaultseek.wire import protocol
 

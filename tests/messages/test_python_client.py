@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from vaultseek.client import AsyncClient, Client
-from vaultseek.messages import METHODS
+from vaultseek.messages.methods import METHODS
 from vaultseek.messages.python_client import sources
 
 

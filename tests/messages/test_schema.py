@@ -4,21 +4,21 @@ import json
 
 import pytest
 
-from vaultseek import messages
 from vaultseek.errors import ProtocolError, UsageError
+from vaultseek.messages import check
 
 ADDED = {"name": "notes", "path": "/home/ana/notes"}
 
 
 def test_the_shipped_schema_is_that_of_the_models():
-    shipped = json.loads(messages.SCHEMA_FILE.read_text(encoding="utf-8"))
-    assert shipped == messages.schemas(), "run `python -m vaultseek.messages`"
+    shipped = json.loads(check.SCHEMA_FILE.read_text(encoding="utf-8"))
+    assert shipped == check.schemas(), "run `python -m vaultseek.messages`"
 
 
 def test_a_request_as_documented_passes_with_what_may_go_with_any():
-    messages.check_request("search", {"query": "pump", "deadline_ms": 100, "supersedes": 4})
-    messages.check_request("vault/add", {"path": "/notes", "exclude": ("a", "b")})
-    messages.check_request("method/of-a-newer-daemon", {"anything": True})
+    check.check_request("search", {"query": "pump", "deadline_ms": 100, "supersedes": 4})
+    check.check_request("vault/add", {"path": "/notes", "exclude": ("a", "b")})
+    check.check_request("method/of-a-newer-daemon", {"anything": True})
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_a_request_as_documented_passes_with_what_may_go_with_any():
 )
 def test_a_wrong_request_is_named(method, asked, named):
     with pytest.raises(UsageError, match=named):
-        messages.check_request(method, asked)
+        check.check_request(method, asked)
 
 
 def test_answers_may_say_more_than_is_documented():
-    messages.check_answer("vault/add", {**ADDED, "colour": "red"})
-    messages.check_answer("$/cancelRequest", None)
-    messages.check_answer("method/of-a-newer-daemon", 5)
+    check.check_answer("vault/add", {**ADDED, "colour": "red"})
+    check.check_answer("$/cancelRequest", None)
+    check.check_answer("method/of-a-newer-daemon", 5)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_answers_may_say_more_than_is_documented():
 )
 def test_a_wrong_answer_is_named_in_one_line_without_its_text(method, answer, named):
     with pytest.raises(ProtocolError, match=named) as caught:
-        messages.check_answer(method, answer)
+        check.check_answer(method, answer)
     assert "\n" not in str(caught.value)
     assert "vaultseek stop" in str(caught.value)
     assert "/home/ana" not in str(caught.value)

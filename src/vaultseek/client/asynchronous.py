@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-from vaultseek import messages
 from vaultseek.client.async_methods import AsyncMethods
 from vaultseek.client.conversation import (
     DEFAULT_TIMEOUT,
@@ -30,6 +29,7 @@ from vaultseek.client.conversation import (
 )
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
+from vaultseek.messages import check
 from vaultseek.model import JSON
 from vaultseek.wire import endpoint
 from vaultseek.wire.outbox import Outbox
@@ -87,14 +87,14 @@ class AsyncClient(AsyncMethods):
         """Return the daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
-            messages.check_request(method, params or {})
+            check.check_request(method, params or {})
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._call(method, params or {})
         except TimeoutError:
             raise timed_out(method) from None
         if self._validate:
-            messages.check_answer(method, answer)
+            check.check_answer(method, answer)
         return answer
 
     async def notify(self, method: str, params: JSON | None = None) -> None:

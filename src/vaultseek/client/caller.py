@@ -96,11 +96,11 @@ class Caller:
         call = _Call(method, params or {}, deadline, on_notification or self._keep, meanwhile)
         if not self._validate:
             return self._call(call)
-        from vaultseek import messages
+        from vaultseek.messages import check
 
-        messages.check_request(method, call.params)
+        check.check_request(method, call.params)
         answer = self._call(call)
-        messages.check_answer(method, answer)
+        check.check_answer(method, answer)
         return answer
 
     def notify(self, method: str, params: JSON | None = None) -> None:

@@ -108,11 +108,12 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
 async def _open(
     registry: VaultRegistry, file: SettingsFile, settings: Settings, worker: SemanticWorker
 ) -> None:
+    # First, because the model takes longest; it is loaded while the vaults are opened.
+    await worker.start()
     try:
         await registry.open_configured(settings, file.registry.paused)
     except Exception:
         log.exception("opening the configured vaults failed")
-    await worker.start()
 
 
 async def _close(server: Server, registry: VaultRegistry, worker: SemanticWorker) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from vaultseek.messages import SCHEMA_FILE, schemas
+from vaultseek.messages.check import SCHEMA_FILE, schemas
 from vaultseek.messages.python_client import sources
 
 SCHEMA_FILE.write_text(f"{json.dumps(schemas(), indent=1, sort_keys=True)}\n", encoding="utf-8")

@@ -17,7 +17,6 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.vaults import VaultMethods
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.messages import schemas
 from vaultseek.messages.params import Nothing, VaultParams, read
 from vaultseek.model import JSON, reason_json
 from vaultseek.settings.watch import SettingsFile
@@ -68,6 +67,8 @@ class Methods:
     async def schema(self, params: JSON, context: RequestContext) -> JSON:
         """Return the JSON Schema of every method's parameters and answer."""
         read(Nothing, params)
+        from vaultseek.messages.check import schemas  # the models of answers take long to make
+
         return await asyncio.to_thread(schemas)
 
     async def _find(self, call: VaultParams) -> VaultFollower:
