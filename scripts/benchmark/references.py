@@ -22,7 +22,9 @@ class SentenceTransformers:
         os.environ["HF_HUB_OFFLINE"] = "1"
         logging.getLogger("transformers").setLevel(logging.ERROR)
         import sentence_transformers
+        from transformers.utils import logging as transformers_logging
 
+        transformers_logging.disable_progress_bar()
         self._model = sentence_transformers.SentenceTransformer(
             str(bundled_directory()), device="cpu", local_files_only=True
         )

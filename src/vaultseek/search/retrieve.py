@@ -69,6 +69,8 @@ def combine_lanes(keyword: KeywordRetrieval, semantic: SemanticRetrieval) -> Ret
         reasons = "; ".join(reason.text for reason in partial.values())
         raise Unavailable(f"no lane can answer now, try again: {reasons}")
     spent = {"keyword": keyword.milliseconds, "semantic": semantic.milliseconds}
+    if semantic.answer is not None:  # the worker's part of the semantic lane
+        spent |= {"embed": semantic.answer.embed_ms, "neighbours": semantic.answer.search_ms}
     return Retrieval(
         keyword.answer,
         semantic.answer,
