@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from vaultseek.cli import completion_values
-from vaultseek.cli.shell_completion import BashLine
+from vaultseek.cli.bash_line import BashLine
 from vaultseek.query.operators import OPERATORS
 from vaultseek.wire import endpoint
 

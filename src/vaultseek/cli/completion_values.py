@@ -15,13 +15,19 @@ from vaultseek.cli.terminal import clean, count
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from click import Context, Parameter
-    from click.shell_completion import CompletionItem
+    from typing import Protocol, TypeVar
 
     from vaultseek.model import JSON
 
-    Items = list[CompletionItem[str]]
+    T = TypeVar("T")
+
+    class Context(Protocol):
+        """The part of click's context that is needed: it has the invocation."""
+
+        def ensure_object(self, object_type: type[T]) -> T:
+            """Return the invocation."""
+
+    Items = list["Item"]
 
 COMPLETION_SECONDS = 0.3
 """Timeout of a completion; after this, nothing is offered."""
@@ -33,7 +39,18 @@ OPERATORS = (
 """Operators of the query language, repeated here because importing its grammar would take too long."""
 
 
-def complete_note(context: Context, _: Parameter, word: str) -> Items:
+class Item:
+    """A value to offer, with its help; of the type plain, file or dir. click asks for no more."""
+
+    __slots__ = ("help", "type", "value")
+
+    def __init__(self, value: str, type: str = "plain", help: str | None = None) -> None:
+        self.value = value
+        self.type = type
+        self.help = help
+
+
+def complete_note(context: Context, _: object, word: str) -> Items:
     """Complete a note by file name, title or alias; complete a path as a file."""
     if _is_path(word):
         return _items([(word, "")], word, kind="file")
@@ -41,31 +58,31 @@ def complete_note(context: Context, _: Parameter, word: str) -> Items:
     return _items(((note["text"], note["path"]) for note in notes if note.get("path")), word)
 
 
-def complete_file_or_note(context: Context, parameter: Parameter, word: str) -> Items:
+def complete_file_or_note(context: Context, parameter: object, word: str) -> Items:
     """Complete a note if ``--vault`` is set, else a file."""
     in_vault = context.ensure_object(Invocation).vault is not None and not _is_path(word)
     return complete_note(context, parameter, word) if in_vault else _items([(word, "")], word, kind="file")
 
 
-def complete_folder(_: Context, __: Parameter, word: str) -> Items:
+def complete_folder(_: Context, __: object, word: str) -> Items:
     """Complete a folder."""
     return _items([(word, "")], word, kind="dir")
 
 
-def complete_tag(context: Context, _: Parameter, word: str) -> Items:
+def complete_tag(context: Context, _: object, word: str) -> Items:
     """Complete a tag, with ``#`` if one was typed."""
     mark = "#" if word.startswith("#") else ""
     tags = _daemon_items(context, "tag", word.removeprefix("#"))
     return _items(((mark + tag["text"].removeprefix("#"), _note_count(tag)) for tag in tags), word)
 
 
-def complete_property(context: Context, _: Parameter, word: str) -> Items:
+def complete_property(context: Context, _: object, word: str) -> Items:
     """Complete the name of a property."""
     properties = _daemon_items(context, "property", word)
     return _items(((item["text"], _note_count(item)) for item in properties), word)
 
 
-def complete_property_value(context: Context, parameter: Parameter, word: str) -> Items:
+def complete_property_value(context: Context, parameter: object, word: str) -> Items:
     """Complete ``name=``, then the value of that property."""
     name, equals, value = word.partition("=")
     if not equals:
@@ -75,14 +92,14 @@ def complete_property_value(context: Context, parameter: Parameter, word: str) -
     return _items(((f"{name}={item['text']}", _note_count(item)) for item in values), word)
 
 
-def complete_vault(context: Context, _: Parameter, word: str) -> Items:
+def complete_vault(context: Context, _: object, word: str) -> Items:
     """Complete a vault by name; complete a path as a folder."""
     vaults = [] if _is_path(word) else _ask_daemon("vault/list", {}).get("vaults") or []
     names = _items(((vault["name"], vault["path"]) for vault in vaults), word)
     return names or _items([(word, "")], word, kind="dir")
 
 
-def complete_query(context: Context, parameter: Parameter, word: str) -> Items:
+def complete_query(context: Context, parameter: object, word: str) -> Items:
     """Complete an operator, a tag after ``tag:`` or a property after ``[``."""
     minus = "-" if word.startswith("-") else ""
     part = word.removeprefix("-")
@@ -124,15 +141,13 @@ def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain")
 
     Values with control characters are left out, because the terminal would act on them.
     """
-    from click.shell_completion import CompletionItem
-
     prefix = word.casefold()
     help_by_value = {
         value: clean(help)
         for value, help in values
         if value.casefold().startswith(prefix) and clean(value) == value
     }
-    return [CompletionItem(value, type=kind, help=help or None) for value, help in help_by_value.items()]
+    return [Item(value, kind, help or None) for value, help in help_by_value.items()]
 
 
 def _note_count(item: JSON) -> str:

@@ -53,10 +53,7 @@ def _run_command(arguments: list[str]) -> int:
     from vaultseek.errors import VaultseekError
 
     if COMPLETION_VARIABLE in os.environ:
-        from vaultseek.cli.commands import vaultseek
-        from vaultseek.cli.shell_completion import print_completions
-
-        print_completions(vaultseek)
+        _complete(os.environ[COMPLETION_VARIABLE])
         return SUCCESS
     try:
         code = _search(arguments)
@@ -72,6 +69,20 @@ def _run_command(arguments: list[str]) -> int:
     except Exception as error:
         _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
         return _report_bug(error)
+
+
+def _complete(instruction: str) -> None:
+    """Print completions for a shell's script."""
+    if instruction == "bash_complete":
+        from vaultseek.cli.bash_completion import offered
+
+        if (text := offered()) is not None:
+            return print(text)
+    from vaultseek.cli.commands import vaultseek
+    from vaultseek.cli.shell_completion import print_completions
+
+    print_completions(vaultseek)
+    return None
 
 
 def _search(arguments: list[str]) -> int | None:

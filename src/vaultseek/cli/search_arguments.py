@@ -32,13 +32,15 @@ FILTERS = (
 )
 """Options that filter, each with its metavariable and its help. All may be repeated."""
 
-_FLAGS = {"--json": "json", "--paths": "paths", "--open": "open", "--explain": "explain", "--wait": "wait"}
-_SHARED_FLAGS = {
+FLAGS = {"--json": "json", "--paths": "paths", "--open": "open", "--explain": "explain", "--wait": "wait"}
+"""Flags of ``search``: the attribute of the call that each sets."""
+SHARED_FLAGS = {
     "--no-start": ("autostart", False),
     "--no-color": ("color", False),
     "--pager": ("pager", True),
     "--no-pager": ("pager", False),
 }
+"""Flags of every command that calls the daemon: the attribute of the invocation and its value."""
 # -draft, -tag:old, -"a phrase": an excluded word, but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
 _LIMIT = ("-n", "--limit")
@@ -88,10 +90,10 @@ class _Reader:
         return self._previous, before
 
     def _flag(self, argument: str) -> bool:
-        if argument in _FLAGS:
-            setattr(self.call, _FLAGS[argument], True)
-        elif argument in _SHARED_FLAGS:
-            setattr(self.invocation, *_SHARED_FLAGS[argument])
+        if argument in FLAGS:
+            setattr(self.call, FLAGS[argument], True)
+        elif argument in SHARED_FLAGS:
+            setattr(self.invocation, *SHARED_FLAGS[argument])
         else:
             return False
         return True

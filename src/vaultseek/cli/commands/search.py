@@ -7,13 +7,8 @@ from typing import Any
 
 import click
 
-from vaultseek.cli.completion_values import (
-    complete_note,
-    complete_property,
-    complete_property_value,
-    complete_query,
-    complete_tag,
-)
+from vaultseek.cli.bash_completion import BY_METAVAR
+from vaultseek.cli.completion_values import complete_query
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import (
     daemon_options,
@@ -27,18 +22,11 @@ from vaultseek.cli.query_arguments import QueryCommand, unescaped
 from vaultseek.cli.search_arguments import FILTERS
 from vaultseek.cli.search_call import SearchCall
 
-_COMPLETE = {
-    "TAG": complete_tag,
-    "NOTE": complete_note,
-    "NAME": complete_property,
-    "NAME=VALUE": complete_property_value,
-}
-
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, metavar, help in reversed(FILTERS):
         option = click.option(
-            name, metavar=metavar, multiple=True, help=help, shell_complete=_COMPLETE.get(metavar)
+            name, metavar=metavar, multiple=True, help=help, shell_complete=BY_METAVAR.get(metavar)
         )
         command = option(command)
     return command
