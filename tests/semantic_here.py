@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.index.vectors.index import VectorIndex
+from vaultseek.index.vectors.matrix import VectorHits
 from vaultseek.index.vectors.port import MemoryStore, VectorBatch
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -22,7 +22,7 @@ from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
-from vaultseek.worker import NoteHit, SemanticAnswer
+from vaultseek.worker import SemanticAnswer
 from vaultseek.worker.state import WorkerState
 
 
@@ -43,7 +43,7 @@ class WorkerHere:
         store: Path,
         collection: str,
         *,
-        ids=(),
+        numbers=(),
         notes=(),
         vectors=None,
         deletes=(),
@@ -52,7 +52,8 @@ class WorkerHere:
     ) -> None:
         index = self._stores.setdefault((str(store), collection), VectorIndex(MemoryStore()))
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
-        index.apply(VectorBatch(list(ids), [int(note) for note in notes], matrix), list(deletes), version)
+        rows = [np.asarray(each, np.int64) for each in (numbers, notes, deletes)]
+        index.apply(VectorBatch(rows[0], rows[1], matrix), rows[2], version)
 
     async def version(self, store: Path, collection: str, **_: Any) -> str | None:
         index = self._stores.get((str(store), collection))
@@ -65,11 +66,10 @@ class WorkerHere:
     async def query(self, store: Path, text: Any, k: int, *, allowed=None, **_: Any) -> SemanticAnswer:
         vector = self._encoder.encode([text])[0] if isinstance(text, str) else text
         chunks, notes = (self._stores.get((str(store), name)) for name in ("chunks", "notes"))
-        return SemanticAnswer.of_hits(
-            [(int(id), *hit) for id, *hit in chunks.search(vector, k, allowed)] if chunks else [],
-            _best_of_each(notes.search(vector, k, allowed)) if notes else [],
-            vector,
+        passages, whole = (
+            each.search(vector, k, allowed) if each else VectorHits.none() for each in (chunks, notes)
         )
+        return SemanticAnswer(*passages, whole.notes, whole.scores, vector)
 
     async def rerank(self, query: str, texts: Any, model: str, **_: Any) -> Any:
         if model != "shared words":
@@ -79,13 +79,7 @@ class WorkerHere:
 
     async def vectors(self, store: Path, notes: Any, **_: Any) -> Any:
         index = self._stores.get((str(store), "notes"))
-        return index.vectors(list(notes)) if index else {}
-
-
-def _best_of_each(hits: Any) -> list[NoteHit]:
-    by_note = itertools.groupby(sorted(hits, key=lambda hit: hit.note), key=lambda hit: hit.note)
-    best = [NoteHit(note, max(hit.score for hit in found)) for note, found in by_note]
-    return sorted(best, key=lambda hit: (-hit.score, hit.note))
+        return dict(zip(*index.vectors(notes), strict=True)) if index else {}
 
 
 def open_here(root: Path, directory: Path) -> OpenVault:

@@ -57,6 +57,7 @@ ENGINES = {
     "tomlkit": {"settings/edit.py"},
     "torch": set(),
     "onnxruntime": {"models/bert.py"},
+    "simsimd": {"index/vectors/matrix.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }
 SLOW_TO_IMPORT = {
@@ -79,6 +80,7 @@ NEEDED_TO_SEARCH = {
 HEAVY_FOR_THE_DAEMON = (
     "torch",
     "onnxruntime",
+    "simsimd",
     "chromadb",
     "llama_index",
     "sentence_transformers",

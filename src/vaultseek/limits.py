@@ -202,6 +202,9 @@ QUERY_EMBED_SECONDS = 1.5
 """Deadline for the semantic lane of a search."""
 RERANK_SECONDS = 0.7
 """Default deadline for reranking."""
+VECTOR_SCAN_BYTES = 128 * MIB
+"""Memory for the vectors of a collection, a byte per number, all of which are scanned for a query. A larger
+collection is searched approximately."""
 VECTOR_FREE_BYTES = 16 * MIB
 """Free disk space below which the vector store is not written."""
 

@@ -29,9 +29,9 @@ def unit(count: int, dimension: int = 8) -> np.ndarray:
 
 async def fill(worker: SemanticWorker, store: Path, version: str = "one") -> np.ndarray:
     vectors = await worker.embed(TEXTS)
-    ids = [f"{i}" for i in range(len(TEXTS))]
-    await worker.apply(store, CHUNKS, ids=ids, notes=[10, 20, 30], vectors=vectors, version=version)
-    await worker.apply(store, NOTES, ids=["n10", "n20"], notes=[10, 20], vectors=vectors[:2], version=version)
+    ids = list(range(len(TEXTS)))
+    await worker.apply(store, CHUNKS, numbers=ids, notes=[10, 20, 30], vectors=vectors, version=version)
+    await worker.apply(store, NOTES, numbers=[10, 20], notes=[10, 20], vectors=vectors[:2], version=version)
     return vectors
 
 
@@ -69,10 +69,10 @@ async def test_a_version_alone_and_deletes(workers: Any, tmp_path: Path) -> None
     await worker.apply(tmp_path, CHUNKS, version="empty")
     assert (await worker.version(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("empty", 0)
     await fill(worker, tmp_path)
-    await worker.apply(tmp_path, CHUNKS, deletes=["0", "99"])
+    await worker.apply(tmp_path, CHUNKS, deletes=[0, 99])
     assert (await worker.version(tmp_path, CHUNKS), await worker.count(tmp_path, CHUNKS)) == ("one", 2)
-    with pytest.raises(ValueError, match="1 ids"):
-        await worker.apply(tmp_path, CHUNKS, ids=["0"])
+    with pytest.raises(ValueError, match="1 numbers"):
+        await worker.apply(tmp_path, CHUNKS, numbers=[0])
 
 
 async def test_a_call_that_fails_says_why_and_the_child_lives(workers: Any, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
 ) -> None:
     worker = workers.real("hashing-8", stores="chroma")
     vectors = unit(3000)
-    ids = [f"{i}" for i in range(3000)]
+    ids = list(range(3000))
     await worker.ready()
     versions: list[int] = []
 
@@ -120,7 +120,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
             rows = slice(end - 100, end)
             notes = range(end - 100, end)
             await worker.apply(
-                tmp_path, CHUNKS, ids=ids[rows], notes=notes, vectors=vectors[rows], version=str(end)
+                tmp_path, CHUNKS, numbers=ids[rows], notes=notes, vectors=vectors[rows], version=str(end)
             )
             versions.append(end)
 
@@ -143,10 +143,11 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     workers: Any, tmp_path: Path, damage: str
 ) -> None:
     worker = workers.real("hashing-8", stores="chroma")
-    vectors = unit(1100)
-    ids = [f"{i}" for i in range(1100)]
+    count = 10_500  # more than Chroma leaves in its log
+    vectors = unit(count)
+    ids = list(range(count))
     whole, store = tmp_path / "whole", tmp_path / "store"
-    await worker.apply(whole, CHUNKS, ids=ids, notes=range(1100), vectors=vectors, version="s")
+    await worker.apply(whole, CHUNKS, numbers=ids, notes=ids, vectors=vectors, version="s")
     shutil.copytree(whole, store)
     harm(store, damage)
 
@@ -161,13 +162,15 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
         await ask_until_it_is_known()
     await worker.ready()
     await worker.drop(store)
-    await worker.apply(store, CHUNKS, ids=ids[:5], notes=range(5), vectors=vectors[:5], version="new")
+    await worker.apply(store, CHUNKS, numbers=ids[:5], notes=range(5), vectors=vectors[:5], version="new")
     assert (await worker.query(store, vectors[3], 1, deadline=20)).chunks[0].id == "3"
 
 
 def harm(store: Path, damage: str) -> None:
+    """Damage the database or its graph, which is read only if the matrix beside it is gone."""
     database = store / "chroma.sqlite3"
     graph = next(store.rglob("data_level0.bin"))
+    (store / "chunks.journal").unlink()
     if damage == "noise":
         graph.write_bytes(np.random.default_rng(1).bytes(graph.stat().st_size))
     elif damage == "gone":

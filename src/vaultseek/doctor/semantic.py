@@ -107,7 +107,7 @@ async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
     vectors = await worker.embed([_TEXT], deadline=deadline)
     if not np.isfinite(vectors).all():
         raise VaultseekError("the model returned no numbers; fetch it again")
-    await worker.apply(store, NOTES, ids=["1"], notes=[1], vectors=vectors, deadline=deadline)
+    await worker.apply(store, NOTES, numbers=[1], notes=[1], vectors=vectors, deadline=deadline)
     answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
     if answer.note_ids.tolist() != [1]:
         raise VaultseekError("a stored vector was not found; reinstall chromadb")

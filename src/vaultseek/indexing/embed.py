@@ -27,7 +27,7 @@ import numpy as np
 from vaultseek import paths
 from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.failpoints import failpoint
-from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_vector_id
+from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_of_vector
 from vaultseek.limits import (
     BATCH_TEXTS,
     EMBED_RETRY_SECONDS,
@@ -43,6 +43,8 @@ from vaultseek.models.catalogue import find_model
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
 WAITING_TEXTS = 512
+STORE_VERSION = 2
+"""Raise it when the store has to be made anew from the vectors that the ledger keeps."""
 
 log = logging.getLogger(__name__)
 InWriter = Callable[..., Awaitable[Any]]
@@ -61,7 +63,7 @@ class EmbeddingSpec:
     @property
     def name(self) -> str:
         """The identity of a store: vectors of different specs must never be in one."""
-        return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}"
+        return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}/{STORE_VERSION}"
 
     @property
     def chunking(self) -> str:
@@ -108,9 +110,9 @@ class _Item:
     vector: bytes | None = None
 
     @property
-    def id(self) -> str:
-        """The id of the vector in the store."""
-        return note_vector_id(self.note) if self.chunk is None else str(self.chunk)
+    def number(self) -> int:
+        """The number of the vector in its collection."""
+        return self.note if self.chunk is None else self.chunk
 
 
 class OldModels:
@@ -320,11 +322,11 @@ class Embedding:
 
     async def _delete(self, orphans: list[str]) -> None:
         version = self._ledger.vectors.store()
-        notes = [orphan for orphan in orphans if orphan.startswith("note:")]
-        chunks = [orphan for orphan in orphans if not orphan.startswith("note:")]
-        for collection, ids in ((CHUNKS, chunks), (NOTES, notes)):
-            if ids:
-                await self._worker.apply(self.store, collection, deletes=ids, version=version)
+        notes = [number for number in map(note_of_vector, orphans) if number is not None]
+        chunks = [int(orphan) for orphan in orphans if note_of_vector(orphan) is None]
+        for collection, numbers in ((CHUNKS, chunks), (NOTES, notes)):
+            if numbers:
+                await self._worker.apply(self.store, collection, deletes=numbers, version=version)
         failpoint("vectors.forgotten")
         await self._in_writer(self._ledger.vectors.mark_stored, [], [], orphans)
 
@@ -367,7 +369,7 @@ class Embedding:
             await self._worker.apply(
                 self.store,
                 NOTES if items[0].chunk is None else CHUNKS,
-                ids=[item.id for item, _ in vectors],
+                numbers=[item.number for item, _ in vectors],
                 notes=[item.note for item, _ in vectors],
                 vectors=np.frombuffer(b"".join(data for _, data in vectors), np.float32).reshape(
                     len(vectors), -1

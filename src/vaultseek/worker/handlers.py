@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
-from vaultseek.index.vectors.index import VectorHit, VectorIndex
+from vaultseek.index.vectors.index import VectorIndex
+from vaultseek.index.vectors.matrix import VectorHits
 from vaultseek.index.vectors.port import NoteIds, OpenDirectory, VectorBatch
 from vaultseek.models import rerank
 from vaultseek.models.embed import embed
 from vaultseek.models.encoder import Encoder, Vectors
 from vaultseek.models.rerank import CrossEncoderReranker
-from vaultseek.worker.pipe import Array, Frame
+from vaultseek.worker.pipe import Frame
 from vaultseek.worker.queues import ANSWER, Reply
 from vaultseek.worker.store_cache import Pause, StoreCache
 
@@ -63,8 +64,7 @@ class RequestHandlers:
             "embed_ms": 1000 * (embedded - began),
             "search_ms": 1000 * (time.perf_counter() - embedded),
         }
-        numbers = np.array([int(hit.id) for hit in chunks], dtype=np.int64)
-        return answer, [vector, numbers, *_columns(chunks), *_columns(notes)]
+        return answer, [vector, *chunks, notes.notes, notes.scores]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
         """Return the query's vector and the notes to search in. Both arrays are optional, in this order."""
@@ -83,17 +83,15 @@ class RequestHandlers:
         header = frame.header
         with self._stores.reading(Path(header["store"])) as collection:
             index = collection(header["collection"])
-            by_note = index.vectors(frame.arrays[0].tolist()) if index is not None else {}
-        notes = np.array(list(by_note), dtype=np.int64)
-        matrix = np.stack(list(by_note.values())) if by_note else np.zeros((0, 0), np.float32)
-        return {}, [notes, matrix.astype(np.float32, copy=False)]
+            if index is None:
+                return {}, [np.zeros(0, np.int64), np.zeros((0, 0), np.float32)]
+            return {}, index.vectors(frame.arrays[0])
 
     def _apply(self, frame: Frame) -> Reply:
         header = frame.header
-        notes, vectors = frame.arrays
+        numbers, notes, vectors, deletes = frame.arrays
         index = self._stores.writing(Path(header["store"]), header["collection"])
-        batch = VectorBatch(header["ids"], notes.tolist(), np.asarray(vectors, dtype=np.float32))
-        index.apply(batch, header["deletes"], header["version"])
+        index.apply(VectorBatch(numbers, notes, vectors), deletes, header["version"])
         return {}, ()
 
     def _version(self, frame: Frame) -> Reply:
@@ -120,12 +118,5 @@ class RequestHandlers:
         return {}, [self._rerankers[name].score(frame.header["query"], frame.header["texts"])]
 
 
-def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> list[VectorHit]:
-    return index.search(vector, k, allowed) if index is not None else []
-
-
-def _columns(hits: list[VectorHit]) -> list[Array]:
-    return [
-        np.array([hit.note for hit in hits], dtype=np.int64),
-        np.array([hit.score for hit in hits], dtype=np.float32),
-    ]
+def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits:
+    return index.search(vector, k, allowed) if index is not None else VectorHits.none()

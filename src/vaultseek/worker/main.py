@@ -6,9 +6,7 @@ Run as ``python -P -m vaultseek.worker.main``, by the daemon only.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -18,22 +16,21 @@ from typing import BinaryIO
 from vaultseek.errors import ProtocolError, VaultseekError
 from vaultseek.model import JSON
 from vaultseek.worker.pipe import Array, Frame, pack, read
+from vaultseek.worker.process import become_expendable, claim_pipes, die_with
 
-_PR_SET_PDEATHSIG = 1
-_LIKELY_VICTIM = "800"
 _FINISH_SECONDS = 2.0
 
 
 def main() -> None:
     """Serve frames from standard input until it ends. Never returns."""
-    incoming, outgoing = _claim_pipes()
-    _become_expendable()
+    incoming, outgoing = claim_pipes()
+    become_expendable()
     outbox = _Outbox(outgoing)
     try:
         hello = read(incoming)
         if hello is None:
             os._exit(0)
-        _die_with(hello.header["parent"])
+        die_with(hello.header["parent"])
         _serve(hello, incoming, outbox)
     except VaultseekError as error:
         outbox.send({"unfit": str(error)})
@@ -80,33 +77,6 @@ class _Outbox:
                 self._stream.flush()
             except OSError:
                 os._exit(0)
-
-
-def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
-    incoming = os.fdopen(os.dup(0), "rb")
-    outgoing = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return incoming, outgoing
-
-
-def _become_expendable() -> None:
-    """Create private files only, leave Ctrl-C to the daemon, and be the first victim if memory runs out."""
-    os.umask(0o077)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_LIKELY_VICTIM)
-
-
-def _die_with(parent: int) -> None:
-    """Have the kernel kill this process when the daemon dies, even while native code hangs."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 def _peak_bytes() -> int:

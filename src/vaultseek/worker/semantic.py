@@ -89,36 +89,30 @@ class SemanticWorker:
         store: Path,
         collection: str,
         *,
-        ids: Sequence[str] = (),
+        numbers: Sequence[int] | NDArray[np.int64] = (),
         notes: Sequence[int] | NDArray[np.int64] = (),
         vectors: Vectors | None = None,
-        deletes: Sequence[str] = (),
+        deletes: Sequence[int] | NDArray[np.int64] = (),
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
         """Delete, store or replace vectors in a collection, created if need be; then set the version.
 
         Safe to repeat. After a crash the version is never newer than the vectors. Vectors that are not finite
-        are left out; of equal ids the last is stored.
+        are left out; of equal numbers the last is stored.
         """
         remaining = _Deadline(deadline)
-        numbers = np.asarray(notes, dtype=np.int64)
+        rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
+        gone = np.asarray(deletes, dtype=np.int64)
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
-        if not len(ids) == len(numbers) == len(matrix):
-            raise ValueError(f"{len(ids)} ids, {len(numbers)} notes and {len(matrix)} vectors")
-        size = VECTOR_FRAME
-        parts: list[tuple[slice, Sequence[str]]] = [
-            *((slice(0, 0), deletes[start : start + size]) for start in range(0, len(deletes), size)),
-            *((slice(start, start + size), ()) for start in range(0, len(ids), size)),
-        ] or [(slice(0, 0), ())]
-        for number, (rows, deleted) in enumerate(parts):
-            header = {
-                "ids": list(ids[rows]),
-                "deletes": list(deleted),
-                "version": version if number == len(parts) - 1 else None,
-            }
-            arrays = (numbers[rows], matrix[rows])
-            await self._at_store("apply", store, {"collection": collection, **header}, remaining, arrays)
+        if not len(rows[0]) == len(rows[1]) == len(matrix):
+            raise ValueError(f"{len(rows[0])} numbers, {len(rows[1])} notes and {len(matrix)} vectors")
+        for start in range(0, max(len(matrix), 1), VECTOR_FRAME):
+            part = slice(start, start + VECTOR_FRAME)
+            last = start + VECTOR_FRAME >= len(matrix)
+            header: JSON = {"collection": collection, "version": version if last else None}
+            arrays = (rows[0][part], rows[1][part], matrix[part], gone[: 0 if start else None])
+            await self._at_store("apply", store, header, remaining, arrays)
 
     async def query(
         self,

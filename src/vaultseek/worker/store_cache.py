@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -16,17 +17,16 @@ Pause = Callable[[], None]
 
 
 def open_directory(kind: str) -> OpenDirectory:
-    """Return the function that opens stores of ``kind``, chroma or memory, after importing its libraries."""
+    """Return the function that opens stores of ``kind``, chroma or memory."""
     if kind == "memory":
         from vaultseek.index.vectors.port import MemoryDirectory
 
         return MemoryDirectory
     if kind != "chroma":
         raise ConfigError(f"there is no vector store {kind!r}; use chroma")
-    from vaultseek.index.vectors import chroma
+    from vaultseek.worker.store_process import RemoteDirectory, StoreProcess
 
-    chroma.warm_up()
-    return chroma.ChromaDirectory
+    return functools.partial(RemoteDirectory, StoreProcess())
 
 
 class StoreCache:
@@ -82,5 +82,5 @@ class _OpenStore:
                 collection = self.directory.collection(name, create=create)
                 if collection is None:
                     return None
-                self.indexes[name] = VectorIndex(collection, self._pause)
+                self.indexes[name] = VectorIndex(collection, self.directory.folder, name, self._pause)
             return self.indexes[name]

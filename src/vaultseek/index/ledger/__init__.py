@@ -11,6 +11,7 @@ from vaultseek.index.ledger.rows import (
     NoteRow,
     NoteRows,
     UnchangedNote,
+    note_of_vector,
     note_rows,
     note_vector_id,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "UnchangedNote",
     "examine",
     "examine_stored",
+    "note_of_vector",
     "note_rows",
     "note_vector_id",
 ]

@@ -1,13 +1,13 @@
 """Vectors in Chroma, through LlamaIndex's interface for vector stores. No other module uses Chroma.
 
-An entry is an id, the id of its note and the vector, never text: Chroma keeps deleted rows on disk. A search
-returns ids and cosines. LlamaIndex allows a store to answer without nodes
+An entry is a number, the id of its note and the vector, never text: Chroma keeps deleted rows on disk. A
+search returns numbers. LlamaIndex allows a store to answer without nodes
 (``VectorStoreQueryResult.nodes`` is optional), but its class for Chroma always rebuilds them from texts
 and metadata that it has to fetch; the class below answers the same query with ids alone.
 
-Chroma's own data and the store version are in one SQLite file, written in order, so that the version is never
+Chroma's own data and the store's state are in one SQLite file, written in order, so that the state is never
 newer than the vectors. The graph files beside it are not written safely; a loss there is noticed when the
-store is opened or searched, and raises ``IndexDamaged``.
+store is read or written, and raises ``IndexDamaged``.
 """
 
 from __future__ import annotations
@@ -26,28 +26,45 @@ import numpy as np
 
 from vaultseek import limits, paths
 from vaultseek.errors import Busy, IndexDamaged, WorkerUnavailable
-from vaultseek.index.vectors.port import VectorBatch
+from vaultseek.index.vectors.port import Numbers, StoreState, VectorBatch
 from vaultseek.models.encoder import Vectors
 
 VECTOR_IDS = 500
-"""Ids per request to Chroma."""
-VECTOR_PAGE = 10_000
-"""Vectors whose notes are read per request when a store is opened."""
+"""Ids per request to delete."""
+VECTOR_PAGE = 2_000
+"""Vectors read per request."""
 
 NOTE = "note"
 """Name of the note's id in the metadata of a vector."""
-VERSION = "stamp"
-"""Name of the store version in the metadata of a collection."""
+VERSION, WRITE = "stamp", "write"
+"""Names of the store's version and the number of its last write in the metadata of a collection."""
 _MARKER = "chroma.sqlite3"
-_HNSW = {"space": "cosine", "ef_construction": 128, "ef_search": 400, "max_neighbors": 24}
+_HNSW = {
+    "space": "cosine",
+    "ef_construction": 40,
+    "ef_search": 400,
+    "max_neighbors": 12,
+    "batch_size": 1000,
+    "sync_threshold": 10_000,
+}
+"""The graph is searched only beyond the budget of the exact scan, so it may be coarse and quick to build."""
 
 
-def warm_up() -> None:
-    """Import the libraries, so that the first query does not wait for it."""
-    import chromadb  # noqa: F401
-    import llama_index.core.schema  # noqa: F401
+def read_state(path: Path, name: str) -> StoreState | None:
+    """Return the state of a collection, read without Chroma; None if there is no such collection.
 
-    _llama_store()
+    Raises ``IndexDamaged`` if the database cannot be read and ``Busy`` if it is locked.
+    """
+    if not (path / _MARKER).exists():
+        return None
+    rows = _select(
+        path,
+        "SELECT m.key, m.str_value, m.int_value FROM collections c"
+        " LEFT JOIN collection_metadata m ON m.collection_id = c.id WHERE c.name = ?",
+        name,
+    )
+    values = {key: text if text is not None else number for key, text, number in rows}
+    return StoreState(values.get(VERSION), int(values.get(WRITE) or 0)) if rows else None
 
 
 def examine(path: Path) -> dict[str, tuple[int, str | None]]:
@@ -56,29 +73,35 @@ def examine(path: Path) -> dict[str, tuple[int, str | None]]:
     Reads the SQLite file without Chroma, also while the database is in use. Raises ``IndexDamaged`` if it
     cannot be read and ``Busy`` if it is locked.
     """
+    rows = _select(
+        path,
+        "SELECT c.name, count(e.id), (SELECT str_value FROM collection_metadata m"
+        " WHERE m.collection_id = c.id AND m.key = ?) FROM collections c"
+        " JOIN segments s ON s.collection = c.id AND s.scope = 'METADATA'"
+        " LEFT JOIN embeddings e ON e.segment_id = s.id GROUP BY c.id",
+        VERSION,
+    )
+    return {name: (count, version) for name, count, version in rows}
+
+
+def _select(path: Path, sql: str, parameter: str) -> list[tuple[Any, ...]]:
     address = f"file:{quote(os.fsencode(path / _MARKER))}?mode=ro"
     try:
         with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10.0)) as connection:
-            rows = connection.execute(
-                "SELECT c.name, count(e.id), (SELECT str_value FROM collection_metadata m"
-                " WHERE m.collection_id = c.id AND m.key = ?) FROM collections c"
-                " JOIN segments s ON s.collection = c.id AND s.scope = 'METADATA'"
-                " LEFT JOIN embeddings e ON e.segment_id = s.id GROUP BY c.id",
-                (VERSION,),
-            ).fetchall()
+            return connection.execute(sql, (parameter,)).fetchall()
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise Busy("the vector store is busy; try again") from None
         raise IndexDamaged(f"the vector index has to be rebuilt: {error}") from None
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"the vector index has to be rebuilt: {error}") from None
-    return {name: (count, version) for name, count, version in rows}
 
 
 class ChromaDirectory:
     """The Chroma database in the folder ``path``, which is created with its first collection."""
 
     def __init__(self, path: Path) -> None:
+        self.folder = path
         self._path = path
         self._client: Any = None
 
@@ -123,58 +146,66 @@ class ChromaStore:
         self._collection = collection
         self.llama_index = _llama_store()(chroma_collection=collection)
 
-    def write(self, batch: VectorBatch, deletes: Sequence[str]) -> None:
-        """See ``VectorStore.write``."""
+    def write(self, batch: VectorBatch, deletes: Numbers, state: StoreState | None = None) -> None:
+        """See ``VectorStore.write``; the state is in the collection's metadata."""
         from llama_index.core.schema import TextNode
 
+        rows = zip(_ids(batch.numbers), batch.notes.tolist(), batch.vectors, strict=True)
         nodes = [
-            TextNode(id_=id, embedding=vector, metadata={NOTE: note})
-            for id, note, vector in zip(batch.ids, batch.notes, batch.vectors.tolist(), strict=True)
+            TextNode.model_construct(id_=id, embedding=vector, metadata={NOTE: note}, text="")
+            for id, note, vector in rows
         ]
+        gone = _ids(deletes)
         with _translate_errors(self._path):
-            for start in range(0, len(deletes), VECTOR_IDS):
-                self.llama_index.delete_nodes(list(deletes[start : start + VECTOR_IDS]))
-            for start in range(0, len(nodes), VECTOR_IDS):
-                self.llama_index.add(nodes[start : start + VECTOR_IDS])
+            for start in range(0, len(gone), VECTOR_IDS):
+                self.llama_index.delete_nodes(gone[start : start + VECTOR_IDS])
+            if nodes:
+                self.llama_index.add(nodes)
+            if state is not None:
+                version = {} if state.version is None else {VERSION: state.version}
+                self._collection.modify(metadata={WRITE: state.write, **version})
 
-    def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+    def nearest(self, vector: Vectors, k: int) -> Numbers:
         """See ``VectorStore.nearest``."""
         from llama_index.core.vector_stores.types import VectorStoreQuery
 
         if k <= 0:
-            return []
+            return _numbers([])
         with _translate_errors(self._path):
             query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=k)
-            result = self.llama_index.query(query)
-        return list(zip(result.ids, result.similarities, strict=True))
+            return _numbers(self.llama_index.query(query).ids)
 
-    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """See ``VectorStore.vectors``."""
-        vectors: dict[str, Vectors] = {}
+    def page(self, start: int) -> VectorBatch:
+        """Return some vectors from the ``start``-th on, none after the last."""
         with _translate_errors(self._path):
-            for start in range(0, len(ids), VECTOR_IDS):
-                page = list(ids[start : start + VECTOR_IDS])
-                rows = self._collection.get(ids=page, include=["embeddings"])
-                vectors |= zip(rows["ids"], np.asarray(rows["embeddings"], dtype=np.float32), strict=True)
-        return vectors
+            rows = self._collection.get(include=["metadatas", "embeddings"], limit=VECTOR_PAGE, offset=start)
+            if not rows["ids"]:
+                return VectorBatch.empty()
+            notes = np.array([int(row[NOTE]) for row in rows["metadatas"]], dtype=np.int64)
+            vectors = np.asarray(rows["embeddings"], dtype=np.float32)
+            return VectorBatch(_numbers(rows["ids"]), notes, vectors)
 
-    def notes(self) -> dict[str, int]:
-        """See ``VectorStore.notes``."""
-        notes: dict[str, int] = {}
-        with _translate_errors(self._path):
-            while True:  # all at once would be too many for one SQL statement
-                page = self._collection.get(include=["metadatas"], limit=VECTOR_PAGE, offset=len(notes))
-                if not page["ids"]:
-                    return notes
-                notes |= {id: int(row[NOTE]) for id, row in zip(page["ids"], page["metadatas"], strict=True)}
+    def pages(self) -> Iterator[VectorBatch]:
+        """See ``VectorStore.pages``."""
+        start = 0
+        while len(page := self.page(start)):
+            yield page
+            start += len(page)
 
-    def version(self, new: str | None = None) -> str | None:
-        """See ``VectorStore.version``; it is in the collection's metadata."""
+    def state(self) -> StoreState:
+        """See ``VectorStore.state``."""
         with _translate_errors(self._path):
-            if new is not None:
-                self._collection.modify(metadata={VERSION: new})
-            value = (self._collection.metadata or {}).get(VERSION)
-        return value if isinstance(value, str) else None
+            metadata = self._collection.metadata or {}
+        return StoreState(metadata.get(VERSION), int(metadata.get(WRITE) or 0))
+
+
+def _ids(numbers: Numbers) -> list[str]:
+    return list(map(str, numbers.tolist()))
+
+
+def _numbers(ids: Sequence[str]) -> Numbers:
+    """Return ids as numbers; a store made by an earlier version has ``note:`` before the number of a note."""
+    return np.array([int(id.rpartition(":")[2]) for id in ids], dtype=np.int64)
 
 
 @functools.cache
@@ -192,7 +223,7 @@ def _llama_store() -> Any:
             ids = [node.node_id for node in nodes]
             self.client.upsert(
                 ids=ids,
-                embeddings=np.array([node.get_embedding() for node in nodes], dtype=np.float32),
+                embeddings=np.array([node.embedding for node in nodes], dtype=np.float32),
                 metadatas=[{NOTE: node.metadata[NOTE]} for node in nodes],
             )
             return ids

@@ -1,221 +1,194 @@
 """The vector index: the nearest vectors with exact filters, over any store of vectors.
 
-The notes of vectors, the filter and the cut are kept and decided here, so that every store gives the same
-answers. Runs in the semantic worker.
+The store keeps the vectors; a matrix of them, in files of its own where there is a folder, answers. So every
+store gives the same answers, exactly, and is itself needed for writing only. Beyond the matrix's budget the
+store proposes the nearest, and they are scored in full precision. Runs in the semantic worker.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from vaultseek import limits
 from vaultseek.errors import IndexDamaged
-from vaultseek.index.vectors.port import NoteIds, VectorBatch, VectorStore
+from vaultseek.index.vectors.columns import Column
+from vaultseek.index.vectors.matrix import Matrix, VectorHits
+from vaultseek.index.vectors.matrix_file import FileDamaged, MatrixFile
+from vaultseek.index.vectors.port import NoteIds, Numbers, StoreState, VectorBatch, VectorStore
 from vaultseek.models.encoder import Vectors
 
-VECTOR_WRITE = 64
-"""Vectors per write; Chroma holds the interpreter lock during a write, and queries wait."""
+VECTOR_WRITE = 1000
+"""Vectors per write to the store."""
+VECTOR_WRITE_SHARED = 64
+"""The same where the store also answers, because queries wait for its writes."""
 VECTOR_EXACT = 250
 """Filtered vectors up to which they are scored one by one rather than searched."""
 VECTOR_EXACT_COST = 3
 """Vectors that a search returns in the time that it takes to score one exactly."""
-VECTOR_PASSAGES = 5
-"""Passages per note that a search returns."""
-VECTOR_PROBES = 16
-"""Vectors read when an index is opened, to notice damage."""
 
-
-class VectorHit(NamedTuple):
-    """A vector in a search result: its id, its note, and its cosine to the query."""
-
-    id: str
-    note: int
-    score: float
+NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 
 
 class VectorIndex:
-    """A collection with its notes in memory. One thread writes; others may search at the same time."""
+    """A collection and its matrix. One thread writes; others may search at the same time."""
 
-    def __init__(self, store: VectorStore, pause: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        store: VectorStore,
+        folder: Path | None = None,
+        name: str = "",
+        pause: Callable[[], None] | None = None,
+    ) -> None:
         """Open the index; ``pause`` is called between writes, to let waiting queries run.
 
-        Raises ``IndexDamaged`` if the store has lost vectors.
+        The matrix is in files of this name in ``folder``, or in memory only. Raises ``IndexDamaged`` if the
+        store has to be read and cannot be.
         """
         self._store = store
         self._pause = pause or (lambda: None)
-        self._lock = threading.Lock()
-        self._note_of = store.notes()
-        self._ids_of: dict[int, set[str]] = {}
-        for id, note in self._note_of.items():
-            self._ids_of.setdefault(note, set()).add(id)
-        self._probe()
+        self._state = store.state()
+        self._file = MatrixFile(folder, name) if folder is not None else None
+        self._rows: Column | None = None
+        self._matrix = self._load()
+        self._current = (self._matrix, self._matrix.snapshot(self._vectors()))
 
     def __len__(self) -> int:
         """Return the number of vectors."""
-        return len(self._note_of)
+        return len(self._matrix)
 
     @property
     def version(self) -> str | None:
         """The version that the last complete ``apply`` set."""
-        return self._store.version()
+        return self._state.version
 
-    def apply(self, batch: VectorBatch, deletes: Sequence[str] = (), version: str | None = None) -> None:
+    def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
         """Delete, then store or replace, then set the version.
 
-        Of equal ids the last is stored; vectors that are not finite are left out. A crash in between leaves
-        the old version. It is idempotent.
+        Of equal numbers the last is stored; vectors that are not finite are left out. A crash in between
+        leaves the old version. It is idempotent.
         """
-        batch = _unique(batch)
-        gone = list(dict.fromkeys(deletes))
-        empty = batch.slice(0, 0)
-        for start in range(0, len(gone), VECTOR_WRITE):
-            self._write(empty, gone[start : start + VECTOR_WRITE])
-        for start in range(0, len(batch.ids), VECTOR_WRITE):
-            self._write(batch.slice(start, start + VECTOR_WRITE), ())
-        if version is not None:
-            self._store.version(version)
+        batch, deletes = _unique(batch), np.unique(deletes)
+        state = self._next_state(version)
+        size = VECTOR_WRITE if self._matrix.in_budget else VECTOR_WRITE_SHARED
+        self._append(batch, deletes, state)
+        last = max(0, len(batch) - 1) // size * size
+        for start in range(0, last + 1, size):
+            self._store.write(
+                batch.slice(start, start + size),
+                deletes if start == 0 else NO_NUMBERS,
+                state if start == last else None,
+            )
+            self._pause()
+        self._state = state
 
-    def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> list[VectorHit]:
-        """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by id.
+    def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
+        """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by number.
 
         ``allowed`` are the notes to search in. The filter is exact and precedes the cut: there are ``k``
         notes in the result if ``k`` allowed notes have a vector.
         """
-        with self._lock:
-            total = len(self._note_of)
-            counts = self._vector_counts(allowed)
-        if counts is None:
-            notes, candidates = len(self._ids_of), total
-        else:
-            notes, candidates = len(counts), sum(counts.values())
-        enough = min(k, notes)
-        if enough <= 0:
-            return []
-        depth = min(total, 2 * enough * total // candidates + enough)
-        if counts is not None and (candidates <= VECTOR_EXACT or _is_dearer(depth, candidates)):
-            return _cut(self._score_all(vector, counts), k)
-        hits = self._overfetch(vector, enough, counts, depth, candidates=candidates, total=total)
-        if len({hit.note for hit in hits}) < enough:
-            hits = self._score_all(vector, counts)
-        return _cut(hits, k)
+        matrix, snapshot = self._current
+        if len(snapshot.numbers) and vector.shape != snapshot.vectors.shape[1:]:
+            raise ValueError(f"a vector of {len(vector)} numbers, not {snapshot.vectors.shape[1]}")
+        if matrix.in_budget:
+            return snapshot.search(vector, k, allowed)
+        return self._propose(vector, k, allowed)
 
-    def vectors(self, notes: Sequence[int]) -> dict[int, Vectors]:
-        """Return the vector of each of these notes that has any; of several, that of the least id."""
-        with self._lock:
-            id_of = {note: min(self._ids_of[note]) for note in notes if note in self._ids_of}
-        vectors = self._store.vectors(list(id_of.values()))
-        return {note: vectors[id] for note, id in id_of.items() if id in vectors}
+    def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
+        """Return those notes that have a vector, and the vector of each; of several, that of the least
+        number."""
+        _, snapshot = self._current
+        rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
+        rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]
+        found, first = np.unique(snapshot.notes[rows], return_index=True)
+        return found, snapshot.vectors[rows[first]]
 
-    def _overfetch(
-        self,
-        vector: Vectors,
-        enough: int,
-        allowed: Mapping[int, int] | None,
-        depth: int,
-        *,
-        candidates: int,
-        total: int,
-    ) -> list[VectorHit]:
-        """Search deeper and deeper until there are ``enough`` notes or exact scoring is cheaper."""
-        while True:
-            hits = [
-                VectorHit(id, note, score)
-                for id, score in self._store.nearest(vector, depth)
-                if (note := self._note_of.get(id)) is not None and (allowed is None or note in allowed)
-            ]
-            complete = len({hit.note for hit in hits}) >= enough
-            if complete or depth >= total or _is_dearer(depth, candidates):
-                return hits
-            depth = min(total, 4 * depth)
+    def _load(self) -> Matrix:
+        """Return the matrix, from its files if they are of the store's state, else from the store."""
+        matrix = Matrix(limits.VECTOR_SCAN_BYTES)
+        if self._file is None:
+            for page in self._store.pages():
+                self._keep(page.vectors)
+                matrix.append(page, NO_NUMBERS)
+            return matrix
+        try:
+            self._file.load(self._state, matrix)
+        except FileDamaged:
+            self._file.replace(self._store.pages(), self._state)
+            matrix = Matrix(limits.VECTOR_SCAN_BYTES)
+            self._file.load(self._state, matrix)
+        return matrix
 
-    def _score_all(self, vector: Vectors, allowed: Iterable[int] | None) -> list[VectorHit]:
-        with self._lock:
-            notes = list(self._ids_of) if allowed is None else list(allowed)
-            ids = [id for note in notes for id in self._ids_of.get(note, ())]
-        vectors = self._store.vectors(ids)
-        present = [id for id in ids if id in vectors and id in self._note_of]
-        if len(present) < len(ids):
-            self._check_missing(ids, vectors)
-        if not present:
-            return []
-        scores = np.stack([vectors[id] for id in present]) @ vector
+    def _next_state(self, version: str | None) -> StoreState:
+        write = self._state.write + 1 if self._state.write else secrets.randbits(40) + 1
+        return StoreState(self._state.version if version is None else version, write)
+
+    def _append(self, batch: VectorBatch, deletes: Numbers, state: StoreState) -> None:
+        """Write to the matrix, and make its files anew where most of them is of no use."""
+        _, snapshot = self._current
+        if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
+            raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
+        if self._file is not None:
+            if self._matrix.gone > len(self._matrix) + VECTOR_WRITE or self._file.has_too_many_records:
+                self._file.replace(self._pages(), self._state)
+                matrix = Matrix(limits.VECTOR_SCAN_BYTES)
+                self._file.load(self._state, matrix)
+                self._matrix = matrix
+            self._file.append(batch, deletes, state)
+        self._keep(batch.vectors)
+        self._matrix.append(batch, deletes)
+        self._current = (self._matrix, self._matrix.snapshot(self._vectors()))
+
+    def _pages(self) -> list[VectorBatch]:
+        _, snapshot = self._current
+        rows = np.flatnonzero(snapshot.notes >= 0)
+        size = VECTOR_WRITE
+        parts = [rows[start : start + size] for start in range(0, len(rows), size)]
         return [
-            VectorHit(id, self._note_of[id], float(score)) for id, score in zip(present, scores, strict=True)
+            VectorBatch(snapshot.numbers[part], snapshot.notes[part], snapshot.vectors[part])
+            for part in parts
         ]
 
-    def _check_missing(self, ids: Sequence[str], vectors: Mapping[str, Vectors]) -> None:
-        """Raise ``IndexDamaged`` if the store has no vector of an id that was not deleted meanwhile."""
-        with self._lock:
-            missing = [id for id in ids if id in self._note_of and id not in vectors]
-        if missing and len(self._store.vectors(missing)) < len(missing):
-            raise IndexDamaged("the vector index has lost vectors; it has to be rebuilt")
+    def _keep(self, vectors: Vectors) -> None:
+        """Keep vectors in memory if there is no file."""
+        if self._file is None and len(vectors):
+            self._rows = self._rows or Column(np.float32, vectors.shape[1])
+            self._rows.append(vectors)
 
-    def _vector_counts(self, allowed: NoteIds | None) -> dict[int, int] | None:
-        """Return the number of vectors of each allowed note that has any; None if all are allowed."""
-        if allowed is None:
-            return None
-        return {note: len(self._ids_of[note]) for note in allowed.tolist() if note in self._ids_of}
+    def _vectors(self) -> Vectors:
+        if self._file is not None:
+            return self._file.vectors()
+        return self._rows.rows if self._rows is not None else np.zeros((0, 0), np.float32)
 
-    def _write(self, batch: VectorBatch, deletes: Sequence[str]) -> None:
-        known = [id for id in deletes if id in self._note_of]
-        if not batch.ids and not known:
-            return
-        self._store.write(batch, known)
-        with self._lock:
-            for id in known:
-                self._forget(id)
-            for id, note in zip(batch.ids, batch.notes, strict=True):
-                if id in self._note_of:
-                    self._forget(id)
-                self._note_of[id] = note
-                self._ids_of.setdefault(note, set()).add(id)
-        self._pause()
-
-    def _forget(self, id: str) -> None:
-        note = self._note_of.pop(id)
-        ids = self._ids_of[note]
-        ids.discard(id)
-        if not ids:
-            del self._ids_of[note]
-
-    def _probe(self) -> None:
-        """Read some vectors, so that a damaged store fails now and not in the middle of a query."""
-        if not self._note_of:
-            return
-        step = max(1, len(self._note_of) // VECTOR_PROBES)
-        ids = list(self._note_of)[::step]
-        vectors = self._store.vectors(ids)
-        if len(vectors) < len(ids) or not self._store.nearest(next(iter(vectors.values())), 1):
-            raise IndexDamaged("the vector index has lost vectors; it has to be rebuilt")
-
-
-def _is_dearer(depth: int, candidates: int) -> bool:
-    """True if a search of this depth costs more than to score the candidates one by one."""
-    return depth > VECTOR_EXACT_COST * candidates
+    def _propose(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits:
+        """Search what the store proposes, deeper and deeper until there are enough notes or it is cheaper to
+        score all that are allowed."""
+        matrix, snapshot = self._current
+        rows = np.flatnonzero(snapshot.notes >= 0) if allowed is None else snapshot.rows_of(allowed)
+        notes = len(np.unique(snapshot.notes[rows])) if allowed is not None else k
+        enough, total = min(k, notes), len(matrix)
+        if enough <= 0 or not len(rows):
+            return VectorHits.none()
+        depth = min(total, 2 * enough * total // len(rows) + enough)
+        while len(rows) > VECTOR_EXACT and depth <= VECTOR_EXACT_COST * len(rows):
+            near = matrix.rows_of(self._store.nearest(vector, depth))
+            near = near[near < len(snapshot.notes)]
+            near = np.intersect1d(near, rows)
+            if depth >= total or len(np.unique(snapshot.notes[near])) >= enough:
+                return snapshot.score(vector, near, k)
+            depth = min(total, 4 * depth)
+        return snapshot.score(vector, rows, k)
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:
-    """Return the last vector of each id, without those that are not finite."""
-    if not batch.ids:
-        return VectorBatch((), (), np.empty((0, 0), dtype=np.float32))
-    finite = np.isfinite(batch.vectors.sum(axis=1))
-    last = {id: row for row, id in enumerate(batch.ids)}
-    rows = [row for row in last.values() if finite[row]]
-    return VectorBatch(
-        [batch.ids[row] for row in rows], [int(batch.notes[row]) for row in rows], batch.vectors[rows]
-    )
-
-
-def _cut(hits: list[VectorHit], k: int) -> list[VectorHit]:
-    """Return the first hits of the first ``k`` notes."""
-    counts: dict[int, int] = {}
-    top: list[VectorHit] = []
-    for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id)):
-        count = counts.get(hit.note, 0)
-        if (count or len(counts) < k) and count < VECTOR_PASSAGES:
-            counts[hit.note] = count + 1
-            top.append(hit)
-    return top
+    """Return the last vector of each number, without those that are not finite."""
+    if not len(batch):
+        return VectorBatch.empty()
+    last = {number: row for row, number in enumerate(batch.numbers.tolist())}
+    rows = np.fromiter(last.values(), dtype=np.int64, count=len(last))
+    rows = rows[np.isfinite(batch.vectors.sum(axis=1))[rows]]
+    return VectorBatch(batch.numbers[rows], batch.notes[rows], batch.vectors[rows])

@@ -1,58 +1,81 @@
-"""The port to a vector store, which only knows strings and vectors, and a store in memory."""
+"""The port to a vector store, which only knows numbers and vectors, and a store in memory."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.models.encoder import Vectors
 
-NoteIds = NDArray[np.int64]
+Numbers = NDArray[np.int64]
+Scores = NDArray[np.float32]
+NoteIds = Numbers
 
 
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
-    """Vectors to be stored: ids, the notes they belong to, and unit vectors ``(len(ids), dimension)``."""
+    """Vectors to be stored: numbers, the notes they belong to, and unit vectors ``(count, dimension)``."""
 
-    ids: Sequence[str]
-    notes: Sequence[int]
+    numbers: Numbers
+    notes: NoteIds
     vectors: Vectors
+
+    @classmethod
+    def empty(cls) -> VectorBatch:
+        """Return a batch of no vectors."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
+
+    def __len__(self) -> int:
+        """Return the number of vectors."""
+        return len(self.numbers)
 
     def slice(self, start: int, end: int) -> VectorBatch:
         """Return the vectors from ``start`` up to, not including, ``end``."""
-        return VectorBatch(self.ids[start:end], self.notes[start:end], self.vectors[start:end])
+        return VectorBatch(self.numbers[start:end], self.notes[start:end], self.vectors[start:end])
+
+
+class StoreState(NamedTuple):
+    """State of a store: the version it was given last, and the number of its last write.
+
+    The first write has a random number and each later one the next, so equal states mean equal contents.
+    """
+
+    version: str | None = None
+    write: int = 0
 
 
 class VectorStore(Protocol):
     """One collection of vectors. Every method raises ``IndexDamaged`` if the store cannot be used."""
 
-    def write(self, batch: VectorBatch, deletes: Sequence[str]) -> None:
-        """Delete, then store or replace. Unknown ids may be deleted; the ids of a batch are unique."""
+    def write(self, batch: VectorBatch, deletes: Numbers, state: StoreState | None = None) -> None:
+        """Delete, then store or replace, then set the state if it is given.
 
-    def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """Return ids and cosines of the ``k`` nearest, best first. A few may be missed."""
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of these ids; unknown ids are left out."""
-
-    def notes(self) -> dict[str, int]:
-        """Return the note of every stored id."""
-
-    def version(self, new: str | None = None) -> str | None:
-        """Set the version if ``new`` is given; return the version, None if it was never set.
-
-        The new version becomes durable with or after all that was written before it, never earlier.
+        Unknown numbers may be deleted; the numbers of a batch are unique. The state becomes durable with or
+        after all that was written before it, never earlier.
         """
+
+    def nearest(self, vector: Vectors, k: int) -> Numbers:
+        """Return the numbers of the ``k`` nearest, best first. A few may be missed."""
+
+    def pages(self) -> Iterator[VectorBatch]:
+        """Yield all vectors, some thousand at a time."""
+
+    def state(self) -> StoreState:
+        """Return the state that was set last."""
 
 
 class StoreDirectory(Protocol):
     """The collections in one folder on disk."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder, where files that belong to a collection may be kept; None if there is none."""
 
     def collection(self, name: str, *, create: bool) -> VectorStore | None:
         """Return the collection ``name``; if there is none, create it or return None."""
@@ -68,49 +91,46 @@ class MemoryStore:
     """An exact store in memory: for tests, and the reference for other stores."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, tuple[int, Vectors]] = {}
-        self._version: str | None = None
+        self._rows: dict[int, tuple[int, Vectors]] = {}
+        self._state = StoreState()
         self._lock = threading.Lock()
 
-    def write(self, batch: VectorBatch, deletes: Sequence[str]) -> None:
+    def write(self, batch: VectorBatch, deletes: Numbers, state: StoreState | None = None) -> None:
         """See ``VectorStore.write``."""
         with self._lock:
-            for id in deletes:
-                self._rows.pop(id, None)
-            for id, note, vector in zip(batch.ids, batch.notes, batch.vectors, strict=True):
-                self._rows[id] = (int(note), np.array(vector, dtype=np.float32))
+            for number in deletes.tolist():
+                self._rows.pop(number, None)
+            notes = batch.notes.tolist()
+            for number, note, vector in zip(batch.numbers.tolist(), notes, batch.vectors, strict=True):
+                self._rows[number] = (note, np.array(vector, dtype=np.float32))
+            self._state = state or self._state
 
-    def nearest(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+    def nearest(self, vector: Vectors, k: int) -> Numbers:
         """See ``VectorStore.nearest``; this store misses none."""
-        with self._lock:
-            rows = list(self._rows.items())
-        if not rows or k <= 0:
-            return []
-        scores = np.stack([row for _, (_, row) in rows]) @ vector
-        best = np.argsort(-scores, kind="stable")[:k]
-        return [(rows[i][0], float(scores[i])) for i in best]
+        for batch in self.pages():
+            return batch.numbers[np.argsort(-(batch.vectors @ vector), kind="stable")[: max(k, 0)]]
+        return np.zeros(0, np.int64)
 
-    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """See ``VectorStore.vectors``."""
+    def pages(self) -> Iterator[VectorBatch]:
+        """See ``VectorStore.pages``."""
         with self._lock:
-            return {id: self._rows[id][1] for id in ids if id in self._rows}
+            rows = dict(self._rows)
+        if rows:
+            notes, vectors = zip(*rows.values(), strict=True)
+            yield VectorBatch(
+                np.array(list(rows), dtype=np.int64), np.array(notes, dtype=np.int64), np.stack(vectors)
+            )
 
-    def notes(self) -> dict[str, int]:
-        """See ``VectorStore.notes``."""
-        with self._lock:
-            return {id: note for id, (note, _) in self._rows.items()}
-
-    def version(self, new: str | None = None) -> str | None:
-        """See ``VectorStore.version``."""
-        if new is not None:
-            self._version = new
-        return self._version
+    def state(self) -> StoreState:
+        """See ``VectorStore.state``."""
+        return self._state
 
 
 class MemoryDirectory:
     """Collections in memory; ``path`` is ignored."""
 
     def __init__(self, path: Path) -> None:
+        self.folder = None
         self._collections: dict[str, MemoryStore] = {}
 
     def collection(self, name: str, *, create: bool) -> MemoryStore | None:
