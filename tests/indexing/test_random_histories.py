@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from vaultseek.index.ledger import note_vector_id
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.tokens import count_words
@@ -36,7 +35,7 @@ class StoreInMemory:
     """Stands in for the semantic worker: counts what it embeds, holds what it is given."""
 
     def __init__(self) -> None:
-        self.collections: dict[str, dict[str, int]] = {}
+        self.collections: dict[str, dict[int, int]] = {}
         self.versions: dict[str, str | None] = {}
         self.embedded: list[str] = []
 
@@ -45,12 +44,12 @@ class StoreInMemory:
         return np.ones((len(texts), 4), np.float32)
 
     async def apply(
-        self, store: Path, collection: str, *, ids=(), notes=(), vectors=None, deletes=(), version=None
+        self, store: Path, collection: str, *, numbers=(), notes=(), vectors=None, deletes=(), version=None
     ) -> None:
         held = self.collections.setdefault(collection, {})
-        for id in deletes:
-            held.pop(id, None)
-        held.update(zip(ids, notes, strict=True))
+        for number in deletes:
+            held.pop(number, None)
+        held.update(zip(numbers, notes, strict=True))
         self.versions[collection] = version
 
     async def version(self, store: Path, collection: str) -> str | None:
@@ -210,9 +209,8 @@ class Life(RuleBasedStateMachine):
         if ledger.vectors.orphans(1) or not self.indexed.embedding.ready:
             return
         numbers = {row[0] for row in ledger.select("SELECT number FROM chunks")}
-        assert set(self.worker.collections.get(CHUNKS, {})) == {str(number) for number in numbers}
-        notes = {note_vector_id(number) for number in ledger.notes.ids()}
-        assert set(self.worker.collections.get(NOTES, {})) == notes
+        assert set(self.worker.collections.get(CHUNKS, {})) == numbers
+        assert set(self.worker.collections.get(NOTES, {})) == set(ledger.notes.ids())
 
 
 Life.TestCase.settings = settings(
