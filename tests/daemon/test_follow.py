@@ -32,7 +32,7 @@ class RefusingWorker(WorkerHere):
         self.refused = 0
 
     async def apply(self, *arguments: Any, **more: Any) -> None:
-        if self.trouble is not None and more.get("ids"):
+        if self.trouble is not None and more.get("numbers"):
             self.refused += 1
             raise self.trouble
         await super().apply(*arguments, **more)
