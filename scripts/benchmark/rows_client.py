@@ -59,10 +59,13 @@ def process(bench: Bench) -> Iterator[Figure]:
 def _command(world: World, mode: str) -> Callable[[str], object]:
     script = Path(sys.executable).with_name("vaultseek")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "vaultseek"]
+    # An installed package has its bytecode, whatever the environment of this run says.
+    environment = world.home.variables | {"PYTHONPYCACHEPREFIX": str(world.home.folder / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def run(query: str) -> None:
         search = [*words, "search", query, "--mode", mode, "--vault", str(world.vault)]
-        done = subprocess.run(search, env=world.home.variables, capture_output=True, check=False)
+        done = subprocess.run(search, env=environment, capture_output=True, check=False)
         assert done.returncode in (0, 1), done.stderr
 
     return run
