@@ -172,12 +172,11 @@ class Completer:
 
 def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
     """Return the numbers of the entries: heavier first, then shorter, then by alphabet."""
-    by_alphabet = np.array(sorted(range(len(folded)), key=folded.__getitem__), np.int64)
-    lengths = np.fromiter(map(len, folded), np.int64, len(folded))
-    weights = np.fromiter((entry.weight for entry in entries), np.float64, len(entries))
-    order = np.lexsort((lengths[by_alphabet], -weights[by_alphabet]))
-    numbers: list[int] = by_alphabet[order].tolist()
-    return numbers
+    alike: dict[tuple[float, int], list[int]] = {}
+    for number, (text, entry) in enumerate(zip(folded, entries, strict=True)):
+        alike.setdefault((-entry.weight, len(text)), []).append(number)
+    # In parts, because nobody else is served while a list is sorted.
+    return [number for key in sorted(alike) for number in sorted(alike[key], key=folded.__getitem__)]
 
 
 def _codes(text: str) -> npt.NDArray[np.uint32]:
