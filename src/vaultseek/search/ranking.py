@@ -7,7 +7,7 @@ confidence. :func:`select_results` makes the cuts that the request asks for.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from vaultseek.search.fusion import (
     leaders,
     order,
 )
-from vaultseek.search.graph_boost import SEEDS, neighbour_evidence
+from vaultseek.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.search.scoring import ScoredLanes, confidence, similarity
@@ -78,27 +78,18 @@ def rank(
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
     fusion = _fusion(parsed.request.settings)
-    anchors = anchor_shares(parsed.profile.anchors, retrieval.keyword, notes)
-    signals = Signals(
-        age_days=_ages(notes.values(), parsed.request.settings),
-        anchors=anchors,
-        exact={notes[id].path for id in exact if id in notes},
-        similarity=similarity(vectors, notes),
-    )
+    signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
     combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)
-    graph_lane: Lane | None = None
+    links: Lane | None = None
     if graph is not None and _wants_graph(parsed):
-        words = _query_words(parsed, retrieval.keyword)
-        ids = None if allowed is None else set(allowed.tolist())
         seeds = leaders(combined, fusion, signals, SEEDS)
-        neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, ids)
-        graph_lane = _graph_lane(parsed, neighbours.evidence)
+        neighbours = _neighbours(parsed, retrieval.keyword, seeds, notes, graph, ledger, allowed)
+        links = _graph_lane(parsed, neighbours.evidence)
         signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
         notes = neighbours.notes
-    candidates = order(combined, graph_lane, fusion, signals)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     return Ranking(
-        candidates,
+        order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
         {
             row.path: max(likelihood[id], EXACT_NAME_CONFIDENCE if id in exact else 0.0)
@@ -166,6 +157,34 @@ def _fusion(settings: SearchSettings) -> Fusion:
         anchor_boost=settings.anchor_boost,
         tiers=tiers if settings.recency.enabled else (),
     )
+
+
+def _signals(
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    notes: Mapping[int, NoteRow],
+    exact: Collection[int],
+    vectors: Mapping[int, Any],
+) -> Signals:
+    return Signals(
+        age_days=_ages(notes.values(), parsed.request.settings),
+        anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
+        exact={notes[id].path for id in exact if id in notes},
+        similarity=similarity(vectors, notes),
+    )
+
+
+def _neighbours(
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    seeds: Mapping[str, float],
+    notes: Mapping[int, NoteRow],
+    graph: Graph,
+    ledger: Ledger,
+    allowed: NoteIds | None,
+) -> Neighbours:
+    ids = None if allowed is None else set(allowed.tolist())
+    return neighbour_evidence(_query_words(parsed, keyword), seeds, notes, graph, ledger, ids)
 
 
 def _with_neighbours(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import stat
 
 import pytest
@@ -220,8 +222,34 @@ def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes
     if damage == "version":
         assert second.vectors.get(["key"]) == {"key": b"vector"}
     second.close()
-    assert [left.name for left in tmp_path.glob("ledger*")] == ["ledger.sqlite"], "nothing holds the old text"
+    left = {each.name for each in tmp_path.glob("ledger*")}
+    assert left == {"ledger.sqlite", "ledger.sqlite.closed"}, "nothing holds the old text"
 
 
 def test_nobody_else_can_read_it(ledger, tmp_path):
     assert stat.S_IMODE((tmp_path / "ledger.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_file_that_was_closed_is_not_read_through_again(tmp_path, monkeypatch):
+    statements: list[str] = []
+    opened = sqlite3.connect
+
+    def tracing(*arguments, **options):
+        connection = opened(*arguments, **options)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", tracing)
+
+    def is_checked() -> bool:
+        statements.clear()
+        Ledger(tmp_path / "l.sqlite").close()
+        return any("quick_check" in statement for statement in statements)
+
+    assert not is_checked(), "there is no file yet"
+    assert not is_checked()
+    (tmp_path / "l.sqlite.closed").unlink()
+    assert is_checked(), "as after a crash"
+    os.utime(tmp_path / "l.sqlite")
+    assert is_checked(), "something else may have written to it"
+    assert not is_checked()

@@ -18,7 +18,7 @@ from vaultseek.index.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.index.ledger.links import LinkTable
 from vaultseek.index.ledger.notes import NoteTable
 from vaultseek.index.ledger.rows import Counts
-from vaultseek.index.ledger.schema import open_database
+from vaultseek.index.ledger.schema import close_database, open_database
 from vaultseek.index.ledger.vectors import VectorTable
 
 
@@ -41,7 +41,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close every connection; the ledger cannot be used any more."""
-        self._database.close()
+        close_database(self._database)
 
     @contextmanager
     def commit(self) -> Iterator[int]:

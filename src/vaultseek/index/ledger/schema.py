@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 from vaultseek.index.ledger.database import Database, connect
+from vaultseek.paths import write_atomically
 
 SCHEMA_VERSION = 3
 """Version of the tables below, stored as SQLite's ``user_version``."""
@@ -58,8 +59,9 @@ def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
     A file that is damaged or has another schema version is replaced by a new one, which inherits its vectors.
+    All pages are checked, unless the file is as ``close_database`` left it.
     """
-    if not _is_usable(file):
+    if not _is_usable(file, check_pages=not _take_seal(file)):
         _move_aside(file)
     database = Database(file)
     _create_tables(database)
@@ -67,13 +69,45 @@ def open_database(file: Path) -> Database:
     return database
 
 
-def _is_usable(file: Path) -> bool:
+def close_database(database: Database) -> None:
+    """Close the database, and seal its file, so that the next start need not read it all."""
+    database.close()
+    if not _log(database.file).exists():
+        with contextlib.suppress(OSError):
+            write_atomically(_seal(database.file), _state(database.file))
+
+
+def _take_seal(file: Path) -> bool:
+    """Return true if the file is as it was closed; the seal is broken, for a crash leaves none."""
+    seal = _seal(file)
+    try:
+        sealed = not _log(file).exists() and seal.read_text() == _state(file)
+        seal.unlink()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return sealed
+
+
+def _state(file: Path) -> str:
+    state = file.stat()
+    return f"{state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+
+
+def _seal(file: Path) -> Path:
+    return file.with_name(f"{file.name}.closed")
+
+
+def _log(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
+def _is_usable(file: Path, *, check_pages: bool) -> bool:
     if not file.exists():
         return True
     try:
         with contextlib.closing(connect(file)) as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
     except sqlite3.DatabaseError:
         return False
     return bool(sound and version in (0, SCHEMA_VERSION))
