@@ -37,7 +37,7 @@ POLL_SHARE = 20
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 FIRST_SCAN_SECONDS = 0.8
-"""Longest wait of a search for the first scan of a new vault."""
+"""Longest wait of searches for the first scan of a new vault, from when it was opened."""
 EMBED_POLL_SECONDS = 0.05
 EMBED_FAILURES = 100
 """Failed checks of the embedding after which a waiting client gets an error."""
@@ -68,6 +68,7 @@ class VaultFollower:
         self._loss_accepted = False
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
+        self._opened = time.monotonic()
         self._was_indexed_before = vault.ledger.counts().notes > 0
         self._missing_since: float | None = None
 
@@ -178,9 +179,10 @@ class VaultFollower:
             raise Unavailable(message)
 
     async def wait_if_new(self) -> None:
-        """Give the first scan of a vault without an index a moment."""
-        if not self._was_indexed_before:
-            await self.wait_for_first_scan(FIRST_SCAN_SECONDS)
+        """Give the first scan of a vault without an index a moment, once: a long one is not waited for."""
+        left = self._opened + FIRST_SCAN_SECONDS - time.monotonic()
+        if not self._was_indexed_before and left > 0:
+            await self.wait_for_first_scan(left)
 
     async def wait_for_first_scan(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the first scan since the vault was opened; true if it is done."""
