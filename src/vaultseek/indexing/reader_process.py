@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -53,9 +54,12 @@ def main() -> None:
         return
     _become_expendable(hello["parent"])
     server = _Server(hello, outgoing)
+    # Parsed notes hold no cycles, and searching them for some takes a tenth of the time.
+    gc.disable()
     with contextlib.suppress(BrokenPipeError):
         while (job := receive(incoming)) is not None:
             send(outgoing, server.merge(**job) if "files" in job else server.read(**job))
+            gc.collect(0)
 
 
 class _Server:

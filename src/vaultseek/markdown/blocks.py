@@ -127,16 +127,16 @@ class _Walker:
         """True if the list around the cursor represents footnotes and has no span."""
 
     def run(self, tree: tree_sitter.Tree) -> None:
-        cursor = tree.walk()
-        while True:
-            node = cursor.node
-            if node is not None and self.visit(node) and cursor.goto_first_child():
+        waiting: list[Iterator[tree_sitter.Node]] = [iter((tree.root_node,))]
+        while waiting:
+            node = next(waiting[-1], None)
+            if node is None:
+                waiting.pop()
+                if waiting:
+                    self.leave()
+            elif self.visit(node) and (children := node.children):
                 self.enter(node.type)
-                continue
-            while not cursor.goto_next_sibling():
-                if not cursor.goto_parent():
-                    return
-                self.leave()
+                waiting.append(iter(children))
 
     def visit(self, node: tree_sitter.Node) -> bool:
         """Process ``node``; return true to visit its children."""

@@ -17,10 +17,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vaultseek.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
 from vaultseek.text import UNSPACED, fold_accents
@@ -45,14 +45,15 @@ LANGUAGES = {
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _UNSPACED_PAIR = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_SPLITS = tuple(re.compile(pattern) for pattern in (r"/", r"::|:", r"\.", r"[-‐]", r"_"))
+_JOINTS = "/:.-_"
+"""Characters that join the parts of a compound, the outermost first; "‐" counts as "-"."""
+_HAS_JOINT = re.compile(r"[/:.\-‐_]")
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _LEAST_STOP_WORDS = 3
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A term of a token, ``offset`` positions after the token's own position.
 
     ``word`` is the written form: lower case without accents, but not stemmed.
@@ -114,14 +115,28 @@ class Analyzer:
         """Return the terms of one token."""
         if _HAS_UNSPACED.match(token):
             return _character_terms(token)
-        if token.isalpha() and (token.islower() or token[1:].islower() or token.isupper()):
+        if _is_word(token):
             return TokenTerms(1, self._word_terms(token[:TERM_CHARS], 0, "word"))
+        token, advance, terms = self._compound_terms(token)
+        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
+
+    def indexed_terms(self, token: str) -> tuple[int, Sequence[Term]]:
+        """Return the same as ``token_terms``, advance and terms alone."""
+        if _HAS_UNSPACED.match(token):
+            character = _character_terms(token)
+            return character.advance, character.terms
+        if _is_word(token):
+            return 1, self._word_terms(token[:TERM_CHARS], 0, "word")
+        _, advance, terms = self._compound_terms(token)
+        return advance, _distinct(terms) if len(terms) > 1 else terms
+
+    def _compound_terms(self, token: str) -> tuple[str, int, list[Term]]:
+        """Return the token without surrounding marks, its advance, and its terms, some of them twice."""
         terms: list[Term] = []
         if token[0] == "#":
             terms.append(Term(token[:TERM_CHARS], 0, "whole", token[:TERM_CHARS]))
         token = token[:COMPOUND_CHARS].strip("_#") if token[-1] != "#" else token
-        advance = self._add_compound(token, 0, 0, terms)
-        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
+        return token, self._add_compound(token, 0, 0, terms), terms
 
     def terms(self, text: str) -> Iterator[tuple[int, Term]]:
         """Yield every term of the text with its position."""
@@ -134,11 +149,16 @@ class Analyzer:
 
     def _add_compound(self, token: str, level: int, offset: int, terms: list[Term]) -> int:
         """Add the terms of ``token``, which starts at ``offset``; return the number of positions it takes."""
-        for deeper in range(level, len(_SPLITS)):
-            parts = [part for part in _SPLITS[deeper].split(token) if part][:COMPOUND_PARTS]
-            if len(parts) > 1:
-                return self._add_parts(token, parts, deeper + 1, offset, terms)
-        return self._add_leaf(token.strip("-‐_./:"), offset, terms)
+        if _HAS_JOINT.search(token):
+            joined = token.replace("‐", "-")
+            for deeper in range(level, len(_JOINTS)):
+                if _JOINTS[deeper] not in joined:
+                    continue
+                parts = [part for part in joined.split(_JOINTS[deeper]) if part][:COMPOUND_PARTS]
+                if len(parts) > 1:
+                    return self._add_parts(token, parts, deeper + 1, offset, terms)
+            token = token.strip("-‐_./:")
+        return self._add_leaf(token, offset, terms)
 
     def _add_parts(self, token: str, parts: list[str], level: int, offset: int, terms: list[Term]) -> int:
         if len(token) <= TERM_CHARS:
@@ -153,14 +173,15 @@ class Analyzer:
         if not token:
             return 0
         words = _without_elision(token)
-        if len(words) > 1:
+        if len(words) != 1:  # none if the token is an apostrophe between marks
             return self._add_words(words, offset, terms)
-        humps = _CAMEL.split(words[0])
+        word = words[0]
+        humps = [] if word.islower() or word.isdecimal() else _CAMEL.split(word)
         role: Role = "part" if terms else "word"
-        if not 1 < len(humps) <= COMPOUND_PARTS or len(words[0]) > TERM_CHARS:
-            terms.extend(self._word_terms(words[0][:TERM_CHARS], offset, role))
+        if not 1 < len(humps) <= COMPOUND_PARTS or len(word) > TERM_CHARS:
+            terms.extend(self._word_terms(word[:TERM_CHARS], offset, role))
             return 1
-        terms.extend(self._word_terms(words[0], offset, "whole"))
+        terms.extend(self._word_terms(word, offset, "whole"))
         return self._add_words(humps, offset, terms)
 
     def _add_words(self, words: list[str], offset: int, terms: list[Term]) -> int:
@@ -175,7 +196,7 @@ class Analyzer:
         """
         lower = word.lower()
         if not lower.isalpha():
-            plain = fold_accents(lower)
+            plain = lower if lower.isascii() else fold_accents(lower)
             return (Term(plain, offset, role, plain),) if plain else ()
         if lower.isascii():
             return (Term(self._stem(lower) or lower, offset, role, lower),)
@@ -278,6 +299,10 @@ def _without_elision(token: str) -> list[str]:
     if len(words) > 1 and words[-1].lower() in _ELIDED:
         words.pop()
     return words
+
+
+def _is_word(token: str) -> bool:
+    return token.isalpha() and (token.islower() or token[1:].islower() or token.isupper())
 
 
 def _distinct(terms: list[Term]) -> tuple[Term, ...]:

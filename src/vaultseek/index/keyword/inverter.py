@@ -82,16 +82,18 @@ class Lexicon:
 
     def add(self, token: str) -> int:
         """Analyse a new token; return its number."""
-        analyzed = self.analyzer.token_terms(token)
-        self.advances.append(analyzed.advance)
+        advance, terms = self.analyzer.indexed_terms(token)
+        self.advances.append(advance)
         self.firsts.append(len(self.terms))
-        self.sizes.append(len(analyzed.terms))
-        for term in analyzed.terms:
-            self.terms.append(self._term_number(term.text))
-            self.offsets.append(term.offset)
-        self.words.append(
-            tuple((t.word.encode(), self._terms[t.text]) for t in analyzed.terms if t.role != "character")
-        )
+        self.sizes.append(len(terms))
+        words = []
+        for text, offset, role, word in terms:
+            number = self._term_number(text)
+            self.terms.append(number)
+            self.offsets.append(offset)
+            if role != "character":
+                words.append((word.encode(), number))
+        self.words.append(tuple(words))
         return len(self.words) - 1
 
     def _term_number(self, text: str) -> int:
