@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import platformdirs
 import pytest
 
+from vaultseek import paths
 from vaultseek.paths import write_atomically
 
 
@@ -38,3 +40,23 @@ def test_a_link_left_at_the_temporary_name_is_not_followed(
     write_atomically(tmp_path / "state.json", "text")
     assert not (tmp_path / "elsewhere").exists()
     assert not (tmp_path / "state.json").is_symlink()
+
+
+@pytest.mark.parametrize("value", [None, "", "/elsewhere", "relative"])
+@pytest.mark.parametrize("home", [None, "/home/ana", "/"])
+def test_directories_are_those_of_platformdirs(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, home: str | None
+) -> None:
+    variables = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"), value)
+    for name, text in {**variables, "HOME": home}.items():
+        if text is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, text)
+    of_user = platformdirs.PlatformDirs("vaultseek", appauthor=False)
+    assert paths.config_file().parent == Path(of_user.user_config_dir)
+    assert paths.data_directory() == Path(of_user.user_data_dir)
+    assert paths.state_directory() == Path(of_user.user_state_dir)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    assert paths.socket_file() == Path(of_user.user_state_dir) / "run" / "daemon.sock"
+    assert paths.socket_name() == str(paths.socket_file())

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import sys
 
 from vaultseek.errors import AlreadyRunning, Unavailable
 
@@ -21,6 +22,11 @@ APP = "vaultseek"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OF_LINUX = {
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+}
 _OUT_OF_RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 
@@ -154,6 +160,10 @@ def _folder(variable: str, fallback: str) -> str:
     base = os.environ.get(variable)
     if base and os.path.isabs(base):  # noqa: PTH117 - the variable is a plain string, the standard wants it absolute
         return os.path.join(base, APP)  # noqa: PTH118
+    home = os.environ.get("HOME", "")
+    if not base and sys.platform == "linux" and home.startswith("/") and "ANDROID_DATA" not in os.environ:
+        # The answer of platformdirs, whose import takes longer than a search.
+        return os.path.join(home, _OF_LINUX[variable], APP)  # noqa: PTH118
     import platformdirs
 
     return str(getattr(platformdirs, fallback)(APP, appauthor=False))
