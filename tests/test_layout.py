@@ -55,9 +55,9 @@ ENGINES = {
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
     "tomlkit": {"settings/edit.py"},
-    "torch": set(),
-    "onnxruntime": {"models/bert.py"},
     "simsimd": {"index/vectors/matrix.py"},
+    "torch": {"models/bert_torch.py"},
+    "onnxruntime": {"models/bert_onnx.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }
 SLOW_TO_IMPORT = {

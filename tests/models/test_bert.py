@@ -41,6 +41,12 @@ def sentence_transformers_vectors(directory: Path, texts: list[str]) -> np.ndarr
         return embed.SentenceEncoder(directory, fingerprint="general").encode(texts)
 
 
+def test_half_the_digits_lose_nothing_that_matters(tiny_embedding: Path) -> None:
+    half = embed.load(str(tiny_embedding), tiny_embedding, half=True).encode(TEXTS)
+    cosines = (half * sentence_transformers_vectors(tiny_embedding, TEXTS)).sum(axis=1)
+    assert cosines.min() > 0.999
+
+
 @pytest.fixture
 def copy(tiny_embedding: Path, tmp_path: Path) -> Path:
     """A copy of the tiny model, to be changed."""

@@ -76,6 +76,8 @@ def _worker(worker: JSON) -> list[str]:
         parts.append(clean(worker["reason"]))
     if worker.get("memory_bytes"):
         parts.append(size(worker["memory_bytes"]))
+    if worker.get("computing"):
+        parts.append(clean(worker["computing"]))
     return parts or ["?"]
 
 

@@ -427,6 +427,8 @@ class WorkerStatus(TypedDict):
     restarts: NotRequired[int]
     doing: NotRequired[str]
     """Current work, in words."""
+    computing: NotRequired[str | None]
+    """How vectors are computed, in words."""
 
 
 class DaemonStatus(TypedDict):

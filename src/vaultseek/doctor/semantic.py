@@ -111,4 +111,4 @@ async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
     answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
     if answer.note_ids.tolist() != [1]:
         raise VaultseekError("a stored vector was not found; reinstall chromadb")
-    return f"{vectors.shape[1]} numbers a vector"
+    return f"{vectors.shape[1]} numbers a vector; {worker.state.computing}"

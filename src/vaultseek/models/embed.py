@@ -35,9 +35,10 @@ class Embedded:
     failed: tuple[tuple[int, str], ...] = ()
 
 
-def load(name: str, directory: Path | None = None) -> Encoder:
+def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
     """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
 
+    ``half`` has a BERT model computed in bfloat16, for bulk.
     Nothing is downloaded and no code from the model's folder runs. Raises `ConfigError`, one line, if the
     model is missing, damaged or not trusted.
     """
@@ -47,7 +48,7 @@ def load(name: str, directory: Path | None = None) -> Encoder:
         directory = model_directory(name)
     refuse_code(directory)
     try:
-        return _load(name, directory)
+        return _load(name, directory, half)
     except ConfigError:
         raise
     except Exception as error:  # each library raises its own errors
@@ -93,6 +94,8 @@ def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
 class SentenceEncoder:
     """Any sentence-transformers model, run by that library."""
 
+    computing = "float32 by sentence-transformers"
+
     def __init__(self, directory: Path, *, fingerprint: str) -> None:
         import sentence_transformers
 
@@ -132,14 +135,14 @@ class SentenceEncoder:
         return np.stack([rows[i] for i in range(len(texts))])
 
 
-def _load(name: str, directory: Path) -> Encoder:
+def _load(name: str, directory: Path, half: bool) -> Encoder:
     weights = verify_bundled(directory) if is_bundled(name) else None
     if pooling_of(directory) is None:
         return SentenceEncoder(directory, fingerprint=fingerprint(directory))
     weights = weights if weights is not None else (directory / WEIGHTS).read_bytes()
     identity = fingerprint(directory, weights)
     try:
-        return BertEncoder(directory, weights, fingerprint=identity)
+        return BertEncoder(directory, weights, fingerprint=identity, half=half)
     except KeyError as error:  # the tensors have other names than BERT's
         log.info("%s is run by sentence-transformers: no tensor %s", identity, error)
         return SentenceEncoder(directory, fingerprint=identity)

@@ -21,6 +21,10 @@ class Encoder(Protocol):
     window: int
     """Tokens of a text that the model reads, special tokens not counted."""
 
+    @property
+    def computing(self) -> str:
+        """The way that vectors are computed, in words."""
+
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
     ) -> Vectors:

@@ -25,6 +25,7 @@ class HashingEncoder:
     """
 
     window = limits.MODEL_WINDOW
+    computing = "by hashing words"
 
     def __init__(self, dimension: int = HASHING_DIMENSION) -> None:
         self.dimension = dimension

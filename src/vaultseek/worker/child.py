@@ -90,6 +90,7 @@ class Child:
         loop = asyncio.get_running_loop()
         self.pid = process.pid
         self.hello: JSON = {}
+        self.computing: str | None = None
         self.ready: asyncio.Future[None] = loop.create_future()
         self.exited: asyncio.Future[ChildExit] = loop.create_future()
         self._process = process
@@ -227,6 +228,7 @@ class Child:
     def _dispatch(self, frame: Frame) -> None:
         header = frame.header
         self._peak = header.get("peak", self._peak)
+        self.computing = header.get("computing", self.computing)
         if "began" in header:
             if (pending := self._pending.get(header["began"])) is not None:
                 pending.started = True

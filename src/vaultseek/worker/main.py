@@ -6,6 +6,7 @@ Run as ``python -P -m vaultseek.worker.main``, by the daemon only.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -13,8 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from vaultseek import paths
 from vaultseek.errors import ProtocolError, VaultseekError
 from vaultseek.model import JSON
+from vaultseek.models.encoder import Encoder
 from vaultseek.worker.pipe import Array, Frame, pack, read
 from vaultseek.worker.process import become_expendable, claim_pipes, die_with
 
@@ -39,18 +42,17 @@ def main() -> None:
 
 
 def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
-    from vaultseek.models.embed import load
     from vaultseek.worker.handlers import RequestHandlers
     from vaultseek.worker.queues import Queues
     from vaultseek.worker.store_cache import open_directory
 
     settings = hello.header
     stores = open_directory(settings["stores"])
-    folder = settings["directory"]
-    encoder = load(settings["model"], Path(folder) if folder else None)
+    encoder = _load(settings)
     encoder.encode(["warm up"])
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     handlers = RequestHandlers(encoder, stores, queues.yield_to_answers)
+    outbox.encoder = encoder
     ready = {"ready": True, "model": encoder.fingerprint}
     outbox.send({**ready, "dimension": encoder.dimension, "window": encoder.window})
     with contextlib.suppress(ProtocolError):
@@ -62,15 +64,39 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     queues.finish(_FINISH_SECONDS)
 
 
+def _load(settings: JSON) -> Encoder:
+    """Return the model; where bfloat16 may be faster, with a process for long runs."""
+    from vaultseek.models.bert import BertEncoder
+    from vaultseek.models.bert_torch import has_bfloat16
+    from vaultseek.models.embed import load
+    from vaultseek.worker.bulk import BulkEncoder
+    from vaultseek.worker.bulk_process import BulkProcess
+    from vaultseek.worker.measurement import Measurements
+
+    name, folder = settings["model"], settings["directory"]
+    encoder = load(name, Path(folder) if folder else None)
+    if not isinstance(encoder, BertEncoder) or not has_bfloat16():
+        return encoder
+    file = paths.state_directory() / "embedding-speed.json"
+    start = functools.partial(BulkProcess, name, folder, encoder.fingerprint)
+    return BulkEncoder(encoder, start, Measurements(file, encoder.fingerprint))
+
+
 class _Outbox:
-    """The pipe to the daemon, for several threads. The process ends when the daemon no longer reads it."""
+    """The pipe to the daemon, for several threads. The process ends when the daemon no longer reads it.
+
+    ``encoder`` is set when there is one; each message says how it computes.
+    """
+
+    encoder: Encoder | None = None
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
     def send(self, header: JSON, arrays: Sequence[Array] = ()) -> None:
-        data = pack({**header, "peak": _peak_bytes()}, arrays)
+        computing = self.encoder.computing if self.encoder else None
+        data = pack({**header, "peak": _peak_bytes(), "computing": computing}, arrays)
         with self._lock:
             try:
                 self._stream.write(data)

@@ -36,7 +36,8 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """State of the worker. ``reason`` is None when it is ready; ``doing`` is its current work, in words."""
+    """State of the worker. ``reason`` is None when it is ready; ``doing`` is its current work and
+    ``computing`` how it computes vectors, in words."""
 
     status: Status
     reason: Reason | None = None
@@ -47,6 +48,7 @@ class WorkerState:
     memory_bytes: int | None = None
     restarts: int = 0
     doing: str = ""
+    computing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

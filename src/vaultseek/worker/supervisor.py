@@ -68,6 +68,7 @@ class Supervisor:
             memory_bytes=child.memory_bytes() if child else None,
             restarts=max(0, self._spawned - 1),
             doing=self._doing(child),
+            computing=child.computing if child else None,
         )
 
     @property

@@ -89,6 +89,7 @@ class Methods:
                 **reason_json(worker.reason),
                 "pid": worker.pid,
                 "model": worker.model,
+                "computing": worker.computing,
                 "memory_bytes": worker.memory_bytes,
                 "restarts": worker.restarts,
                 "doing": worker.doing,
