@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ class OnnxNetwork:
     """
 
     def __init__(self, shape: BertShape, weights: Weights, threads: int) -> None:
+        # Its import alone would write an identifier of the device and a queue of events to the user's cache.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
         graph = encoder_graph(shape, weights)
