@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.cli.commands.complete import complete
 from vaultseek.cli.commands.search import search
+from vaultseek.cli.complete_arguments import CompleteCall, read_complete
 from vaultseek.cli.search_arguments import FILTERS, read_arguments
 from vaultseek.cli.search_call import SearchCall
 
@@ -30,15 +32,17 @@ ARGUMENTS = st.lists(
 ).map(lambda parts: [argument for part in parts for argument in part])
 
 
-def as_click_reads(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any] | None:
+def as_click_reads(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, command: click.Command, kind: type
+) -> tuple[Any, Any] | None:
     """Return the fields of the call and of the invocation; None for a mistake or a request for help."""
     calls: list[tuple[Any, Any]] = []
     keep = lambda call, invocation: calls.append((vars(call), vars(invocation)))  # noqa: E731
     with monkeypatch.context() as patched:
-        patched.setattr(SearchCall, "run", keep)
+        patched.setattr(kind, "run", keep)
         try:
-            with search.make_context("search", list(arguments)) as context:
-                search.invoke(context)
+            with command.make_context(str(command.name), list(arguments)) as context:
+                command.invoke(context)
         except (click.ClickException, click.exceptions.Exit):
             return None
     return calls[0]
@@ -51,9 +55,31 @@ def test_common_arguments_are_read_as_click_reads_them(arguments):
         read = read_arguments(arguments)
         if read is not None:
             call, invocation = read
-            by_click = as_click_reads(arguments, monkeypatch)
+            by_click = as_click_reads(arguments, monkeypatch, search, SearchCall)
             assert by_click == (vars(call), vars(invocation))
             assert list(call.filters) == list(by_click[0]["filters"])
+
+
+COMPLETIONS = st.lists(
+    st.one_of(
+        st.sampled_from(["flo", "-", "", "--", "-x", "--json", "--no-start", "--kind"]).map(
+            lambda word: [word]
+        ),
+        st.tuples(st.sampled_from(["--kind", "--note", "--property", "-n", "--vault"]), VALUES).map(list),
+        st.sampled_from(["tag", "heading", "notes"]).map(lambda kind: ["--kind", kind]),
+    ),
+    max_size=4,
+).map(lambda parts: [argument for part in parts for argument in part])
+
+
+@given(COMPLETIONS)
+def test_arguments_of_complete_are_read_as_click_reads_them(arguments):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.delenv("VAULTSEEK_CONFIG", raising=False)
+        read = read_complete(arguments)
+        if read is not None:
+            by_click = as_click_reads(arguments, monkeypatch, complete, CompleteCall)
+            assert by_click == (vars(read[0]), vars(read[1]))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+    from vaultseek.cli.complete_arguments import CompleteCall
+    from vaultseek.cli.invocation import Invocation
+    from vaultseek.cli.search_call import SearchCall
+
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
@@ -56,7 +60,7 @@ def _run_command(arguments: list[str]) -> int:
         _complete(os.environ[COMPLETION_VARIABLE])
         return SUCCESS
     try:
-        code = _search(arguments)
+        code = _run_without_click(arguments)
         return _invoke(arguments) if code is None else code
     except VaultseekError as error:
         from vaultseek.cli.output import print_error
@@ -85,13 +89,17 @@ def _complete(instruction: str) -> None:
     return None
 
 
-def _search(arguments: list[str]) -> int | None:
-    """Run ``search`` without click, if that is the command and click is not needed to read its arguments."""
-    if arguments[:1] != ["search"]:
-        return None
-    from vaultseek.cli.search_arguments import read_arguments
+def _run_without_click(arguments: list[str]) -> int | None:
+    """Run ``search`` or ``complete``, unless click is needed to read the arguments."""
+    call: tuple[SearchCall | CompleteCall, Invocation] | None = None
+    if arguments[:1] == ["search"]:
+        from vaultseek.cli.search_arguments import read_arguments
 
-    call = read_arguments(arguments[1:])
+        call = read_arguments(arguments[1:])
+    elif arguments[:1] == ["complete"]:
+        from vaultseek.cli.complete_arguments import read_complete
+
+        call = read_complete(arguments[1:])
     return None if call is None else call[0].run(call[1])
 
 

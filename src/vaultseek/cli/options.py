@@ -11,6 +11,7 @@ import click
 from vaultseek import limits
 from vaultseek.cli.completion_values import complete_note, complete_vault
 from vaultseek.cli.invocation import Invocation
+from vaultseek.cli.query_arguments import unescaped
 from vaultseek.cli.search_arguments import MODES
 from vaultseek.errors import ConfigError
 
@@ -109,7 +110,8 @@ def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
     def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
         if value is not None:
-            setattr(context.ensure_object(Invocation), name, value)
+            argument = unescaped(value) if isinstance(value, str) else value
+            setattr(context.ensure_object(Invocation), name, argument)
 
     return callback
 

@@ -43,60 +43,65 @@ SHARED_FLAGS = {
 """Flags of every command that calls the daemon: the attribute of the invocation and its value."""
 # -draft, -tag:old, -"a phrase": an excluded word, but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
-_LIMIT = ("-n", "--limit")
+LIMIT = ("-n", "--limit")
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
     """True if an argument that stands ``after`` another is ``-word``, a part of the query."""
     # -5 after --limit is a wrong number, not an excluded word.
-    return _EXCLUSION.fullmatch(argument) is not None and after not in _LIMIT
+    return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 
 
 def read_arguments(arguments: list[str]) -> tuple[SearchCall, Invocation] | None:
     """Return the call that the arguments after ``search`` mean; None if click has to read them."""
-    if os.environ.get("VAULTSEEK_CONFIG"):
-        return None
-    reader = _Reader(arguments)
+    reader = _SearchReader(arguments)
     return (reader.call, reader.invocation) if reader.read() else None
 
 
-class _Reader:
-    """Reads arguments from the left into a call and an invocation."""
+class Reader:
+    """Reads arguments of a command from the left: words, and options of every command."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.call = SearchCall()
         self.invocation = Invocation()
+        self.words: list[str] = []
         self._rest = list(reversed(arguments))
-        self._words: list[str] = []
         self._previous = ""
 
     def read(self) -> bool:
-        """Read all arguments. False at the first that is not known here."""
+        """Read all arguments. False at the first that is not known here, or if a configuration is chosen."""
+        if os.environ.get("VAULTSEEK_CONFIG"):
+            return False
         while self._rest:
             argument, after = self._pop()
             if argument == "--":
-                self._words += reversed(self._rest)
+                self.words += reversed(self._rest)
                 break
-            if not argument.startswith("-") or argument == "-" or is_excluded_word(argument, after=after):
-                self._words.append(argument)
-            elif not (self._flag(argument) or self._option(argument)):
+            if argument in ("", "-") or not argument.startswith("-") or self.is_word(argument, after):
+                self.words.append(argument)
+            elif not (self.set_flag(argument) or self._option(argument)):
                 return False
-        self.call.query = tuple(self._words)
         return True
+
+    def is_word(self, argument: str, after: str) -> bool:
+        """True if an argument that begins with ``-`` is a word all the same."""
+        return False
+
+    def set_flag(self, name: str) -> bool:
+        """Set the flag ``name``. False if it is not known."""
+        if name in SHARED_FLAGS:
+            setattr(self.invocation, *SHARED_FLAGS[name])
+        return name in SHARED_FLAGS
+
+    def set_option(self, name: str, value: str) -> bool:
+        """Set an option to a value. False if one of them is not known."""
+        if name == "--vault":
+            self.invocation.vault = value
+        return name == "--vault"
 
     def _pop(self) -> tuple[str, str]:
         """Return the next argument and the one before it."""
         before, self._previous = self._previous, self._rest.pop()
         return self._previous, before
-
-    def _flag(self, argument: str) -> bool:
-        if argument in FLAGS:
-            setattr(self.call, FLAGS[argument], True)
-        elif argument in SHARED_FLAGS:
-            setattr(self.invocation, *SHARED_FLAGS[argument])
-        else:
-            return False
-        return True
 
     def _option(self, argument: str) -> bool:
         name, equals, value = _split(argument)
@@ -104,19 +109,45 @@ class _Reader:
             if not self._rest:
                 return False
             value, _ = self._pop()
-        return self._set(name, value)
+        return self.set_option(name, value)
 
-    def _set(self, name: str, value: str) -> bool:
+
+def limit_of(value: str, most: int) -> int | None:
+    """Return the number that a value of ``--limit`` is; None if it is no number from 1 to ``most``."""
+    if not (value.isascii() and value.isdecimal()) or len(value) > 6:
+        return None
+    return int(value) if 1 <= int(value) <= most else None
+
+
+class _SearchReader(Reader):
+    """Reads arguments of ``search`` into a call."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        super().__init__(arguments)
+        self.call = SearchCall()
+
+    def read(self) -> bool:
+        known = super().read()
+        self.call.query = tuple(self.words)
+        return known
+
+    def is_word(self, argument: str, after: str) -> bool:
+        return is_excluded_word(argument, after=after)
+
+    def set_flag(self, name: str) -> bool:
+        if name in FLAGS:
+            setattr(self.call, FLAGS[name], True)
+        return name in FLAGS or super().set_flag(name)
+
+    def set_option(self, name: str, value: str) -> bool:
         if name in _FIELDS:
             self.call.filters.setdefault(_FIELDS[name], []).append(value)
-        elif name == "--vault":
-            self.invocation.vault = value
         elif name == "--mode" and value in MODES:
             self.call.mode = value
-        elif name in _LIMIT and _is_limit(value):
-            self.call.limit = int(value)
+        elif name in LIMIT and (limit := limit_of(value, limits.RESULTS)):
+            self.call.limit = limit
         else:
-            return False
+            return super().set_option(name, value)
         return True
 
 
@@ -128,7 +159,3 @@ def _split(argument: str) -> tuple[str, str, str]:
     if argument.startswith("-n") and argument != "-n":
         return "-n", "=", argument[2:]
     return argument.partition("=")
-
-
-def _is_limit(value: str) -> bool:
-    return value.isascii() and value.isdecimal() and len(value) < 6 and 1 <= int(value) <= limits.RESULTS

@@ -5,22 +5,16 @@ from __future__ import annotations
 import click
 
 from vaultseek import limits
-from vaultseek.cli.connect import call_vault
+from vaultseek.cli.complete_arguments import KINDS, CompleteCall
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import daemon_options, json_option, pass_invocation
-from vaultseek.cli.output import print_answer
-from vaultseek.cli.terminal import Terminal, clean
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.model import JSON
 
 
 @click.command()
 @click.argument("text", default="")
 @click.option(
     "--kind",
-    type=click.Choice(["note", "heading", "block", "tag", "property", "value"]),
+    type=click.Choice(KINDS),
     default="note",
     help="What to complete. By default a note.",
 )
@@ -48,9 +42,7 @@ def complete(
     vaultseek complete flo
     vaultseek complete --kind value --property status
     """
-    answer = call_vault(invocation, "complete", text=text, kind=kind, note=note, property=name, limit=limit)
-    return print_answer(answer, invocation, "items", _list, json_=json_)
-
-
-def _list(answer: JSON, terminal: Terminal) -> str:
-    return "\n".join(clean(item["text"]) for item in answer["items"])
+    call = CompleteCall()
+    call.text, call.kind, call.limit = text, kind, limit
+    call.note, call.property, call.json = note, name, json_
+    return call.run(invocation)
