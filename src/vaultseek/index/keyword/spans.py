@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from vaultseek.text import is_unspaced as contains_unspaced
 CACHED_TOKENS = 20_000
 """Tokens whose spans are cached."""
 CACHED_TEXTS = 800
-"""Texts whose tokens are cached, some 10 kB each: the same passages are shown again while someone types."""
+"""Texts whose terms are cached, some 10 kB each: the same passages are shown again while someone types."""
 
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
@@ -36,9 +36,9 @@ class SpanFinder:
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
-        self._places_of_tokens = lru_cache(maxsize=CACHED_TEXTS)(_places)
+        self._ranges_of_terms = lru_cache(maxsize=CACHED_TEXTS)(self._ranges)
 
-    def spans(self, text: str, terms: Container[str] | None = None) -> Iterator[TermSpan]:
+    def spans(self, text: str, terms: Collection[str] | None = None) -> Iterator[TermSpan]:
         """Yield the terms of ``text``, or those among ``terms``, in the order of the index."""
         if unicodedata.is_normalized("NFKC", text):
             yield from self._spans(text, terms)
@@ -47,20 +47,23 @@ class SpanFinder:
         for span in self._spans(normalized, terms):
             yield TermSpan(origins[span.start][0], origins[span.end - 1][1], span.term)
 
-    def _spans(self, text: str, terms: Container[str] | None) -> Iterator[TermSpan]:
-        """Yield the spans of a normalized text; each of its distinct tokens is looked at once."""
-        places = self._places_of_tokens(text)
-        spans = {token: self._spans_of_token(token) for token in places}
-        if terms is not None:
-            spans = {
-                token: matching
-                for token, each in spans.items()
-                if each and (matching := tuple(span for span in each if span[2] in terms))
-            }
-        occurrences = [(start, token) for token in spans for start in places[token]]
-        for start, token in sorted(occurrences):
-            for first, last, term in spans[token]:
-                yield TermSpan(start + first, start + last, term)
+    def _spans(self, text: str, terms: Collection[str] | None) -> Iterator[TermSpan]:
+        if terms is None:
+            for start, token in _token_places(text):
+                for first, last, term in self._spans_of_token(token):
+                    yield TermSpan(start + first, start + last, term)
+            return
+        ranges = self._ranges_of_terms(text)
+        spans = [TermSpan(*each, term) for term in terms if term in ranges for each in ranges[term]]
+        yield from sorted(spans, key=lambda span: span.start)
+
+    def _ranges(self, text: str) -> dict[str, list[tuple[int, int]]]:
+        """Return where each term of a normalized text begins and ends."""
+        ranges: dict[str, list[tuple[int, int]]] = {}
+        for start, token in _token_places(text):
+            for first, last, term in self._spans_of_token(token):
+                ranges.setdefault(term, []).append((start + first, start + last))
+        return ranges
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
         """Return the range of each term of a token; that of the whole token if the word is not in it."""
@@ -78,14 +81,6 @@ class SpanFinder:
             part_end = min(part_end or end, end)
             spans.append((origins[start], origins[end - 1] + 1, term.text))
         return tuple(spans)
-
-
-def _places(text: str) -> dict[str, list[int]]:
-    """Return the distinct tokens of a normalized text, as the analyzer cuts it, and where each begins."""
-    places: dict[str, list[int]] = {}
-    for start, token in _token_places(text):
-        places.setdefault(token, []).append(start)
-    return places
 
 
 def _token_places(text: str) -> Iterator[tuple[int, str]]:
