@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vaultseek.index.ledger import IndexedNote, Ledger, UnchangedNote, note_vector_id
+from vaultseek.index.ledger.examine import count
 from vaultseek.model import Chunk, Link, Note, Problem
 from vaultseek.vault.scan import FileStat
 
@@ -253,3 +259,26 @@ def test_a_file_that_was_closed_is_not_read_through_again(tmp_path, monkeypatch)
     os.utime(tmp_path / "l.sqlite")
     assert is_checked(), "something else may have written to it"
     assert not is_checked()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["put", "remove", "mark", "fail"]), st.integers(0, 3)), max_size=12)
+)
+def test_the_counts_are_those_of_the_rows(steps):
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Ledger(Path(folder) / "l")) as ledger:
+        for step, number in steps:
+            path = f"{number}.md"
+            if step == "put":
+                put(ledger, indexed(path, f"text {number} " * number))
+            elif step == "remove":
+                with ledger.commit() as revision:
+                    ledger.notes.remove(path, revision)
+            elif step == "mark":
+                ledger.vectors.mark_stored(
+                    [row.number for row in ledger.vectors.pending_chunks(2)], [number], []
+                )
+            else:
+                with contextlib.suppress(KeyError), ledger.commit() as revision:
+                    ledger.notes.remove(path, revision)
+                    raise KeyError
+        assert ledger.counts() == count(ledger._database.connection())

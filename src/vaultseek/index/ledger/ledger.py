@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.index.ledger.chunks import ChunkTable
-from vaultseek.index.ledger.examine import count
 from vaultseek.index.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.index.ledger.links import LinkTable
 from vaultseek.index.ledger.notes import NoteTable
@@ -37,7 +36,6 @@ class Ledger:
         self.generation: str = self._database.meta("generation")
         """A name that is different for every ledger ever created."""
         self._revision = int(self._database.meta("revision"))
-        self._counts: tuple[tuple[int, int], Counts] | None = None
 
     def close(self) -> None:
         """Close every connection; the ledger cannot be used any more."""
@@ -60,13 +58,10 @@ class Ledger:
         return self._revision
 
     def counts(self) -> Counts:
-        """Return the counts; they are counted again only after a change."""
-        version = (self.revision, self.vectors.mark_changes)
-        if self._counts is not None and self._counts[0] == version:
-            return self._counts[1]
-        counts = count(self._database.connection())
-        self._counts = (version, counts)
-        return counts
+        """Return the counts, which triggers of the database keep; it takes as long for any vault."""
+        sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts"
+        notes, chunks, pending_notes, pending_chunks = self._database.one(sql)
+        return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield what links may point to: path and aliases of each note, then each attachment without any."""

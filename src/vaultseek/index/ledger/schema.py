@@ -54,6 +54,22 @@ CREATE TABLE orphans (id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 """
 
+_ROW_COUNTS = """
+CREATE TABLE row_counts (notes INTEGER, chunks INTEGER, pending_notes INTEGER, pending_chunks INTEGER);
+INSERT INTO row_counts SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM chunks),
+  (SELECT count(*) FROM notes WHERE stored = 0), (SELECT count(*) FROM chunks WHERE stored = 0);
+"""
+_COUNTED = """
+CREATE TRIGGER {table}_added AFTER INSERT ON {table} BEGIN UPDATE row_counts
+  SET {table} = {table} + 1, pending_{table} = pending_{table} + (new.stored = 0); END;
+CREATE TRIGGER {table}_removed AFTER DELETE ON {table} BEGIN UPDATE row_counts
+  SET {table} = {table} - 1, pending_{table} = pending_{table} - (old.stored = 0); END;
+CREATE TRIGGER {table}_marked AFTER UPDATE OF stored ON {table} WHEN old.stored != new.stored
+  BEGIN UPDATE row_counts SET pending_{table} = pending_{table} + (new.stored = 0) - (old.stored = 0); END;
+"""
+"""Triggers that keep ``row_counts`` true: every search and every save asks for these numbers, and counting
+the rows would take longer the larger the vault is."""
+
 
 def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
@@ -123,8 +139,14 @@ def _move_aside(file: Path) -> None:
 def _create_tables(database: Database) -> None:
     connection = database.connection()
     database.file.chmod(0o600)
-    if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
-        return
+    if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+        _create_first_tables(connection)
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'row_counts'").fetchone():
+        triggers = "".join(_COUNTED.format(table=table) for table in ("notes", "chunks"))
+        connection.executescript("BEGIN IMMEDIATE;" + _ROW_COUNTS + triggers + "COMMIT;")
+
+
+def _create_first_tables(connection: sqlite3.Connection) -> None:
     meta = {"generation": uuid.uuid4().hex, "revision": "0", "embeddings_computed": "0", "store": ""}
     meta["made"] = str(time.time())
     connection.executescript("BEGIN IMMEDIATE;" + _TABLES + f"PRAGMA user_version = {SCHEMA_VERSION};")

@@ -27,8 +27,6 @@ class VectorTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.mark_changes = 0
-        """Number of changes to the marks by this process."""
 
     # -- computed vectors ------------------------------------------------------------------------------
 
@@ -69,7 +67,6 @@ class VectorTable:
                 " WHERE NOT EXISTS (SELECT 1 FROM notes WHERE id = ?2)",
                 ((note_vector_id(note), note) for note in notes),
             )
-        self.mark_changes += 1
 
     def pending_chunks(self, limit: int) -> list[ChunkRow]:
         """Return chunks whose vectors are not in the store, those of recently modified notes first."""
@@ -102,7 +99,6 @@ class VectorTable:
             self._database.run("UPDATE notes SET stored = 0 WHERE stored != 0")
             self._database.run("DELETE FROM orphans")
             self._database.set_meta("store", store)
-        self.mark_changes += 1
 
     def store_model(self) -> str:
         """Return the name, as in the settings, of the model that the present store is made with."""
