@@ -107,10 +107,10 @@ class KeywordSync:
             return self._create()
 
     def _catch_up(self, ledger: Ledger) -> None:
-        language_changed = self._detect_language(ledger)
+        self._detect_language(ledger)
         revision = self._revision(ledger)
         removed = ledger.notes.removed_since(revision)
-        if revision < 0 or language_changed or removed is None:
+        if revision < 0 or self.index.language != self._language or removed is None:
             self._replace()
             revision, removed = 0, []
         while True:
@@ -125,30 +125,27 @@ class KeywordSync:
             failpoint("keyword.applied")
             removed = []
 
-    def _detect_language(self, ledger: Ledger) -> bool:
-        """Sample the notes if it is time to; true if their language is not that of the index."""
-        if not self._detection_due(ledger):
-            return False
+    def _detect_language(self, ledger: Ledger) -> None:
+        """Sample the notes if it is time to; an index of another language than theirs has to be replaced."""
+        least = max(1, LANGUAGE_GROWTH * self._sampled_at)
+        if self._configured or not ledger.notes.has(least):
+            return
         ids = ledger.notes.ids()
         sample = ids[:: max(1, len(ids) // LANGUAGE_NOTES)][:LANGUAGE_NOTES]
-        previous, self._sampled_at = self._language, len(ids)
+        self._sampled_at = len(ids)
         self._language = detect_language(
             "\n".join(ledger.chunks.opening(note, OPENING_CHARS) for note in sample)
         )
         write_atomically(self._language_file, f"{self._language} {self._sampled_at}")
-        return self._language != previous
 
     def _removed_before(self, ledger: Ledger, language: str | None, notes: Sequence[int]) -> list[int] | None:
         """Return the notes removed since the index's revision; None if more than ``notes`` is missing."""
+        self._detect_language(ledger)
         revision = self._revision(ledger)
-        if revision < 0 or language != self._language or self._detection_due(ledger):
+        if revision < 0 or not language == self._language == self.index.language:
             return None
         changed = {note for note, _ in ledger.notes.changed_since(revision, len(notes) + 1)}
         return ledger.notes.removed_since(revision) if changed == set(notes) else None
-
-    def _detection_due(self, ledger: Ledger) -> bool:
-        least = max(1, LANGUAGE_GROWTH * self._sampled_at)
-        return not self._configured and ledger.notes.has(least)
 
     def _stored_language(self) -> tuple[str, int]:
         try:

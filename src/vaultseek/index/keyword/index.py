@@ -93,6 +93,11 @@ class KeywordIndex:
         return cls(commits, analyzer, state)
 
     @property
+    def language(self) -> str | None:
+        """The language whose words are stemmed."""
+        return self._analyzer.language
+
+    @property
     def revision(self) -> str | None:
         """The revision given to the last ``apply``; None before the first."""
         return self._state.commit.revision
