@@ -84,6 +84,8 @@ KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
 """Scores and places of terms that the keyword index of one vault keeps in memory."""
+TERM_CACHE_NOTE_BYTES = 128
+"""The same for each note, which is more than that in a vault of more than 250,000 notes."""
 
 # Results
 RESULTS = 200

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaultseek.index.keyword import term_index
+from vaultseek.index.keyword import best_notes, segment, term_index
 from vaultseek.index.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.index.keyword.snapshot import ENTRY_BYTES, ByteCache
 
@@ -88,3 +88,24 @@ def test_many_threads_share_a_cache(index: KeywordIndex) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("allowed", [None, [1, 2, 3, 8, 13, 40, 41]])
+@pytest.mark.parametrize("k", [1, 5, 99])
+def test_notes_that_cannot_be_among_the_best_change_nothing(
+    index: KeywordIndex, monkeypatch: pytest.MonkeyPatch, allowed: list[int] | None, k: int
+) -> None:
+    index.apply([KeywordDocument(70, "", "rare red"), KeywordDocument(71, "", "rare tea")], (), "rare")
+    mask = None if allowed is None else np.array(allowed, np.int64)
+    queries = ("rare red", "red tea rare", "kettle water leaf rare pot", "green blu kett*", "tea")
+    expected = [index.search(query, k, mask) for query in queries]
+    monkeypatch.setattr(best_notes, "LONG_LIST", 0)
+    assert [index.search(query, k, mask) for query in queries] == expected
+    monkeypatch.setattr(term_index, "COMMON_ROWS", 0)
+    monkeypatch.setattr(term_index, "RARE_NOTES", 0)
+    monkeypatch.setattr(segment, "READ_AT_ONCE", 0)
+    index.apply([], [999], "same")
+    again = [index.search(query, k, mask) for query in queries]
+    assert [answer.total for answer in again] == [answer.total for answer in expected]
+    assert [answer.hits for answer in again] == [answer.hits for answer in expected]
+    assert [answer.terms for answer in again] == [answer.terms for answer in expected]

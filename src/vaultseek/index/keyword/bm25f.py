@@ -47,6 +47,8 @@ FIELD_B = {
     "title": 0.5, "aliases": 0.3, "headings": 0.5, "tags": 0.3, "path": 0.3, "body": 0.5, "code": 0.5,
 }  # fmt: skip
 """Length normalization of each field, from 0 (none) to 1 (full)."""
+COMMON_SHARE = 128
+"""A term is common if one note in so many has it: a bit for every note then takes little beside its notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +75,58 @@ DEFAULT_PARAMETERS = Parameters()
 
 
 @dataclass(frozen=True, slots=True)
+class FieldNorms:
+    """The weight of an occurrence by field and by the length of the field, each float64[8]."""
+
+    weights: Floats
+    b: Floats
+    rate: Floats
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, parameters: Parameters) -> FieldNorms:
+        """Return those of the snapshot's average lengths."""
+        b = _by_slot(parameters.b)
+        return cls(_by_slot(parameters.weights), b, b / snapshot.averages)
+
+    def weigh(self, segment: Segment, keys: Ints, counts: Ints) -> Floats:
+        """Return the weighted frequency of rows of a segment."""
+        field = keys & FIELD_MASK
+        norms = 1 - self.b[field] + self.rate[field] * segment.tables.lengths[keys]
+        weighted: Floats = self.weights[field] * counts / norms
+        return weighted
+
+
+@dataclass(frozen=True, slots=True)
 class TermScores:
     """The scores of one term in the notes that have it; alternatives count as one term.
 
-    notes: int32[df], numbered over all segments and ascending. scores: float64[df].
+    notes: int32[df], numbered over all segments and ascending. scores: float64[df]. best: the highest score.
+    bits: of a common term, a bit for every note of the snapshot, the lowest first, set if it has the term.
     """
 
     df: int
     idf: float
     notes: Ints
     scores: Floats
+    best: float
+    bits: Ints | None
 
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
-        return self.notes.nbytes + self.scores.nbytes
+        return self.notes.nbytes + self.scores.nbytes + (0 if self.bits is None else self.bits.nbytes)
 
-    def rows(self, notes: Ints) -> tuple[Ints, Bools]:
-        """Return for each of the notes its row in ``notes``, and whether it has one (else the row is any)."""
+    def whole(self) -> TermScores:
+        """Return all scores."""
+        return self
+
+    def at(self, notes: Ints) -> tuple[Floats, Bools]:
+        """Return the score of each of the notes (ascending or not), 0 without the term, and if it has it."""
         if not self.df:
-            return np.zeros(len(notes), np.int64), np.zeros(len(notes), np.bool_)
+            return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), self.df - 1)
-        return rows, self.notes[rows] == notes
+        present = self.notes[rows] == notes
+        return present * self.scores[rows], present
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +144,14 @@ class ChunkScores:
 
 def score_terms(snapshot: Snapshot, terms: Sequence[str], parameters: Parameters) -> TermScores:
     """Score every note that has any of the terms, which count as one term."""
-    weights, b = _by_slot(parameters.weights), _by_slot(parameters.b)
-    rate = b / snapshot.averages
+    norms = FieldNorms.of(snapshot, parameters)
     notes: list[Ints] = []
     frequencies: list[Floats] = []
     for view in snapshot.views:
         keys, counts = _rows(view.segment, terms)
         if not len(keys):
             continue
-        field = keys & FIELD_MASK
-        lengths = view.segment.tables.lengths[keys]
-        weighted = weights[field] * counts / (1 - b[field] + rate[field] * lengths)
+        weighted = norms.weigh(view.segment, keys, counts)
         matches, sums = _sum_by_run(keys >> FIELD_BITS, weighted)
         if not view.all_alive:
             living = view.alive[matches]
@@ -132,7 +161,10 @@ def score_terms(snapshot: Snapshot, terms: Sequence[str], parameters: Parameters
     tf = joined(frequencies, np.float64)
     df = len(tf)
     rarity = idf(snapshot.count, df)
-    return TermScores(df, rarity, joined(notes, np.int32), rarity * tf / (parameters.k1 + tf))
+    scores = rarity * tf / (parameters.k1 + tf)
+    matches = joined(notes, np.int32)
+    bits = pack_bits(matches, snapshot.size) if df * COMMON_SHARE > snapshot.size else None
+    return TermScores(df, rarity, matches, scores, float(scores.max(initial=0.0)), bits)
 
 
 def score_chunks(snapshot: Snapshot, places: Ints, parameters: Parameters) -> ChunkScores:
@@ -166,6 +198,13 @@ def score_chunks(snapshot: Snapshot, places: Ints, parameters: Parameters) -> Ch
 def idf(count: int, df: int) -> float:
     """Return ``log(1 + (N - df + 0.5) / (df + 0.5))``, which is never negative."""
     return math.log1p((count - df + 0.5) / (df + 0.5))
+
+
+def pack_bits(notes: Ints, size: int) -> Ints:
+    """Return a bit for every note, the lowest first, that is set for these: uint8[size / 8]."""
+    present = np.zeros(size, np.bool_)
+    present[notes] = True
+    return np.packbits(present, bitorder="little")
 
 
 def _rows(segment: Segment, terms: Sequence[str]) -> tuple[Ints, Ints]:

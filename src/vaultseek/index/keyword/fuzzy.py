@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.index.keyword.segment import Bools, Ints, Segment, Strings, run_indexes
+from vaultseek.index.keyword.segment import Ints, Segment, Strings
 from vaultseek.index.keyword.snapshot import Snapshot
 
 _SLACK_BYTES = 4
@@ -16,25 +17,25 @@ _SLACK_BYTES = 4
 
 def terms_with_prefix(snapshot: Snapshot, prefix: str, limit: int) -> tuple[str, ...]:
     """Return the terms of words that begin with ``prefix`` (without accents), the ``limit`` most frequent."""
-    frequencies: Counter[bytes] = Counter()
+    counted = []
     for view in snapshot.views:
         words = view.segment.tables.words.with_prefix(prefix.encode())
-        _count_terms(view.segment, np.arange(words.start, words.stop), frequencies)
-    return _most_frequent(frequencies, limit)
+        counted.append(_TermCounts.of(view.segment, np.arange(words.start, words.stop)))
+    return _most_frequent(counted, limit)
 
 
 def terms_within_one_edit(snapshot: Snapshot, word: str, limit: int) -> tuple[str, ...]:
     """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
-    frequencies: Counter[bytes] = Counter()
+    counted = []
     for view in snapshot.views:
         words = view.segment.tables.words
         matches = [
             number
-            for number in _candidates(words, word.encode())
+            for number in _candidates(words, word.encode()).tolist()
             if is_one_edit(words[number].decode(), word)
         ]
-        _count_terms(view.segment, np.array(matches, np.int64), frequencies)
-    return _most_frequent(frequencies, limit)
+        counted.append(_TermCounts.of(view.segment, np.array(matches, np.int64)))
+    return _most_frequent(counted, limit)
 
 
 def is_one_edit(first: str, second: str) -> bool:
@@ -50,37 +51,95 @@ def is_one_edit(first: str, second: str) -> bool:
     return shorter[edit + 1 :] == longer[edit + 1 :] or shorter[edit:] == swapped + longer[edit + 2 :]
 
 
-def _candidates(words: Strings, word: bytes) -> Iterator[int]:
-    """Yield words of similar length that share half of ``word``: an edit leaves one half intact."""
+def _candidates(words: Strings, word: bytes) -> Ints:
+    """Return words of similar length that have nearly all of ``word`` at their beginning and end.
+
+    An edit leaves one half of the word intact, which leaves few words to compare further.
+    """
     half = len(word) // 2
     slack = 1 if word.isascii() else _SLACK_BYTES
-    similar = np.flatnonzero(np.abs(np.diff(words.offsets).astype(np.int32) - len(word)) <= slack)
-    head, tail = word[: half - 1], word[half + 1 :]
+    sizes = np.diff(words.offsets).astype(np.int32)
+    similar = np.abs(sizes - len(word)) <= slack
+    begins = words.with_prefix(word[: half - 1])
+    starting = np.flatnonzero(similar[begins.start : begins.stop]) + begins.start
+    ending = _ending(words, np.flatnonzero(similar), word[half + 1 :])
+    numbers = np.union1d(starting, ending)
+    same = _common_bytes(words, numbers, word, 1) + _common_bytes(words, numbers, word, -1)
+    near: Ints = numbers[same >= np.minimum(sizes[numbers], len(word)) - 2 * slack]
+    return near
+
+
+def _ending(words: Strings, numbers: Ints, tail: bytes) -> Ints:
+    """Return those of the words that end with the tail; each byte leaves fewer to look at."""
     blob = np.frombuffer(words.blob, np.uint8)
-    begins = _has_bytes(blob, words.offsets[similar].astype(np.int64), head)
-    ends = _has_bytes(blob, words.offsets[similar + 1].astype(np.int64) - len(tail), tail)
-    return iter(similar[begins | ends].tolist())
+    for back, byte in enumerate(reversed(tail), 1):
+        numbers = numbers[blob[words.offsets[numbers + 1].astype(np.int64) - back] == byte]
+    return numbers
 
 
-def _has_bytes(blob: Ints, offsets: Ints, part: bytes) -> Bools:
-    """Return for each offset whether ``part`` stands there; nothing stands before the start of the blob."""
-    if not part or not len(offsets):
-        return np.ones(len(offsets), np.bool_)
-    sizes = np.full(len(offsets), len(part))
-    indexes = np.clip(run_indexes(offsets, sizes), 0, len(blob) - 1).reshape(-1, len(part))
-    same: Bools = (blob[indexes] == np.frombuffer(part, np.uint8)).all(axis=1)
-    return same
+def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints:
+    """Return how many bytes each word has in common with ``word`` from its start, or (step -1) its end."""
+    blob = np.frombuffer(words.blob, np.uint8)
+    places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
+    common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
+    for at, byte in enumerate(word[::step]):
+        # What stands beyond the word is another one's: a few bytes too many do no harm here.
+        going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
+        common += going
+    return common
 
 
-def _count_terms(segment: Segment, words: Ints, frequencies: Counter[bytes]) -> None:
-    """Add the number of rows of each term that these words have."""
-    tables = segment.tables
-    terms = np.unique(tables.word_terms[words])
-    rows = tables.first_rows[terms + 1] - tables.first_rows[terms]
-    for term, count in zip(terms.tolist(), rows.tolist(), strict=True):
-        frequencies[tables.vocabulary[term]] += count
+@dataclass(frozen=True, slots=True)
+class _TermCounts:
+    """The terms of some words of a segment, ascending, and the number of rows of each."""
+
+    vocabulary: Strings
+    terms: Ints
+    rows: Ints
+
+    @classmethod
+    def of(cls, segment: Segment, words: Ints) -> _TermCounts:
+        tables = segment.tables
+        terms = np.unique(tables.word_terms[words])
+        return cls(tables.vocabulary, terms, tables.first_rows[terms + 1] - tables.first_rows[terms])
+
+    def first(self, limit: int) -> tuple[Ints, int]:
+        """Return the ``limit`` terms with most rows, and the most rows that another one has."""
+        order = np.argsort(-self.rows.astype(np.int64), kind="stable")
+        rest = self.rows[order[limit : limit + 1]]
+        return self.terms[order[:limit]], int(rest.max(initial=0))
+
+    def texts(self, terms: Ints) -> list[bytes]:
+        return [self.vocabulary[term] for term in terms.tolist()]
+
+    def count(self, term: bytes) -> int:
+        number = self.vocabulary.find(term)
+        at = int(self.terms.searchsorted(number))
+        return int(self.rows[at]) if at < len(self.terms) and self.terms[at] == number else 0
 
 
-def _most_frequent(frequencies: Counter[bytes], limit: int) -> tuple[str, ...]:
-    terms = sorted(frequencies, key=lambda term: (-frequencies[term], term))
-    return tuple(term.decode() for term in terms[:limit])
+def _most_frequent(counted: Sequence[_TermCounts], limit: int) -> tuple[str, ...]:
+    """Return the terms with most rows in all segments, at most ``limit``, the most frequent first."""
+    counted = [each for each in counted if len(each.terms)]
+    if len(counted) == 1:
+        first = counted[0].texts(counted[0].first(limit)[0])
+    else:
+        first = _first_of_some(counted, limit) or _first_of_all(counted, limit)
+    return tuple(term.decode() for term in first)
+
+
+def _first_of_some(counted: Sequence[_TermCounts], limit: int) -> list[bytes]:
+    """Look at each segment's most frequent terms; none if another one may have as many rows in all."""
+    tops = [each.first(2 * limit) for each in counted]
+    terms = {term for each, (top, _) in zip(counted, tops, strict=True) for term in each.texts(top)}
+    counts = {term: sum(each.count(term) for each in counted) for term in terms}
+    ordered = sorted(counts, key=lambda term: (-counts[term], term))[:limit]
+    most = sum(others for _, others in tops)
+    return ordered if not most or (ordered and counts[ordered[-1]] > most) else []
+
+
+def _first_of_all(counted: Sequence[_TermCounts], limit: int) -> list[bytes]:
+    counts: Counter[bytes] = Counter()
+    for each in counted:
+        counts.update(dict(zip(each.texts(each.terms), each.rows.tolist(), strict=True)))
+    return sorted(counts, key=lambda term: (-counts[term], term))[:limit]

@@ -11,6 +11,7 @@ from vaultseek.index.keyword.analysis import Analyzer, is_unspaced
 from vaultseek.index.keyword.answer import ChunkHit, Columns, Details, MatchedTerm
 from vaultseek.index.keyword.best_notes import best_notes, count_both
 from vaultseek.index.keyword.bm25f import Parameters, TermScores, idf
+from vaultseek.index.keyword.common_term import CommonTerm
 from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.passages import Passages, score_passages
 from vaultseek.index.keyword.proximity import Pair, proximity
@@ -63,10 +64,10 @@ class Searcher:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all."""
         snapshot = self._snapshot
         weighted = [(each.scores, each.weight) for each in self._scored]
-        top, totals, count = best_notes(weighted, snapshot, allowed, k)
+        top, count = best_notes(weighted, snapshot, allowed, k)
         order = np.argsort(top)
         ascending = top[order]
-        contains, coverage = self._matches(top)
+        totals, contains, coverage = self._matches(top)
         passages = self._passages(top, ascending)
         near = np.empty(len(top))
         near[order] = self._proximity(ascending)
@@ -98,16 +99,18 @@ class Searcher:
             return scored
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
-    def _matches(self, notes: Ints) -> tuple[Bools, Floats]:
-        """Return which terms each note has, bool[terms, notes], and the coverage of each note."""
+    def _matches(self, notes: Ints) -> tuple[Floats, Bools, Floats]:
+        """Return the score of each note, which terms it has, bool[terms, notes], and its coverage."""
         contains = np.zeros((len(self._scored), len(notes)), np.bool_)
-        covered, total = np.zeros(len(notes)), 0.0
+        totals, covered, total = np.zeros(len(notes)), np.zeros(len(notes)), 0.0
         for row, each in zip(contains, self._scored, strict=True):
-            row[:] = each.scores.rows(notes)[1]
             importance = each.importance(self._snapshot.count)
-            covered += row * importance * (FUZZY_COVERAGE if each.fuzzy else 1.0)
             total += importance
-        return contains, np.minimum(covered / total, 1.0) if total else covered
+            if each.scores.df:
+                scores, row[:] = each.scores.at(notes)
+                totals += each.weight * scores
+                covered += row * (importance * (FUZZY_COVERAGE if each.fuzzy else 1.0))
+        return totals, contains, np.minimum(covered / total, 1.0) if total else covered
 
     def _adjacent_pairs(self, stop_words: frozenset[str]) -> list[Pair]:
         """Return the pairs of adjacent words, without stop words and terms that are pairs of characters."""
@@ -160,7 +163,7 @@ class _ScoredTerm:
     term: QueryTerm
     terms: tuple[str, ...]
     weight: float
-    scores: TermScores
+    scores: TermScores | CommonTerm
     fuzzy: bool = False
 
     def with_weight(self, known: bool) -> _ScoredTerm:

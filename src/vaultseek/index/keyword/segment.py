@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 from pathlib import Path
 from typing import Any, Protocol, overload
 
@@ -43,6 +43,10 @@ POSITION_BITS = 32
 """Low bits of a *place* that hold the position: ``key << 32 | position`` says note, field and position."""
 NOTE_SHIFT = POSITION_BITS + FIELD_BITS
 """Low bits of a place below the note."""
+HEAD_BYTES = 8
+"""Bytes at the start of a string that are compared at once."""
+READ_AT_ONCE = 1 << 19
+"""Positions of a term that are read at once, even if only some are of use."""
 GAP = 1
 """Positions left free between two texts of a field."""
 
@@ -57,13 +61,14 @@ _EMPTY: Ints = np.zeros(0, np.uint32)
 class Strings(Sequence[bytes]):
     """Byte strings in one buffer; ``find`` and ``with_prefix`` need them sorted and distinct."""
 
-    __slots__ = ("_offsets", "blob", "offsets")
+    __slots__ = ("_heads", "_offsets", "blob", "offsets")
 
     def __init__(self, blob: bytes, offsets: Ints) -> None:
         data = np.asarray(offsets, np.uint32).tobytes()
         self.blob = blob
         self.offsets: Ints = np.frombuffer(data, np.uint32)
         self._offsets = memoryview(data).cast("I")
+        self._heads: Ints | None = None
 
     @classmethod
     def of(cls, values: Iterable[bytes]) -> Strings:
@@ -92,12 +97,31 @@ class Strings(Sequence[bytes]):
 
     def find(self, value: bytes) -> int:
         """Return the index of the value, or -1."""
-        index = bisect_left(self, value)
+        index = self._place(value)
         return index if index < len(self) and self[index] == value else -1
 
     def with_prefix(self, prefix: bytes) -> range:
         """Return the indexes of all values that begin with ``prefix``."""
-        return range(bisect_left(self, prefix), bisect_left(self, prefix + b"\xff"))
+        return range(self._place(prefix), self._place(prefix + b"\xff"))
+
+    def _place(self, value: bytes) -> int:
+        """Return the index of the first string that is not before the value."""
+        heads = self._first_bytes()
+        head = np.uint64(int.from_bytes(value[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0")))
+        low, high = int(heads.searchsorted(head)), int(heads.searchsorted(head, side="right"))
+        return bisect_left(self, value, low, high)
+
+    def _first_bytes(self) -> Ints:
+        """Return the first bytes of each string as a number, ascending: most comparisons end there."""
+        if self._heads is None:
+            starts = self.offsets[:-1].astype(np.int64)
+            sizes = self.offsets[1:] - starts
+            data = np.frombuffer(self.blob + bytes(HEAD_BYTES), np.uint8)
+            heads = np.zeros((len(self), HEAD_BYTES), np.uint8)
+            for at in range(HEAD_BYTES):
+                heads[:, at] = data[starts + at] * (sizes > at)
+            self._heads = heads.view(">u8").ravel().astype(np.uint64)
+        return self._heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +156,24 @@ class ChunkPlaces:
 
     firsts: Ints
     slots: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class RowStarts:
+    """The rows of one term. keys: uint32[r]. starts: uint32[r + 1], the first position of each row."""
+
+    keys: Ints
+    starts: Ints
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.keys.nbytes + self.starts.nbytes
+
+    def of_notes(self, notes: Ints) -> tuple[Ints, Ints]:
+        """Return the first row of each note, and how many it has."""
+        firsts = self.keys.searchsorted((notes << FIELD_BITS).astype(np.uint32))
+        return firsts, self.keys.searchsorted((notes + 1 << FIELD_BITS).astype(np.uint32)) - firsts
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +249,11 @@ class Segment:
         """Return the number of a term, or -1."""
         return self.tables.vocabulary.find(text.encode())
 
+    def row_count(self, term: int) -> int:
+        """Return the number of a term's rows."""
+        first, last = self._span(self.tables.first_rows, term, term + 1)
+        return last - first
+
     def rows(self, term: int) -> tuple[Ints, Ints]:
         """Return the keys and counts of a term's rows."""
         first, last = self._span(self.tables.first_rows, term, term + 1)
@@ -216,18 +263,38 @@ class Segment:
         """Return the positions of all rows of a term."""
         return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
 
-    def places(self, term: int, notes: Ints | None = None) -> Ints:
-        """Return the places of a term, ascending; only those in ``notes``, ascending, if given."""
+    def places(self, term: int) -> Ints:
+        """Return the places of a term, ascending."""
         keys, counts = self.rows(term)
-        if notes is None:
-            wide = np.repeat(keys.astype(np.int64), counts)
-            return wide << POSITION_BITS | self.positions(term)
-        firsts = keys.searchsorted(notes << FIELD_BITS)
-        rows = run_indexes(firsts, keys.searchsorted(notes + 1 << FIELD_BITS) - firsts)
-        sizes = counts[rows].astype(np.int64)
-        starts = np.cumsum(counts, dtype=np.int64)[rows] - sizes
-        positions = self.positions(term)[run_indexes(starts, sizes)]
-        return np.repeat(keys[rows].astype(np.int64), sizes) << POSITION_BITS | positions
+        return np.repeat(keys.astype(np.int64), counts) << POSITION_BITS | self.positions(term)
+
+    def row_starts(self, term: int) -> RowStarts:
+        """Return the keys of a term's rows and where their positions begin, to look single notes up."""
+        keys, counts = self.rows(term)
+        starts = np.zeros(len(keys) + 1, np.uint32)
+        np.cumsum(counts, out=starts[1:])
+        return RowStarts(keys, starts)
+
+    def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
+        """Return the places of a term in the notes (ascending), ascending; ``rows`` are all of its rows."""
+        inside = run_indexes(*rows.of_notes(notes))
+        starts = rows.starts[inside].astype(np.int64)
+        sizes = rows.starts[inside + 1] - starts
+        positions = self._positions_at(term, starts, sizes)
+        return np.repeat(rows.keys[inside].astype(np.int64), sizes) << POSITION_BITS | positions
+
+    def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
+        """Return some runs of a term's positions: of one read if it is short, else of one for each."""
+        first, last = self._span(self.tables.first_positions, term, term + 1)
+        if last - first <= READ_AT_ONCE:
+            return self.positions(term)[run_indexes(starts, sizes)]
+        section = self._sections["positions"]
+        offsets = (section.offset + (starts + first) * section.itemsize).tolist()
+        lengths = (sizes * section.itemsize).tolist()
+        data = b"".join(map(os.pread, repeat(self._fd), lengths, offsets))
+        if len(data) != sum(lengths):
+            raise self._damaged("it is truncated")
+        return np.frombuffer(data, section.type)
 
     @cached_property
     def chunk_places(self) -> ChunkPlaces:

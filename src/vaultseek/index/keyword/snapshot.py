@@ -23,7 +23,7 @@ from vaultseek.index.keyword.segment import (
     Strings,
     run_lengths,
 )
-from vaultseek.limits import TERM_CACHE_BYTES
+from vaultseek.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
 
 Floats = NDArray[np.float64]
 ENTRY_BYTES = 500
@@ -120,7 +120,7 @@ class Snapshot:
         """Number of notes in all segments, deleted ones included."""
         self.chunk_count = chunk_base
         """Number of chunks in all segments, those of deleted notes included."""
-        self.cache = ByteCache(TERM_CACHE_BYTES)
+        self.cache = ByteCache(max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES))
         """Scores and places of terms, as searches of this snapshot computed them."""
 
     @cached_property

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from vaultseek.index.keyword.bm25f import (
+    COMMON_SHARE,
     DEFAULT_PARAMETERS,
     ChunkScores,
     Parameters,
@@ -19,58 +20,96 @@ from vaultseek.index.keyword.bm25f import (
     score_chunks,
     score_terms,
 )
+from vaultseek.index.keyword.common_term import CommonNotes, CommonTerm, row_starts
 from vaultseek.index.keyword.segment import NOTE_SHIFT, Ints
 from vaultseek.index.keyword.snapshot import ByteCache, SegmentView, Snapshot, joined
 
+COMMON_ROWS = 16_384
+"""Rows from which a term is common, if it also is in many of all notes."""
 RARE_NOTES = 4096
 """Notes with a term up to which its places and the scores of its passages are kept for the next search."""
 
 
 class TermIndex:
-    """The terms of one snapshot, scored with the same parameters. Alternatives count as one term."""
+    """The terms of one snapshot for one search. Alternatives count as one term."""
 
     def __init__(self, snapshot: Snapshot, parameters: Parameters) -> None:
         self._snapshot = snapshot
         self._parameters = parameters
         # Other parameters than the usual ones are a matter of experiments, and not worth any memory.
         usual = parameters is DEFAULT_PARAMETERS
+        self._read: dict[tuple[str, ...], Ints] = {}
         self._scores_cache = snapshot.cache if usual else ByteCache(0)
 
-    def scores(self, terms: tuple[str, ...]) -> TermScores:
-        """Return the scores of all notes that have any of the terms."""
-        return self._scores_cache.get(
-            ("notes", terms), lambda: score_terms(self._snapshot, terms, self._parameters)
+    def scores(self, terms: tuple[str, ...]) -> TermScores | CommonTerm:
+        """Return the scores of the notes that have any of the terms."""
+        scores: TermScores | CommonNotes = self._scores_cache.get(
+            ("term", terms), lambda: self._make_scores(terms)
         )
+        if isinstance(scores, TermScores):
+            return scores
+        numbers = self._term_numbers(terms)
+        return CommonTerm(self._snapshot, numbers, scores, self._parameters, lambda: self._whole(terms))
+
+    def _make_scores(self, terms: tuple[str, ...]) -> TermScores | CommonNotes:
+        snapshot, numbers = self._snapshot, self._term_numbers(terms)
+        rows = sum(view.segment.row_count(number) for view, of_view in numbers for number in of_view)
+        if rows > COMMON_ROWS and rows * COMMON_SHARE > snapshot.size:
+            return CommonNotes.load(snapshot, numbers)
+        return score_terms(snapshot, terms, self._parameters)
+
+    def _term_numbers(self, terms: tuple[str, ...]) -> list[tuple[SegmentView, list[int]]]:
+        return [(view, _numbers(view, terms)) for view in self._snapshot.views]
+
+    def _whole(self, terms: tuple[str, ...]) -> TermScores:
+        snapshot, parameters = self._snapshot, self._parameters
+        return self._scores_cache.get(("whole", terms), lambda: score_terms(snapshot, terms, parameters))
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
         snapshot, parameters = self._snapshot, self._parameters
         if df > RARE_NOTES:
-            return score_chunks(snapshot, _places(snapshot, terms, notes), parameters)
+            return score_chunks(snapshot, self.places(terms, df, notes), parameters)
         return self._scores_cache.get(
             ("chunks", terms), lambda: score_chunks(snapshot, self.places(terms, df, notes), parameters)
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
         """Return where any of the terms is, ascending: in ``notes`` (ascending), and perhaps in others."""
-        snapshot = self._snapshot
         if df > RARE_NOTES:
-            return _places(snapshot, terms, notes)
-        return snapshot.cache.get(("places", terms), lambda: _places(snapshot, terms, None))
+            places = self._read.get(terms)
+            if places is None:
+                places = self._read[terms] = self._places_in(terms, notes)
+            return places
+        return self._snapshot.cache.get(("places", terms), lambda: self._all_places(terms))
+
+    def _all_places(self, terms: tuple[str, ...]) -> Ints:
+        parts = [
+            (view, [view.segment.places(number) for number in _numbers(view, terms)])
+            for view in self._snapshot.views
+        ]
+        return _joined(parts)
+
+    def _places_in(self, terms: tuple[str, ...], notes: Ints) -> Ints:
+        parts = [
+            (view, [self._of_segment(view, number, inside) for number in _numbers(view, terms)])
+            for view, inside in self._snapshot.split_notes(notes)
+        ]
+        return _joined(parts)
+
+    def _of_segment(self, view: SegmentView, term: int, notes: Ints) -> Ints:
+        return view.segment.places_in(term, row_starts(self._snapshot, view, term), notes)
 
 
-def _places(snapshot: Snapshot, terms: Sequence[str], notes: Ints | None) -> Ints:
-    """Return the places of the terms in all segments, with notes numbered over all of them."""
-    parts: Iterable[tuple[SegmentView, Ints | None]] = (
-        snapshot.split_notes(notes) if notes is not None else ((view, None) for view in snapshot.views)
-    )
-    return joined([_of_segment(view, terms, inside) for view, inside in parts], np.int64)
+def _numbers(view: SegmentView, terms: Sequence[str]) -> list[int]:
+    return [number for number in map(view.segment.term, terms) if number >= 0]
 
 
-def _of_segment(view: SegmentView, terms: Sequence[str], notes: Ints | None) -> Ints:
-    segment = view.segment
-    numbers = [number for number in map(segment.term, terms) if number >= 0]
-    places = joined([segment.places(number, notes) for number in numbers], np.int64)
-    if len(numbers) > 1:
-        places = np.sort(places)
-    return places + (view.base << NOTE_SHIFT)
+def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
+    """Join the places of some terms in some segments, with notes numbered over all segments."""
+    joined_parts = [
+        (np.sort(np.concatenate(places)) if len(places) > 1 else places[0]) + (view.base << NOTE_SHIFT)
+        for view, places in parts
+        if places
+    ]
+    return joined(joined_parts, np.int64)
