@@ -24,7 +24,7 @@ class SentenceTransformers:
         import sentence_transformers
         from transformers.utils import logging as transformers_logging
 
-        transformers_logging.disable_progress_bar()
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call,unused-ignore]
         self._model = sentence_transformers.SentenceTransformer(
             str(bundled_directory()), device="cpu", local_files_only=True
         )

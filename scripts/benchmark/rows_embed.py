@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from benchmark.figures import Figure, alternate, number
 from benchmark.registry import row
 from benchmark.worlds import Bench
-from vaultseek.models.catalogue import BUNDLED
+from vaultseek.models.catalogue import BUNDLED, find_model
 from vaultseek.models.embed import load
 from vaultseek.models.encoder import Vectors
+from vaultseek.worker import SemanticWorker
 
 BATCH = 32
+CHOICE_SECONDS = 45.0
+"""Longest time that the worker gets to choose how to compute a long run."""
+LEAST_TEXTS = 160
 Encode = Callable[[Sequence[str]], Vectors]
 
 
@@ -46,34 +54,60 @@ def embed_query(bench: Bench) -> Iterator[Figure]:
 
 @row("embed-bulk", quick=True)
 def embed_bulk(bench: Bench) -> Iterator[Figure]:
-    """Passages of the model's full length, in batches of 32."""
-    ours, theirs = load(BUNDLED), bench.sentence_transformers
+    """Passages of the full length that the model reads, embedded by the worker in the background."""
     size = BATCH // 4 if bench.quick else BATCH
-    passages = bench.texts.passages(size * (4 if bench.quick else 10))
-    seconds: dict[str, list[float]] = {"vaultseek": [], "reference": []}
-    sides: dict[str, Encode] = {
-        "vaultseek": ours.encode,
-        "reference": partial(theirs.encode, batch_size=BATCH),
-    }
-    vectors = {}
+    passages = bench.texts.passages(size * (4 if bench.quick else 12))
+    with contextlib.ExitStack() as stack:
+        # A worker chooses between ways of computing in long runs; a quick run is too short for that.
+        ours = load(BUNDLED).encode if bench.quick else stack.enter_context(_worker(bench.folder, passages))
+        sides: dict[str, Encode] = {
+            "vaultseek": ours,
+            "reference": partial(bench.sentence_transformers.encode, batch_size=BATCH),
+        }
+        yield _bulk_figure(sides, passages, size)
+
+
+def _bulk_figure(sides: dict[str, Encode], passages: Sequence[str], size: int) -> Figure:
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    cosines = []
     for encode in sides.values():
         encode(passages[:8])
     for start in range(0, len(passages), size):
+        vectors = []
         for name, encode in sides.items():
             began = time.perf_counter()
-            vectors[name] = encode(passages[start : start + size])
+            vectors.append(encode(passages[start : start + size]))
             seconds[name].append(time.perf_counter() - began)
+        cosines.append(float((vectors[0] * vectors[1]).sum(1).min()))
     rates = {name: size / float(np.median(values)) for name, values in seconds.items()}
-    cosine = float((vectors["vaultseek"] * vectors["reference"]).sum(1).min())
     faster = rates["vaultseek"] / rates["reference"]
-    yield Figure(
+    return Figure(
         "embed-bulk",
         "embedding in bulk, 238 tokens a passage",
-        f"{number(rates['vaultseek'])} passages/s, cosine ≥ {cosine:.4f}",
+        f"{number(rates['vaultseek'])} passages/s ({faster:.1f}x as fast), cosine ≥ {min(cosines):.4f}",
         f"SentenceTransformer.encode(batch_size=32): {number(rates['reference'])} passages/s",
-        "≥ 2x faster with bf16 or VNNI, never below 1x",
+        "≥ 2x with bf16 or VNNI, never below 1x",
         1 / faster,
         faster >= 2,
-        {**{f"{name}_per_second": rate for name, rate in rates.items()}, "faster": faster, "cosine": cosine},
+        {**{f"{name}_per_second": rate for name, rate in rates.items()}, "cosine": min(cosines)},
         guarded={"embed-bulk": min(seconds["vaultseek"]) / min(seconds["reference"])},
     )
+
+
+@contextlib.contextmanager
+def _worker(folder: Path, passages: Sequence[str]) -> Iterator[Encode]:
+    """Yield the embedding of a semantic worker that has chosen how to compute a long run."""
+    os.environ["XDG_STATE_HOME"] = str(folder / "worker-state")  # where it keeps what it measured
+    with asyncio.Runner() as runner:
+        worker = SemanticWorker(find_model(BUNDLED), log=folder / "worker.log")
+        embed: Encode = lambda texts: runner.run(worker.embed(texts))  # noqa: E731
+        deadline = time.monotonic() + CHOICE_SECONDS
+        try:
+            for start in range(0, 1_000_000, BATCH // 2):
+                embed(passages[start % len(passages) :][: BATCH // 2])
+                computing = worker.state.computing or ""
+                if time.monotonic() > deadline or (start > LEAST_TEXTS and "until" not in computing):
+                    break
+            yield embed
+        finally:
+            runner.run(worker.stop())
