@@ -42,7 +42,12 @@ from vaultseek.model import JSON, Problem, Reason
 from vaultseek.models.catalogue import find_model
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
-WAITING_TEXTS = 512
+WAITING_TEXTS = 2048
+"""Texts read from the ledger at once."""
+STORED_TEXTS = 1024
+"""Most vectors in one write to the store."""
+STORE_SECONDS = 1.0
+"""Time after which computed vectors are stored, so that they can be searched."""
 STORE_VERSION = 2
 """Raise it when the store has to be made anew from the vectors that the ledger keeps."""
 
@@ -309,15 +314,15 @@ class Embedding:
             await self._delete(orphans)
         if not self._waiting or self._revision != self._ledger.revision:
             self._waiting = await self._in_writer(self._next_items)
+        if not self._waiting:
+            return bool(orphans)
         embedded = [item for item in self._waiting if item.vector is not None]
         if embedded:
             self._waiting = [item for item in self._waiting if item.vector is None]
-            await self._store(embedded)
-        elif self._waiting:
-            batch, self._waiting = self._waiting[:BATCH_TEXTS], self._waiting[BATCH_TEXTS:]
-            await self._store(await self._embed(batch))
         else:
-            return bool(orphans)
+            embedded = await self._embed_some()
+        for start in range(0, len(embedded), STORED_TEXTS):
+            await self._store(embedded[start : start + STORED_TEXTS])
         return True
 
     async def _delete(self, orphans: list[str]) -> None:
@@ -350,17 +355,36 @@ class Embedding:
     def _key(self, item: _Item) -> str:
         return f"{self.spec.fingerprint}:{item.text.key}"
 
-    async def _embed(self, items: Sequence[_Item]) -> list[_Item]:
-        """Return the items with their vectors, after the ledger has stored these."""
-        texts = {self._key(item): item.text.text for item in items}
-        matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
-        finite = [bool(np.isfinite(row).all()) for row in matrix]
-        new = {key: row.tobytes() for key, row, ok in zip(texts, matrix, finite, strict=True) if ok}
+    async def _embed_some(self) -> list[_Item]:
+        """Return texts with their vectors, after the ledger has stored these.
+
+        They are embedded batch after batch for a while, because a write costs more than a batch.
+        """
+        items: list[_Item] = []
+        new: dict[str, bytes] = {}
+        end = time.monotonic() + STORE_SECONDS
+        while self._waiting and len(items) < STORED_TEXTS and (not items or time.monotonic() < end):
+            batch, self._waiting = self._waiting[:BATCH_TEXTS], self._waiting[BATCH_TEXTS:]
+            try:
+                vectors = await self._embed(batch)
+            except WorkerUnavailable:
+                if not items:
+                    raise
+                break  # what was computed is kept; the next step meets the trouble
+            self._recent.append((time.monotonic(), len(vectors)))
+            items += batch
+            new |= vectors
         failpoint("vectors.computed")
         await self._in_writer(self._ledger.vectors.put, new)
         failpoint("vectors.kept")
-        self._recent.append((time.monotonic(), len(new)))
         return [replace(item, vector=new.get(self._key(item))) for item in items]
+
+    async def _embed(self, items: Sequence[_Item]) -> dict[str, bytes]:
+        """Return the vectors of the items' texts, without those that failed, by their keys."""
+        texts = {self._key(item): item.text.text for item in items}
+        matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
+        finite = np.isfinite(matrix).all(axis=1)
+        return {key: row.tobytes() for key, row, ok in zip(texts, matrix, finite, strict=True) if ok}
 
     async def _store(self, items: Sequence[_Item]) -> None:
         """Store the vectors and mark them as stored; report the texts that have none."""
@@ -378,7 +402,10 @@ class Embedding:
             )
         failpoint("vectors.stored")
         # A failed text counts as stored, or it would be tried again forever.
-        await self._in_writer(self._report_failures, sorted({item.note for item in items if not item.vector}))
+        if len(vectors) < len(items):
+            await self._in_writer(
+                self._report_failures, sorted({item.note for item in items if not item.vector})
+            )
         chunks = [item.chunk for item in items if item.chunk is not None]
         notes = [item.note for item in items if item.chunk is None]
         await self._in_writer(self._ledger.vectors.mark_stored, chunks, notes, [])

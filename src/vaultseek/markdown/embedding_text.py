@@ -7,6 +7,7 @@ the passage does not depend on them and a longer file name does not move the bor
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Sequence
@@ -97,6 +98,7 @@ def headings_room(window: int) -> int:
     return int(window * HEADER_SHARE) - names_room(window)
 
 
+@functools.lru_cache(1024)
 def title_line(title: str, count: TokenCount, window: int) -> str:
     """Return the title, cut to its share of the window."""
     room = int(window * TITLE_SHARE)
@@ -113,12 +115,17 @@ def heading_line(heading_path: Sequence[str], count: TokenCount, window: int) ->
     room = headings_room(window)
     line = ""
     for heading in reversed(heading_path):
-        text = plain_passage(heading[: room * TOKEN_CHARS])
+        text = _plain_heading(heading[: room * TOKEN_CHARS])
         longer = f"{text} > {line}" if line else text
         if line and count(longer) > room:
             break
         line = longer
     return fit(line, count, room)
+
+
+@functools.lru_cache(4096)
+def _plain_heading(heading: str) -> str:
+    return plain_passage(heading)
 
 
 def fit(text: str, count: TokenCount, room: int) -> str:

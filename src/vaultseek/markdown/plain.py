@@ -34,8 +34,9 @@ def plain_line(markdown: str) -> str:
 def plain_passage(markdown: str) -> str:
     """Return ``markdown`` without link addresses, markers and block ids; code and line breaks stay."""
     text = _SPACES.sub(" ", markdown)[:PLAIN_CHARS]
-    for pattern, replacement in _PASSAGE:
-        text = pattern.sub(replacement, text)
+    for markers, pattern, replacement in _PASSAGE:
+        if not markers or any(marker in text for marker in markers):
+            text = pattern.sub(replacement, text)
     return text.strip()
 
 
@@ -86,28 +87,33 @@ _LINE: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[st
 
 # Runs of spaces are removed first, because some patterns below would scan them repeatedly.
 _SPACES = re.compile(r"[ \t]{2,}")
-_PASSAGE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        (r"<!--|-->|%%", " "),
-        (r"!\[\[([^\[\]|\n]*)\|[\dx ]*\]\]", r"\1"),
-        (r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
-        (r"!?\[([^\[\]\n]*)\]\([^()\[\]\s]*(?:[ \t]+[\"'][^\"'\n]*[\"'])?\)", r"\1"),
-        (r"^[ \t]*\[([^\[\]\n]+)\]:[ \t]+\S+", r"\1"),
-        (r"<?\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*>?", r"\1"),
-        (r"[ \t]\^[a-z\d-]+[ \t]*$", ""),
-        (r"^\^[a-z\d-]+[ \t]*$", ""),
-        (r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?", ""),
-        (r"^[ \t]*(?:>[ \t]?)+(?:\[!([^\]\n]*)\][-+]?)?", r"\1"),
-        (r"^[ \t]{0,3}#{1,6}[ \t]+", ""),
-        (r"^[ \t|:+=*_-]+$", ""),
-        (r"[ \t]*\|[ \t]*(?=\S.*\|[ \t]*$)|[ \t]*\|[ \t]*$", " "),
-        (r"`+|~~~+|(?<=\S)\*\*+(?!\w)|(?<!\w)\*\*+(?=\S)|==(?!\w)(?<=\w==)|(?<!\S)==(?=\w)", " "),
+_PASSAGE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
+    (markers, re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
+    for markers, pattern, replacement in (
+        (("--", "%%"), r"<!--|-->|%%", " "),
+        (("[[",), r"!\[\[([^\[\]|\n]*)\|[\dx ]*\]\]", r"\1"),
+        (("[[",), r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
+        (("](",), r"!?\[([^\[\]\n]*)\]\([^()\[\]\s]*(?:[ \t]+[\"'][^\"'\n]*[\"'])?\)", r"\1"),
+        (("]:",), r"^[ \t]*\[([^\[\]\n]+)\]:[ \t]+\S+", r"\1"),
+        (("://",), r"<?\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*>?", r"\1"),
+        (("^",), r"[ \t]\^[a-z\d-]+[ \t]*$", ""),
+        (("^",), r"^\^[a-z\d-]+[ \t]*$", ""),
+        (("-", "*", "+", ".", ")"), r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?", ""),
+        ((">",), r"^[ \t]*(?:>[ \t]?)+(?:\[!([^\]\n]*)\][-+]?)?", r"\1"),
+        (("#",), r"^[ \t]{0,3}#{1,6}[ \t]+", ""),
+        ((), r"^[ \t|:+=*_-]+$", ""),
+        (("|",), r"[ \t]*\|[ \t]*(?=\S.*\|[ \t]*$)|[ \t]*\|[ \t]*$", " "),
         (
+            ("`", "~~~", "**", "=="),
+            r"`+|~~~+|(?<=\S)\*\*+(?!\w)|(?<!\w)\*\*+(?=\S)|==(?!\w)(?<=\w==)|(?<!\S)==(?=\w)",
+            " ",
+        ),
+        (
+            ("<",),
             r"</?(?:a|b|br|center|div|em|i|img|kbd|li|mark|p|span|strong|su[bp]|table|t[dhr]|u|[ou]l)\b[^<>]*>",
             " ",
         ),
-        (r"[ \t]{2,}|^[ \t]+|[ \t]+$", " "),
-        (r"[ \t]*\n[ \t\n]*", "\n"),
+        ((), r"[ \t]{2,}|^[ \t]+|[ \t]+$", " "),
+        (("\n",), r"[ \t]*\n[ \t\n]*", "\n"),
     )
 )
