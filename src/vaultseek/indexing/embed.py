@@ -383,7 +383,7 @@ class Embedding:
         """Return the vectors of the items' texts, without those that failed, by their keys."""
         texts = {self._key(item): item.text.text for item in items}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
-        finite = np.isfinite(matrix).all(axis=1)
+        finite = [bool(ok) for ok in np.isfinite(matrix).all(axis=1)]
         return {key: row.tobytes() for key, row, ok in zip(texts, matrix, finite, strict=True) if ok}
 
     async def _store(self, items: Sequence[_Item]) -> None:
