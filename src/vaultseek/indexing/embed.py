@@ -383,8 +383,8 @@ class Embedding:
         """Return the vectors of the items' texts, without those that failed, by their keys."""
         texts = {self._key(item): item.text.text for item in items}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
-        finite = [bool(ok) for ok in np.isfinite(matrix).all(axis=1)]
-        return {key: row.tobytes() for key, row, ok in zip(texts, matrix, finite, strict=True) if ok}
+        rows = zip(texts, matrix, strict=True)
+        return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
 
     async def _store(self, items: Sequence[_Item]) -> None:
         """Store the vectors and mark them as stored; report the texts that have none."""
