@@ -109,3 +109,15 @@ def test_notes_that_cannot_be_among_the_best_change_nothing(
     assert [answer.total for answer in again] == [answer.total for answer in expected]
     assert [answer.hits for answer in again] == [answer.hits for answer in expected]
     assert [answer.terms for answer in again] == [answer.terms for answer in expected]
+
+
+@pytest.mark.parametrize("far", [0, 10**12])
+def test_a_filter_leaves_the_living_notes_with_these_ids(tmp_path: Path, far: int) -> None:
+    index = KeywordIndex.create(tmp_path / "index")
+    index.apply([KeywordDocument(n + far, "", "red tea") for n in range(20)], (), "one")
+    index.apply([KeywordDocument(3 + far, "", "red pot")], [4 + far], "two")
+    allowed = np.array([-5, 3 + far, 4 + far, 5 + far, 77 + far, 10**15], np.int64)
+    for query, expected in (("red", {3, 5}), ("tea", {5}), ("pot", {3})):
+        answer = index.search(query, 9, allowed)
+        assert {note - far for note in answer.notes.tolist()} == expected
+        assert answer.total == len(expected)

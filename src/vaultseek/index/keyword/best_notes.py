@@ -9,6 +9,7 @@ optimizations*, 1995, "max score"). The result is the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def best_notes(
         key=lambda each: -each[1] * each[0].best,
     )
     sums = _Sums(snapshot.size, allowed)
-    rest = [sum(weight * term.best for term, weight in terms[number:]) for number in range(len(terms) + 1)]
+    rest = list(accumulate((weight * term.best for term, weight in reversed(terms)), initial=0.0))[::-1]
     for number, (term, weight) in enumerate(terms):
         if term.df > LONG_LIST and sums.count > k > 0 and sums.highest > rest[number]:
             least = sums.threshold(k)

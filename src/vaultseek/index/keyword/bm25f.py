@@ -35,7 +35,7 @@ from vaultseek.index.keyword.segment import (
     Ints,
     Segment,
 )
-from vaultseek.index.keyword.snapshot import Floats, Snapshot, joined
+from vaultseek.index.keyword.snapshot import Floats, SegmentView, Snapshot, joined
 
 K1 = 1.2
 """Saturation: the term frequency that gives half of the highest score."""
@@ -70,6 +70,8 @@ class Parameters:
         return cls(tuple((FIELD_WEIGHTS | weights)[field] for field in FIELDS))
 
 
+TermNumbers = Sequence[tuple[SegmentView, Sequence[int]]]
+"""For each segment the numbers of a term and its alternatives in the segment's vocabulary."""
 DEFAULT_PARAMETERS = Parameters()
 """The parameters of a search that names no others."""
 
@@ -142,12 +144,12 @@ class ChunkScores:
         return self.chunks.nbytes + self.scores.nbytes
 
 
-def score_terms(snapshot: Snapshot, terms: Sequence[str], parameters: Parameters) -> TermScores:
+def score_terms(snapshot: Snapshot, numbers: TermNumbers, parameters: Parameters) -> TermScores:
     """Score every note that has any of the terms, which count as one term."""
     norms = FieldNorms.of(snapshot, parameters)
     notes: list[Ints] = []
     frequencies: list[Floats] = []
-    for view in snapshot.views:
+    for view, terms in numbers:
         keys, counts = _rows(view.segment, terms)
         if not len(keys):
             continue
@@ -207,9 +209,9 @@ def pack_bits(notes: Ints, size: int) -> Ints:
     return np.packbits(present, bitorder="little")
 
 
-def _rows(segment: Segment, terms: Sequence[str]) -> tuple[Ints, Ints]:
+def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
     """Return keys and counts of all these terms, ordered by key."""
-    rows = [segment.rows(number) for number in map(segment.term, terms) if number >= 0]
+    rows = [segment.rows(number) for number in terms]
     if len(rows) == 1:
         return rows[0]
     keys = joined([keys for keys, _ in rows], np.uint32)

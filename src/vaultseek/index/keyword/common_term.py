@@ -5,17 +5,14 @@ A search that has rarer words as well asks only about the notes that these lead 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.index.keyword.bm25f import FieldNorms, Parameters, TermScores, idf
+from vaultseek.index.keyword.bm25f import FieldNorms, Parameters, TermNumbers, TermScores, idf
 from vaultseek.index.keyword.segment import FIELD_BITS, Bools, Ints, RowStarts, run_indexes
 from vaultseek.index.keyword.snapshot import Floats, SegmentView, Snapshot
-
-Numbers = Sequence[tuple[SegmentView, Sequence[int]]]
-"""For each segment the numbers of the alternatives in its vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class CommonNotes:
     bits: Ints
 
     @classmethod
-    def load(cls, snapshot: Snapshot, numbers: Numbers) -> CommonNotes:
+    def load(cls, snapshot: Snapshot, numbers: TermNumbers) -> CommonNotes:
         """Look which living notes have any of the alternatives."""
         present = np.zeros(snapshot.size, np.bool_)
         for view, terms in numbers:
@@ -50,7 +47,7 @@ class CommonTerm:
     def __init__(
         self,
         snapshot: Snapshot,
-        numbers: Numbers,
+        numbers: TermNumbers,
         notes: CommonNotes,
         parameters: Parameters,
         whole: Callable[[], TermScores],

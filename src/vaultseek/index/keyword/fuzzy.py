@@ -130,7 +130,7 @@ def _most_frequent(counted: Sequence[_TermCounts], limit: int) -> tuple[str, ...
 
 def _first_of_some(counted: Sequence[_TermCounts], limit: int) -> list[bytes]:
     """Look at each segment's most frequent terms; none if another one may have as many rows in all."""
-    tops = [each.first(2 * limit) for each in counted]
+    tops = [each.first(limit + limit // 4) for each in counted]
     terms = {term for each, (top, _) in zip(counted, tops, strict=True) for term in each.texts(top)}
     counts = {term: sum(each.count(term) for each in counted) for term in terms}
     ordered = sorted(counts, key=lambda term: (-counts[term], term))[:limit]

@@ -286,7 +286,7 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
 
 
 def _allowed_mask(snapshot: Snapshot, allowed: Ints | None) -> Bools | None:
-    return None if allowed is None else np.isin(snapshot.notes, allowed)
+    return None if allowed is None else snapshot.mask(allowed)
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:

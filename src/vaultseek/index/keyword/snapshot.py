@@ -26,6 +26,8 @@ from vaultseek.index.keyword.segment import (
 from vaultseek.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
 
 Floats = NDArray[np.float64]
+SPARSE_IDS = 16
+"""Ids of notes for each note up to which a table by id is worth its memory."""
 ENTRY_BYTES = 500
 """Bytes that a cached value takes beside its arrays, about."""
 
@@ -127,6 +129,26 @@ class Snapshot:
     def notes(self) -> Ints:
         """Ids in the ledger, int64[size]."""
         return joined([view.segment.tables.notes for view in self.views], np.int64)
+
+    def mask(self, ids: Ints) -> Bools:
+        """Return which of all notes have one of these ids in the ledger, bool[size]."""
+        numbers = self._numbers
+        if numbers is None:
+            return np.isin(self.notes, ids)
+        mask = np.zeros(self.size + 1, np.bool_)
+        mask[numbers[ids[(ids >= 0) & (ids < len(numbers))]]] = True
+        return mask[:-1]
+
+    @cached_property
+    def _numbers(self) -> Ints | None:
+        """The number of the living note with each id, int32, ``size`` for none; None if ids are too large."""
+        highest = int(self.notes.max(initial=0))
+        if highest > SPARSE_IDS * max(self.size, SPARSE_IDS) or int(self.notes.min(initial=0)) < 0:
+            return None
+        numbers = np.full(highest + 1, self.size, np.int32)
+        living = np.flatnonzero(self.alive)
+        numbers[self.notes[living]] = living
+        return numbers
 
     @cached_property
     def alive(self) -> Bools:

@@ -7,7 +7,7 @@ there are few of these, and many places.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from vaultseek.index.keyword.bm25f import (
     DEFAULT_PARAMETERS,
     ChunkScores,
     Parameters,
+    TermNumbers,
     TermScores,
     score_chunks,
     score_terms,
@@ -39,6 +40,7 @@ class TermIndex:
         # Other parameters than the usual ones are a matter of experiments, and not worth any memory.
         usual = parameters is DEFAULT_PARAMETERS
         self._read: dict[tuple[str, ...], Ints] = {}
+        self._numbers: dict[tuple[str, ...], TermNumbers] = {}
         self._scores_cache = snapshot.cache if usual else ByteCache(0)
 
     def scores(self, terms: tuple[str, ...]) -> TermScores | CommonTerm:
@@ -56,14 +58,22 @@ class TermIndex:
         rows = sum(view.segment.row_count(number) for view, of_view in numbers for number in of_view)
         if rows > COMMON_ROWS and rows * COMMON_SHARE > snapshot.size:
             return CommonNotes.load(snapshot, numbers)
-        return score_terms(snapshot, terms, self._parameters)
-
-    def _term_numbers(self, terms: tuple[str, ...]) -> list[tuple[SegmentView, list[int]]]:
-        return [(view, _numbers(view, terms)) for view in self._snapshot.views]
+        return score_terms(snapshot, numbers, self._parameters)
 
     def _whole(self, terms: tuple[str, ...]) -> TermScores:
-        snapshot, parameters = self._snapshot, self._parameters
-        return self._scores_cache.get(("whole", terms), lambda: score_terms(snapshot, terms, parameters))
+        snapshot, numbers = self._snapshot, self._term_numbers(terms)
+        return self._scores_cache.get(
+            ("whole", terms), lambda: score_terms(snapshot, numbers, self._parameters)
+        )
+
+    def _term_numbers(self, terms: tuple[str, ...]) -> TermNumbers:
+        numbers = self._numbers.get(terms)
+        if numbers is None:
+            numbers = self._numbers[terms] = [
+                (view, [number for number in map(view.segment.term, terms) if number >= 0])
+                for view in self._snapshot.views
+            ]
+        return numbers
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
@@ -84,25 +94,18 @@ class TermIndex:
         return self._snapshot.cache.get(("places", terms), lambda: self._all_places(terms))
 
     def _all_places(self, terms: tuple[str, ...]) -> Ints:
-        parts = [
-            (view, [view.segment.places(number) for number in _numbers(view, terms)])
-            for view in self._snapshot.views
-        ]
-        return _joined(parts)
+        numbers = self._term_numbers(terms)
+        return _joined((view, [view.segment.places(term) for term in of_view]) for view, of_view in numbers)
 
     def _places_in(self, terms: tuple[str, ...], notes: Ints) -> Ints:
-        parts = [
-            (view, [self._of_segment(view, number, inside) for number in _numbers(view, terms)])
+        numbers = {view.base: of_view for view, of_view in self._term_numbers(terms)}
+        return _joined(
+            (view, [self._of_segment(view, term, inside) for term in numbers[view.base]])
             for view, inside in self._snapshot.split_notes(notes)
-        ]
-        return _joined(parts)
+        )
 
     def _of_segment(self, view: SegmentView, term: int, notes: Ints) -> Ints:
         return view.segment.places_in(term, row_starts(self._snapshot, view, term), notes)
-
-
-def _numbers(view: SegmentView, terms: Sequence[str]) -> list[int]:
-    return [number for number in map(view.segment.term, terms) if number >= 0]
 
 
 def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
