@@ -10,6 +10,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from vaultseek.index.ledger import Ledger
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
-from vaultseek.search.filter import _COLUMNS, LedgerFacts, filter_notes
+from vaultseek.search.filter import _COLUMNS, LedgerFacts, filter_notes, those_within
 from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 from worlds import World, write_files
@@ -198,3 +199,18 @@ def test_backlinks_and_the_count_of_each_step(world):
     assert found.steps == (("tag x", 2), ('linked from "A"', 1))
     assert found.ids.tolist() == by_reading(condition, ledger)
     assert filter_notes(None, ledger) is None
+
+
+def test_a_filter_is_decided_once_between_two_commits_and_anew_after_one(world):
+    ledger = world({"a.md": "#work", "b.md": "#home"}).ledger
+    condition = parse_query("tag:work", now=NOW).filter
+    first = filter_notes(condition, ledger)
+    assert filter_notes(parse_query("tag:work", now=NOW).filter, ledger) is first
+    world({"c.md": "#work"})
+    assert paths("tag:work", ledger) == {"a.md", "c.md"}
+
+
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_membership_in_the_notes_of_a_filter_is_that_of_sets(ids, allowed):
+    assert those_within(ids, np.array(sorted(allowed), np.int64)) == ids & allowed
+    assert those_within(ids, None) == ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+import numpy as np
 import pytest
 
 from vaultseek.search import graph_boost
@@ -31,7 +32,7 @@ def evidence(
         {ids[path]: rows[ids[path]] for path in ranked},
         world.graph(),
         world.ledger,
-        None if allowed is None else {ids[path] for path in allowed},
+        None if allowed is None else np.array(sorted(ids[path] for path in allowed)),
     )
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -52,6 +54,9 @@ from vaultseek.text import fold
 
 Ids = set[int]
 
+CACHED_FILTERS = 16
+"""Filters whose notes are kept until the next commit: a filter stays while the words beside it are typed."""
+
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
@@ -65,12 +70,58 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
     """Return the notes that satisfy ``condition``; None means every note."""
     if condition is None:
         return None
+    cache = _caches.setdefault(ledger, _FilterCache())
+    return cache.get(condition, ledger)
+
+
+def those_within(ids: Collection[int], allowed: NoteIds | None) -> set[int]:
+    """Return those of ``ids`` that are among the sorted ids ``allowed``; all of them if that is None."""
+    if allowed is None or not ids:
+        return set(ids)
+    candidates = np.fromiter(ids, np.int64, len(ids))
+    places = np.searchsorted(allowed, candidates)
+    inside = places < len(allowed)
+    inside[inside] = allowed[places[inside]] == candidates[inside]
+    return set(candidates[inside].tolist())
+
+
+class _FilterCache:
+    """The results of the last filters of one ledger, at one revision."""
+
+    def __init__(self) -> None:
+        self._revision = -1
+        self._results: dict[Filter, FilterResult] = {}
+        self._lock = threading.Lock()
+
+    def get(self, condition: Filter, ledger: Ledger) -> FilterResult:
+        revision = ledger.revision
+        with self._lock:
+            if self._revision != revision:
+                self._results.clear()
+                self._revision = revision
+            result = self._results.get(condition)
+        if result is None:
+            result = _decide(condition, ledger)
+            with self._lock:
+                if self._revision == ledger.revision == revision:
+                    while len(self._results) >= CACHED_FILTERS:
+                        del self._results[next(iter(self._results))]
+                    self._results[condition] = result
+        return result
+
+
+_caches: WeakKeyDictionary[Ledger, _FilterCache] = WeakKeyDictionary()
+
+
+def _decide(condition: Filter, ledger: Ledger) -> FilterResult:
     remaining: Ids | None = None
     steps: list[tuple[str, int]] = []
     for part in sorted(conjuncts(condition), key=_cost):
         remaining = _narrow(part, ledger, remaining)
         steps.append((str(part), len(remaining)))
-    return FilterResult(np.array(sorted(remaining or ()), np.int64), tuple(steps))
+    ids = np.fromiter(remaining or (), np.int64, len(remaining or ()))
+    ids.sort()
+    return FilterResult(ids, tuple(steps))
 
 
 def _cost(part: Filter) -> int:

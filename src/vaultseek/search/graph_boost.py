@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from vaultseek.index.graph import Graph
 from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.index.vectors.port import NoteIds
+from vaultseek.search.filter import those_within
 from vaultseek.search.formula import link_evidence, link_strength
 
 SEEDS = 8
@@ -33,7 +35,7 @@ def neighbour_evidence(
     notes: Mapping[int, NoteRow],
     graph: Graph,
     ledger: Ledger,
-    allowed: Collection[int] | None,
+    allowed: NoteIds | None,
 ) -> Neighbours:
     """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by path).
 
@@ -70,15 +72,14 @@ class ShareOfWords:
         return sum(weight for beginning, weight in self._beginnings if beginning in text) / self._total
 
 
-def _strengths(seeds: Mapping[int, float], graph: Graph, allowed: Collection[int] | None) -> dict[int, float]:
+def _strengths(seeds: Mapping[int, float], graph: Graph, allowed: NoteIds | None) -> dict[int, float]:
     """Return the strongest link of each neighbour to a seed."""
     strengths: dict[int, float] = {}
     for seed, neighbours in graph.neighbourhoods(list(seeds), SEED_NEIGHBOURS).items():
         for id, degree in neighbours.items():
-            if allowed is None or id in allowed:
-                strength = link_strength(seeds[seed], len(neighbours), degree)
-                strengths[id] = max(strength, strengths.get(id, 0.0))
-    return strengths
+            strength = link_strength(seeds[seed], len(neighbours), degree)
+            strengths[id] = max(strength, strengths.get(id, 0.0))
+    return {id: strengths[id] for id in those_within(strengths, allowed)}
 
 
 def _link_contexts(

@@ -19,6 +19,7 @@ from vaultseek.markdown.dates import file_name_time, property_time
 from vaultseek.model import JSON, Reason
 from vaultseek.query.compare import is_file_name
 from vaultseek.query.stopwords import STOP_WORDS
+from vaultseek.search.filter import those_within
 from vaultseek.search.formula import EXACT_NAME_CONFIDENCE, JUDGED_NOTES
 from vaultseek.search.fusion import (
     Candidate,
@@ -138,7 +139,7 @@ def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     """Return the ids of the notes whose title, alias or file name is the query."""
     by_name = ledger.notes.ids_by_name
     ids = by_name(parsed.query.rank_text) | by_name(parsed.request.query.strip())
-    return ids if allowed is None else ids & set(allowed.tolist())
+    return those_within(ids, allowed)
 
 
 def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
@@ -183,8 +184,7 @@ def _neighbours(
     ledger: Ledger,
     allowed: NoteIds | None,
 ) -> Neighbours:
-    ids = None if allowed is None else set(allowed.tolist())
-    return neighbour_evidence(_query_words(parsed, keyword), seeds, notes, graph, ledger, ids)
+    return neighbour_evidence(_query_words(parsed, keyword), seeds, notes, graph, ledger, allowed)
 
 
 def _with_neighbours(
