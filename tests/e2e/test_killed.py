@@ -64,6 +64,20 @@ def test_after_a_kill_the_answers_are_those_of_a_fresh_index(daemon, vault, name
     assert answers == [seen(daemon, root, query) for query in QUERIES]
 
 
+@pytest.mark.parametrize(
+    "plan", ["ledger.commit=kill@3", "ledger.committed=kill@3", "keyword.applied=kill@2"]
+)
+def test_a_kill_among_many_notes_read_by_other_processes(daemon, vault, plan):
+    root = vault({f"{n}.md": f"# Note {n}\n\nAbout oar{n} and [[{n + 1}]].\n" for n in range(450)})
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = plan
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 3
+    del daemon.environment["VAULTSEEK_FAILPOINTS"]
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    assert daemon.json("status")["vaults"][0]["notes"] == 450
+    for number in (0, 70, 200, 449):
+        assert daemon.paths(f"oar{number}", "--mode", "keyword", "--vault", str(root))[0] == f"{number}.md"
+
+
 def seen(daemon, root, query):
     """Return the results of a search without the fields that may differ between two runs."""
     answer = daemon.json("search", query, "--vault", str(root), "--wait")
