@@ -157,13 +157,17 @@ def test_stopping_keeps_what_is_done(index: Index, vault: Callable[..., Path], t
     assert content(index(root)) == content(index(root, "fresh", serial=True))
 
 
-def test_many_batches_are_merged(
-    index: Index, vault: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("least", [1, 1000])
+def test_many_batches_are_merged_here_and_in_other_processes(
+    least: int, index: Index, vault: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "FIRST_NOTES", 2)
     monkeypatch.setattr(batches, "MOST_NOTES", 2)
+    monkeypatch.setattr(reader_pool, "MERGED_HERE_NOTES", least)
     opened = index(vault(NOTES))
-    while opened.keyword_index.merge_step():
+    before = opened.keyword_index.dump()
+    while opened.merge_keyword_segments():
         pass
-    assert opened.keyword_index.segments < 16
+    assert opened.keyword_index.segments < 16, "two sizes of segments"
+    assert opened.keyword_index.dump() == before
     assert words(opened, "word41") == ["folder 2/note 41.md"]

@@ -245,7 +245,7 @@ class VaultFollower:
             await self._merge_wake.wait()
             self._merge_wake.clear()
             try:
-                while await asyncio.to_thread(self.vault.keyword_index.merge_step):
+                while await asyncio.to_thread(self.vault.merge_keyword_segments):
                     await asyncio.sleep(0)
             except (IndexDamaged, Busy, OSError) as error:
                 log.warning("merging the keyword index of %s: %s", self.vault.name, error)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.keyword_sync import KeywordSync
-from vaultseek.indexing.reader_pool import ReaderError, ReaderPool, ReadJob, ReadNotes
+from vaultseek.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
 from vaultseek.indexing.reading import NoteReader, content_digest
 from vaultseek.vault.read import read_note
 
@@ -108,7 +107,7 @@ class BatchReader:
             self._keyword.catch_up(self._ledger)
         if self._merging is None or self._merging.done():
             index = self._keyword.index
-            self._merging = self._pool.merge(self._merge_step) if index.merge_due else None
+            self._merging = self._pool.merge(self._merge_step) if index.notes_to_merge else None
 
     def _numbered(self, paths: Sequence[str]) -> Iterator[tuple[int, str, bytes | None]]:
         numbers = self._ledger.notes.numbers(paths)
@@ -166,7 +165,5 @@ class BatchReader:
                 unchanged.append(note)
         return Batch(indexed, unchanged, len(job.notes))
 
-    def _merge_step(self, reader: Any) -> bool:
-        directory, language = self._keyword.directory, self._keyword.language
-        index: KeywordIndex = self._keyword.index
-        return index.merge_step(lambda files: reader.merge_files(directory, language, files))
+    def _merge_step(self, reader: ReaderProcess) -> bool:
+        return self._keyword.merge_step(reader.merge_files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from vaultseek.errors import IndexDamaged
@@ -22,6 +22,9 @@ LANGUAGE_NOTES = 200
 """Notes whose openings are sampled to detect the language of a vault."""
 LANGUAGE_GROWTH = 4
 """Growth factor after which the language of a vault is detected again."""
+
+MergeElsewhere = Callable[[Path, str | None, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
+"""Function that merges segment files of an index, given its folder, its language and the files."""
 
 
 class KeywordSync:
@@ -77,6 +80,13 @@ class KeywordSync:
             return False
         failpoint("keyword.applied")
         return True
+
+    def merge_step(self, merge: MergeElsewhere | None = None) -> bool:
+        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
+        index, language = self.index, self._language
+        if merge is None:
+            return index.merge_step()
+        return index.merge_step(lambda files: merge(self._directory, language, files))
 
     def rebuild(self, ledger: Ledger) -> None:
         """Discard the index and fill a new one from the ledger."""

@@ -22,6 +22,7 @@ from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.embed import Embedding, EmbeddingSpec, OldModels
 from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
+from vaultseek.indexing.reader_pool import merge_step
 from vaultseek.indexing.reading import NoteReader
 from vaultseek.indexing.status import Activity
 from vaultseek.indexing.writer import WriterThread
@@ -171,6 +172,10 @@ class OpenVault:
         if not self._keyword.rebuilding:
             return None
         return Reason("being_built", "the keyword index is being rebuilt")
+
+    def merge_keyword_segments(self) -> bool:
+        """Do one merge of the keyword index, a large one in another process; false if none is due."""
+        return merge_step(self._keyword)
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which a search found damaged, from the ledger in the background."""

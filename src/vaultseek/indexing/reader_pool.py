@@ -21,6 +21,7 @@ from typing import Any
 from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.ledger import NoteRows, UnchangedNote
 from vaultseek.indexing.frames import receive, send
+from vaultseek.indexing.keyword_sync import KeywordSync
 from vaultseek.indexing.reader_process import NO_NOTE, read_index
 from vaultseek.limits import READER_NOTE_SECONDS
 from vaultseek.model import JSON
@@ -30,7 +31,9 @@ PROCESSES = 4
 """Most readers of one vault."""
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.indexing.reader_process")
-_STOP_SECONDS = 2.0
+MERGED_HERE_NOTES = 4096
+"""Notes in segments above which another process merges them."""
+_MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0}
 
 
 class ReaderError(Exception):
@@ -86,7 +89,7 @@ class ReaderPool:
         self._hello = hello
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="reader")
         self._local = threading.local()
-        self._readers: set[_Reader] = set()
+        self._readers: set[ReaderProcess] = set()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -94,7 +97,7 @@ class ReaderPool:
         """Read notes in one of the processes. The future raises ReaderError or OSError."""
         return self._threads.submit(self._in_reader, lambda reader: reader.read(job))
 
-    def merge(self, step: Callable[[_Reader], bool]) -> Future[bool]:
+    def merge(self, step: Callable[[ReaderProcess], bool]) -> Future[bool]:
         """Call ``step`` with a reader, which can merge segments."""
         return self._threads.submit(self._in_reader, step)
 
@@ -108,8 +111,8 @@ class ReaderPool:
         for reader in self._readers:
             reader.end()
 
-    def _in_reader(self, work: Callable[[_Reader], Any]) -> Any:
-        reader: _Reader | None = getattr(self._local, "reader", None)
+    def _in_reader(self, work: Callable[[ReaderProcess], Any]) -> Any:
+        reader: ReaderProcess | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = self._start()
         try:
@@ -121,16 +124,16 @@ class ReaderPool:
             reader.end()
             raise
 
-    def _start(self) -> _Reader:
+    def _start(self) -> ReaderProcess:
         with self._lock:
             if self._closed:
                 raise ReaderError(-1)
-            reader = _Reader(self._hello)
+            reader = ReaderProcess(self._hello)
             self._readers.add(reader)
             return reader
 
 
-class _Reader:
+class ReaderProcess:
     """One reader process; used by one thread."""
 
     def __init__(self, hello: Mapping[str, Any]) -> None:
@@ -210,6 +213,20 @@ class _Reader:
 
     def _died(self) -> ReaderError:
         return ReaderError(read_index(self._progress.fileno()))
+
+
+def merge_step(keyword: KeywordSync) -> bool:
+    """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
+
+    Raises what ``KeywordIndex.merge_step`` raises.
+    """
+    if keyword.index.notes_to_merge < MERGED_HERE_NOTES:
+        return keyword.merge_step()
+    try:
+        with contextlib.closing(ReaderPool(_MERGER, 1)) as pool:
+            return bool(pool.merge(lambda reader: keyword.merge_step(reader.merge_files)).result())
+    except ReaderError:
+        return keyword.merge_step()
 
 
 def _segment(directory: Path, named: Sequence[Any] | None) -> PreparedSegment | None:

@@ -166,9 +166,9 @@ class KeywordIndex:
         return {term.text for term in terms if term.role != "whole" and term.word not in stops}
 
     @property
-    def merge_due(self) -> bool:
-        """True if ``merge_step`` has something to do."""
-        return bool(self._state.segments_to_merge())
+    def notes_to_merge(self) -> int:
+        """The number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return sum(entry.doc_count_all() for entry in self._state.segments_to_merge())
 
     def merge_step(self, merge: MergeFiles | None = None) -> bool:
         """Merge some segments if there are too many or too much is deleted; False if there is no need.
