@@ -57,6 +57,13 @@ def test_everything_at_a_glance() -> None:
     ]
 
 
+def test_how_vectors_are_computed() -> None:
+    about = status()
+    about["daemon"]["worker"]["computing"] = "float32 by onnxruntime"
+    text = page(about, Terminal(), now=NOW)
+    assert "model: all-MiniLM-L6-v2 · ready · 412 MB · float32 by onnxruntime" in text
+
+
 def test_a_vault_that_is_being_indexed() -> None:
     text = page(
         status(vault(state="indexing", embedded=5000, pending=1210, rate=33.2, eta_seconds=36)),

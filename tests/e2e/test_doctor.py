@@ -51,7 +51,7 @@ def test_a_fresh_home_has_no_problems_and_stays_unchanged(doctor, tmp_path):
     assert {check for check, finding in findings.items() if finding["status"] != "ok"} == {"model"}
     assert "stand-in" in findings["model"]["message"]
     assert findings["daemon"]["message"].startswith("none is running")
-    assert "64 numbers a vector" in findings["worker"]["message"]
+    assert "64 numbers a vector; by hashing words" in findings["worker"]["message"]
     assert not (tmp_path / "data").exists()
     assert not (tmp_path / "config").exists()
 

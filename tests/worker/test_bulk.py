@@ -115,6 +115,11 @@ def test_speed_is_not_bought_with_wrong_vectors(measurement: Measurement) -> Non
     assert not measurement.is_better
 
 
+@pytest.mark.parametrize(("gain", "clear"), [(2.0, True), (1.1, False), (0.9, False), (0.5, True)])
+def test_a_close_result_is_not_final(gain: float, clear: bool) -> None:
+    assert Measurement(gain, 1.0, 1.0).is_clear == clear
+
+
 def crash() -> None:
     raise WorkerUnavailable("it has ended")
 

@@ -45,6 +45,7 @@ async def test_it_starts_on_demand_and_reports_it(workers: Any) -> None:
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1])
     state = worker.state
     assert (state.status, state.model, state.dimension, state.reason) == ("ready", "hashing", 64, None)
+    assert state.computing == "by hashing words"
     assert state.pid is not None
     assert state.memory_bytes > 1_000_000
     await worker.stop()

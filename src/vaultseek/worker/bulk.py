@@ -137,8 +137,9 @@ class BulkEncoder:
         cosines = (here * there).sum(axis=1)
         gain = min(seconds[0]) / min(seconds[1])
         self._measurement = Measurement(gain, float(cosines.min()), float(cosines.mean()))
-        with contextlib.suppress(OSError):
-            self._measurements.write(self._measurement)
+        if self._measurement.is_clear:
+            with contextlib.suppress(OSError):
+                self._measurements.write(self._measurement)
 
     def _end_when_idle(self) -> None:
         """End the other process when the run is over, or bfloat16 is not better."""

@@ -14,6 +14,8 @@ from vaultseek.model import JSON
 
 BULK_GAIN = 1.2
 """Least gain in speed for which another process is worth its memory."""
+UNCLEAR_GAIN = 0.8
+"""Least gain that a busy machine may have reduced; it is measured again by the next worker."""
 BULK_COSINE = 0.999
 """Least cosine of a vector to that of float32."""
 BULK_MEAN_COSINE = 0.9999
@@ -31,8 +33,16 @@ class Measurement:
     @property
     def is_better(self) -> bool:
         """True if bfloat16 is faster, and its vectors are as good."""
-        is_true = self.cosine >= BULK_COSINE and self.mean_cosine >= BULK_MEAN_COSINE
-        return is_true and self.gain >= BULK_GAIN
+        return self._is_true and self.gain >= BULK_GAIN
+
+    @property
+    def is_clear(self) -> bool:
+        """True if another measurement would hardly say something else."""
+        return not self._is_true or not UNCLEAR_GAIN <= self.gain < BULK_GAIN
+
+    @property
+    def _is_true(self) -> bool:
+        return self.cosine >= BULK_COSINE and self.mean_cosine >= BULK_MEAN_COSINE
 
 
 class Measurements:
