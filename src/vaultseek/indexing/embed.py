@@ -261,6 +261,7 @@ class Embedding:
     async def _open_store(self) -> None:
         """Open the store if it is the one that the ledger's marks refer to; begin a new one if not."""
         version = await self._worker.version(self.store, CHUNKS)
+        await self._worker.version(self.store, NOTES)  # opens it, which takes long if its files are damaged
         if (
             not version
             or version != self._ledger.vectors.store()
