@@ -11,6 +11,8 @@ import numpy as np
 from vaultseek.index.keyword.segment import Ints, Segment, Strings
 from vaultseek.index.keyword.snapshot import Snapshot
 
+_COUNTED = 2
+"""Terms of each segment that are looked at, for each one that is asked for, if there are many segments."""
 _SLACK_BYTES = 4
 """Difference in bytes that one letter more or less can make."""
 
@@ -109,11 +111,13 @@ class _TermCounts:
         rest = self.rows[order[limit : limit + 1]]
         return self.terms[order[:limit]], int(rest.max(initial=0))
 
-    def texts(self, terms: Ints) -> list[bytes]:
-        return [self.vocabulary[term] for term in terms.tolist()]
+    def by_text(self, terms: Ints) -> dict[bytes, int]:
+        """Return the rows of these of the terms, by their text."""
+        rows = self.rows[self.terms.searchsorted(terms)].tolist()
+        return {self.vocabulary[term]: count for term, count in zip(terms.tolist(), rows, strict=True)}
 
-    def count(self, term: bytes) -> int:
-        number = self.vocabulary.find(term)
+    def count(self, text: bytes) -> int:
+        number = self.vocabulary.find(text)
         at = int(self.terms.searchsorted(number))
         return int(self.rows[at]) if at < len(self.terms) and self.terms[at] == number else 0
 
@@ -121,25 +125,34 @@ class _TermCounts:
 def _most_frequent(counted: Sequence[_TermCounts], limit: int) -> tuple[str, ...]:
     """Return the terms with most rows in all segments, at most ``limit``, the most frequent first."""
     counted = [each for each in counted if len(each.terms)]
-    if len(counted) == 1:
-        first = counted[0].texts(counted[0].first(limit)[0])
-    else:
-        first = _first_of_some(counted, limit) or _first_of_all(counted, limit)
+    first = _first_of_some(counted, limit)
+    if first is None:
+        first = _first_of_all(counted, limit)
     return tuple(term.decode() for term in first)
 
 
-def _first_of_some(counted: Sequence[_TermCounts], limit: int) -> list[bytes]:
-    """Look at each segment's most frequent terms; none if another one may have as many rows in all."""
-    tops = [each.first(limit + limit // 4) for each in counted]
-    terms = {term for each, (top, _) in zip(counted, tops, strict=True) for term in each.texts(top)}
-    counts = {term: sum(each.count(term) for each in counted) for term in terms}
+def _first_of_some(counted: Sequence[_TermCounts], limit: int) -> list[bytes] | None:
+    """Look at the most frequent terms of the large segments; None if another may have as many rows."""
+    tops: list[dict[bytes, int]] = []
+    most = 0
+    for each in counted:
+        terms, others = each.first(limit if len(counted) == 1 else _COUNTED * limit)
+        tops.append(each.by_text(terms))
+        most += others
+    counts: dict[bytes, int] = {}
+    for term in set().union(*tops):
+        rows = (
+            top[term] if term in top else each.count(term) if len(each.terms) > len(top) else 0
+            for each, top in zip(counted, tops, strict=True)
+        )
+        counts[term] = sum(rows)
     ordered = sorted(counts, key=lambda term: (-counts[term], term))[:limit]
-    most = sum(others for _, others in tops)
-    return ordered if not most or (ordered and counts[ordered[-1]] > most) else []
+    certain = len(counted) <= 1 or not most or (ordered and counts[ordered[-1]] > most)
+    return ordered if certain else None
 
 
 def _first_of_all(counted: Sequence[_TermCounts], limit: int) -> list[bytes]:
     counts: Counter[bytes] = Counter()
     for each in counted:
-        counts.update(dict(zip(each.texts(each.terms), each.rows.tolist(), strict=True)))
+        counts.update(each.by_text(each.terms))
     return sorted(counts, key=lambda term: (-counts[term], term))[:limit]

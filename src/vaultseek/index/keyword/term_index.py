@@ -29,6 +29,8 @@ COMMON_ROWS = 16_384
 """Rows from which a term is common, if it also is in many of all notes."""
 RARE_NOTES = 4096
 """Notes with a term up to which its places and the scores of its passages are kept for the next search."""
+ALTERNATIVES = 16
+"""Alternatives, each of which raises that number, up to here: each has to be looked up by itself."""
 
 
 class TermIndex:
@@ -78,7 +80,7 @@ class TermIndex:
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
         snapshot, parameters = self._snapshot, self._parameters
-        if df > RARE_NOTES:
+        if _is_common(terms, df):
             return score_chunks(snapshot, self.places(terms, df, notes), parameters)
         return self._scores_cache.get(
             ("chunks", terms), lambda: score_chunks(snapshot, self.places(terms, df, notes), parameters)
@@ -86,7 +88,7 @@ class TermIndex:
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
         """Return where any of the terms is, ascending: in ``notes`` (ascending), and perhaps in others."""
-        if df > RARE_NOTES:
+        if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:
                 places = self._read[terms] = self._places_in(terms, notes)
@@ -106,6 +108,11 @@ class TermIndex:
 
     def _of_segment(self, view: SegmentView, term: int, notes: Ints) -> Ints:
         return view.segment.places_in(term, row_starts(self._snapshot, view, term), notes)
+
+
+def _is_common(terms: tuple[str, ...], df: int) -> bool:
+    """True if reading the places in some notes is less work than reading all of them, term by term."""
+    return df > RARE_NOTES * min(len(terms), ALTERNATIVES)
 
 
 def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
