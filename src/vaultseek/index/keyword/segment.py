@@ -297,6 +297,16 @@ class Segment:
         return np.frombuffer(data, section.type)
 
     @cached_property
+    def length_sums(self) -> Ints:
+        """Sum and number of the lengths above 0 of each field, int64[2, 8]."""
+        return sum_lengths(self.tables.lengths.reshape(-1, FIELD_SLOTS))
+
+    @cached_property
+    def chunk_length_sums(self) -> Ints:
+        """Sum and number of the lengths above 0 of prose and code of the chunks, int64[2, 2]."""
+        return sum_lengths(self.tables.chunk_lengths.reshape(-1, 2))
+
+    @cached_property
     def chunk_places(self) -> ChunkPlaces:
         """Where the prose and the code of each chunk begin."""
         first = self.tables.first_chunks.astype(np.int64)
@@ -428,6 +438,12 @@ class _Writer:
         text = json.dumps(listing).encode()
         self._file.seek(self._end)
         self._file.write(text + _FOOTER.pack(self._end, len(text), zlib.crc32(text)))
+
+
+def sum_lengths(lengths: Ints) -> Ints:
+    """Return by column the sum of the lengths, and how many are above 0: int64[2, columns]."""
+    present = [np.count_nonzero(column) for column in lengths.T]
+    return np.array([lengths.sum(axis=0, dtype=np.int64), present], np.int64)
 
 
 def run_starts(lengths: Ints) -> Ints:

@@ -22,6 +22,7 @@ from vaultseek.index.keyword.segment import (
     Segment,
     Strings,
     run_lengths,
+    sum_lengths,
 )
 from vaultseek.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
 
@@ -175,12 +176,12 @@ class Snapshot:
     @cached_property
     def averages(self) -> Floats:
         """Mean length of each field over the living notes that have it, float64[8]; 1 where none has."""
-        return _means([_living_lengths(view) for view in self.views])
+        return _means([_length_sums(view) for view in self.views], FIELD_SLOTS)
 
     @cached_property
     def chunk_averages(self) -> Floats:
         """Mean length of prose and of code over the living chunks that have any, float64[2]."""
-        return _means([_living_chunk_lengths(view) for view in self.views], width=2)
+        return _means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
         """Yield the places inside each segment, with its own numbers of notes, if there are any."""
@@ -210,21 +211,23 @@ def joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
-def _living_lengths(view: SegmentView) -> Ints:
-    lengths = view.segment.tables.lengths.reshape(-1, FIELD_SLOTS)
-    return lengths if view.all_alive else lengths[view.alive]
+def _length_sums(view: SegmentView) -> Ints:
+    """Return sum and number of the lengths above 0 of the living notes: int64[2, 8]."""
+    sums = view.segment.length_sums
+    if view.all_alive:
+        return sums
+    return sums - sum_lengths(view.segment.tables.lengths.reshape(-1, FIELD_SLOTS)[~view.alive])
 
 
-def _living_chunk_lengths(view: SegmentView) -> Ints:
-    tables = view.segment.tables
-    lengths = tables.chunk_lengths.reshape(-1, 2)
-    return lengths if view.all_alive else lengths[np.repeat(view.alive, run_lengths(tables.first_chunks))]
+def _chunk_length_sums(view: SegmentView) -> Ints:
+    """Return the same of the living chunks: int64[2, 2]."""
+    sums, tables = view.segment.chunk_length_sums, view.segment.tables
+    if view.all_alive:
+        return sums
+    dead = np.repeat(~view.alive, run_lengths(tables.first_chunks))
+    return sums - sum_lengths(tables.chunk_lengths.reshape(-1, 2)[dead])
 
 
-def _means(lengths: Sequence[Ints], width: int = FIELD_SLOTS) -> Floats:
-    totals, present = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    for part in lengths:
-        for slot, column in enumerate(part.T):
-            totals[slot] += column.sum(dtype=np.int64)
-            present[slot] += np.count_nonzero(column)
+def _means(sums: Sequence[Ints], width: int) -> Floats:
+    totals, present = sum(sums, np.zeros((2, width), np.int64))
     return np.where(present > 0, totals / np.maximum(present, 1), 1.0)
