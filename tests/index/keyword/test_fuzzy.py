@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from vaultseek.index.keyword.fuzzy import is_one_edit, terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.index import KeywordDocument, KeywordIndex
-from vaultseek.index.keyword.segment import Strings
 from vaultseek.index.keyword.snapshot import Snapshot
+from vaultseek.index.keyword.strings import Strings
 
 letters = st.text(alphabet="abé", max_size=5)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.index.keyword.segment import Ints, Segment, Strings
+from vaultseek.index.keyword.segment import Ints, Segment
 from vaultseek.index.keyword.snapshot import Snapshot
+from vaultseek.index.keyword.strings import Strings
 
 _COUNTED = 2
 """Terms of each segment that are looked at, for each one that is asked for, if there are many segments."""

@@ -21,11 +21,11 @@ from vaultseek.index.keyword.segment import (
     GAP,
     Block,
     Ints,
-    Strings,
     Tables,
     run_indexes,
     run_starts,
 )
+from vaultseek.index.keyword.strings import Strings
 
 LEXICON_TOKENS = 100_000
 """Distinct tokens in a lexicon before it is cleared."""

@@ -16,13 +16,13 @@ from vaultseek.index.keyword.segment import (
     Ints,
     Segment,
     Sink,
-    Strings,
     Tables,
     run_indexes,
     run_lengths,
     run_starts,
     write_segment,
 )
+from vaultseek.index.keyword.strings import Strings
 
 MERGE_POSITIONS = 250_000
 """Positions that are in memory at once during a merge."""

@@ -20,10 +20,10 @@ from vaultseek.index.keyword.segment import (
     Bools,
     Ints,
     Segment,
-    Strings,
     run_lengths,
     sum_lengths,
 )
+from vaultseek.index.keyword.strings import Strings
 from vaultseek.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
 
 Floats = NDArray[np.float64]

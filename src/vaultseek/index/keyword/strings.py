@@ -1,0 +1,82 @@
+"""Many byte strings in one buffer: the vocabulary, the words and the ids of chunks of a segment."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.integer[Any]]
+
+HEAD_BYTES = 8
+"""Bytes at the start of a string that are compared at once."""
+
+
+class Strings(Sequence[bytes]):
+    """Byte strings in one buffer; ``find`` and ``with_prefix`` need them sorted and distinct."""
+
+    __slots__ = ("_heads", "_offsets", "blob", "offsets")
+
+    def __init__(self, blob: bytes, offsets: Ints) -> None:
+        data = np.asarray(offsets, np.uint32).tobytes()
+        self.blob = blob
+        self.offsets: Ints = np.frombuffer(data, np.uint32)
+        self._offsets = memoryview(data).cast("I")
+        self._heads: Ints | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[bytes]) -> Strings:
+        """Put the values into one buffer."""
+        values = list(values)
+        offsets = np.fromiter(accumulate(map(len, values), initial=0), np.uint32, len(values) + 1)
+        return cls(b"".join(values), offsets)
+
+    def __reduce__(self) -> tuple[type[Strings], tuple[bytes, Ints]]:
+        """Copy it by its content: a view of memory cannot be copied."""
+        return Strings, (self.blob, self.offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            stop = len(self) if index.stop is None else index.stop
+            bounds = self._offsets[index.start or 0 : stop + 1].tolist()
+            return [self.blob[first:last] for first, last in pairwise(bounds)]
+        return self.blob[self._offsets[index] : self._offsets[index + 1]]
+
+    def find(self, value: bytes) -> int:
+        """Return the index of the value, or -1."""
+        index = self._place(value)
+        return index if index < len(self) and self[index] == value else -1
+
+    def with_prefix(self, prefix: bytes) -> range:
+        """Return the indexes of all values that begin with ``prefix``."""
+        return range(self._place(prefix), self._place(prefix + b"\xff"))
+
+    def _place(self, value: bytes) -> int:
+        """Return the index of the first string that is not before the value."""
+        heads = self._first_bytes()
+        head = np.uint64(int.from_bytes(value[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0")))
+        low, high = int(heads.searchsorted(head)), int(heads.searchsorted(head, side="right"))
+        return bisect_left(self, value, low, high)
+
+    def _first_bytes(self) -> Ints:
+        """Return the first bytes of each string as a number, ascending: most comparisons end there."""
+        if self._heads is None:
+            starts = self.offsets[:-1].astype(np.int64)
+            sizes = self.offsets[1:] - starts
+            data = np.frombuffer(self.blob + bytes(HEAD_BYTES), np.uint8)
+            heads = np.zeros((len(self), HEAD_BYTES), np.uint8)
+            for at in range(HEAD_BYTES):
+                heads[:, at] = data[starts + at] * (sizes > at)
+            self._heads = heads.view(">u8").ravel().astype(np.uint64)
+        return self._heads
