@@ -34,7 +34,7 @@ from vaultseek.models.tokens import load_counter
 
 _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
-_NICENESS = 10
+_NICENESS = 5
 _FRAME_CHARS = 200_000
 _INDEX = struct.Struct("<i")
 NO_NOTE = _INDEX.pack(-1)
