@@ -130,7 +130,7 @@ def _options() -> argparse.Namespace:
     add(
         "--full",
         action="store_true",
-        help="167,000 notes to index and 1,000,000 passages to grow: an hour more",
+        help="167,000 notes to index and 1,000,000 passages to grow: one to two hours",
     )
     add("--data", type=Path, metavar="DIR", help="real notes: vaults/silverbullet, scale/tldr, ...")
     add("--json", type=Path, metavar="FILE", help="write the figures to this file")
