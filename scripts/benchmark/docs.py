@@ -27,8 +27,8 @@ MAIN = {
 }
 """The rows of the README; of some only the figures at these places."""
 STAGES = (
-    ("request, JSON and socket", "request, JSON, socket", "2 to 4"),
-    ("filter", "filter", "below 1"),
+    ("request, JSON and socket", "request, JSON, socket", "–"),
+    ("filter", "filter", "–"),
     ("keyword", "keyword lane (beside the semantic one)", "3 to 25"),
     ("semantic", "semantic lane (with the way to the worker and back)", "43 to 70"),
     ("embed", "– of this, embedding the query", "8"),
@@ -38,7 +38,7 @@ STAGES = (
     ("passages", "passages and snippets", "2 to 11"),
     ("over the socket", "**the whole search**", "**65**"),
 )
-"""Stage, its description, and the milliseconds before (171 notes, two cores without bf16)."""
+"""Stage, its description, and the milliseconds before, as far as they are known."""
 
 Run = dict[str, Any]
 Figures = list[dict[str, Any]]
