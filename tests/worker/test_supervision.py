@@ -47,7 +47,7 @@ async def test_it_starts_on_demand_and_reports_it(workers: Any) -> None:
     assert (state.status, state.model, state.dimension, state.reason) == ("ready", "hashing", 64, None)
     assert state.computing == "by hashing words"
     assert state.pid is not None
-    assert state.memory_bytes > 1_000_000
+    assert worker.memory_bytes > 1_000_000
     await worker.stop()
     assert [state.status for state in workers.states] == ["starting", "ready", "down"]
     assert worker.state.pid is None

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from vaultseek.models.bert_graph import BertShape, embeddings
 from vaultseek.models.bert_onnx import OnnxNetwork
+from vaultseek.models.bert_quickest import Network, QuickestNetwork, Vectors
 from vaultseek.models.bert_torch import TorchNetwork
 from vaultseek.models.metadata import WEIGHTS, max_length, read_json, window_of
 from vaultseek.models.weights import Weights
@@ -33,9 +34,6 @@ MAX_THREADS = 4
 MAX_PROCESSORS = 8
 """Most batches at a time."""
 
-Vectors = NDArray[np.float32]
-Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
-"""A function from embeddings, lengths and shares, as `encoder_graph` describes them, to pooled vectors."""
 _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
 
@@ -118,7 +116,7 @@ class BertEncoder:
         tokens = [e.ids for e in self._tokenizer.encode_batch_fast([prompt + text for text in texts])]
         batches = list(_batches([len(ids) for ids in tokens]))
         if len(batches) == 1:
-            return self._vectors(self._one, tokens)
+            return self._vectors(self._one if query else self._many, tokens)
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
 
         def fill(batch: list[int]) -> None:
@@ -150,11 +148,13 @@ class BertEncoder:
 
 
 def _whole(shape: BertShape, weights: Weights) -> tuple[Network, Network]:
-    """Return the networks for one batch and for many, in float32."""
-    threads = min(MAX_THREADS, processors() // 2) or 1
-    one = OnnxNetwork(shape, weights, threads)
+    """Return the networks for one query and for many texts, in float32."""
     # A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
-    return one, one if threads == 1 else OnnxNetwork(shape, weights, 1)
+    single = OnnxNetwork(shape, weights, 1)
+    if processors() == 1:
+        return single, single
+    threads = max(2, min(MAX_THREADS, processors() // 2))
+    return QuickestNetwork(OnnxNetwork(shape, weights, threads), single), single
 
 
 def _half(shape: BertShape, weights: Weights) -> tuple[Network, Network]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -37,7 +37,7 @@ from vaultseek.search.retrieve import (
     combine_lanes,
     wants_semantic,
 )
-from vaultseek.search.scoring import ScoredLanes, score_lanes
+from vaultseek.search.scoring import ScoredLanes, keyword_scores, score_lanes
 from vaultseek.search.snippet import TermMatcher
 from vaultseek.search.trace import Trace
 
@@ -143,18 +143,25 @@ class Searcher:
 
     async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
         """Ask both lanes at the same time, score what they answer, and fetch vectors of the best notes."""
-        vault = self._vault
         filtered = None
         if parsed.query.filter is not None:
             filtered = await _in_thread(self._filter, parsed, clock)
         ids = _ids(filtered)
-        semantic = asyncio.ensure_future(self._semantic(parsed, ids))
-        try:
-            keyword = await _in_thread(ask_keyword, parsed, ids, vault)
-            evidence = self._score(parsed, filtered, keyword, await semantic, clock)
-        finally:
-            semantic.cancel()
-        return replace(evidence, vectors=await self._best_vectors(evidence, clock))
+        async with asyncio.TaskGroup() as tasks:
+            semantic = tasks.create_task(self._semantic(parsed, ids))
+            keyword, first = await _in_thread(self._keyword, parsed, ids)
+            vectors = tasks.create_task(self._note_vectors(parsed, first))
+        evidence = self._score(parsed, filtered, keyword, semantic.result(), clock)
+        with clock.stage("company"):
+            known = {**_vectors_with(evidence.retrieval), **vectors.result()}
+            return replace(evidence, vectors=await self._best_vectors(evidence, known))
+
+    def _keyword(self, parsed: ParsedRequest, ids: NoteIds | None) -> tuple[KeywordRetrieval, list[int]]:
+        """Ask the keyword lane, and return with it the notes whose vectors its ranking will need."""
+        keyword = ask_keyword(parsed, ids, self._vault)
+        if not (_is_regularized(parsed) and wants_semantic(parsed)):
+            return keyword, []
+        return keyword, keyword_scores(keyword.answer, 0).first(formula.REGULARIZED_NOTES)
 
     def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
         with clock.stage("filter"):
@@ -223,22 +230,39 @@ class Searcher:
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
         )
 
-    async def _best_vectors(self, evidence: _Evidence, clock: _StageClock) -> Mapping[int, Any]:
-        """Return the unit vectors of the best notes, for regularization; there is a ranking without them as
-        well."""
-        request, retrieval, lanes = evidence.parsed.request, evidence.retrieval, evidence.lanes
-        settings = request.settings
-        textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
-        if not settings.company or textbook or retrieval.keyword is None or retrieval.semantic is None:
+    async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:
+        """Return the unit vectors of the best notes, for regularization; ask for those not known."""
+        retrieval, lanes = evidence.retrieval, evidence.lanes
+        if not _is_regularized(evidence.parsed) or retrieval.keyword is None or retrieval.semantic is None:
             return {}
         best = {
             *lanes.keyword.first(formula.REGULARIZED_NOTES),
             *lanes.semantic.first(formula.REGULARIZED_NOTES),
         }
-        with clock.stage("company"), contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
-            async with asyncio.timeout(request.seconds):
-                return await self._vault.note_vectors(sorted(best))
+        missing = sorted(best - known.keys())
+        known = {**known, **await self._note_vectors(evidence.parsed, missing)}
+        return {note: known[note] for note in best if note in known}
+
+    async def _note_vectors(self, parsed: ParsedRequest, notes: Sequence[int]) -> Mapping[int, Any]:
+        """Return the notes' unit vectors; there is a ranking without them as well."""
+        if not notes or self._vault.semantic_reason() is not None:
+            return {}
+        with contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
+            async with asyncio.timeout(parsed.request.seconds):
+                return await self._vault.note_vectors(notes)
         return {}
+
+
+def _vectors_with(retrieval: Retrieval) -> Mapping[int, Any]:
+    """Return the vectors that came with the semantic answer."""
+    return {} if retrieval.semantic is None else retrieval.semantic.note_vectors
+
+
+def _is_regularized(parsed: ParsedRequest) -> bool:
+    """True if similar candidates share their scores."""
+    settings = parsed.request.settings
+    textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
+    return settings.company > 0 and not textbook
 
 
 async def _in_thread(step: Callable[..., T], *arguments: Any) -> T:

@@ -56,6 +56,8 @@ class SemanticAnswer:
     vector: Vectors = field(default_factory=_no_scores, repr=False)
     embed_ms: float = 0.0
     search_ms: float = 0.0
+    note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
+    """Unit vectors of the best notes, by note, as far as they have one."""
     chunk_ids: tuple[str, ...] | None = None
     """The id of each passage; None stands for the numbers."""
 
@@ -101,6 +103,7 @@ class SemanticAnswer:
 
 def answer_of(frame: Frame) -> SemanticAnswer:
     """Decode the answer in a frame from the child."""
-    vector, numbers, notes, scores, note_ids, note_scores = frame.arrays
+    vector, numbers, notes, scores, note_ids, note_scores, best, vectors = frame.arrays
     times = (frame.header["embed_ms"], frame.header["search_ms"])
-    return SemanticAnswer(numbers, notes, scores, note_ids, note_scores, vector, *times)
+    of_best = dict(zip(best.tolist(), vectors, strict=True))
+    return SemanticAnswer(numbers, notes, scores, note_ids, note_scores, vector, *times, of_best)

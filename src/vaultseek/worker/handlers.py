@@ -20,6 +20,10 @@ from vaultseek.worker.pipe import Frame
 from vaultseek.worker.queues import ANSWER, Reply
 from vaultseek.worker.store_cache import Pause, StoreCache
 
+ANSWER_VECTORS = 20
+"""Best notes by passages, and by notes, whose own vectors come with an answer: ranking compares the best
+notes with each other, and so need not ask again."""
+
 
 class RequestHandlers:
     """A handler for each ``call`` that a frame's header can name; `SemanticWorker` has a method for each."""
@@ -60,11 +64,12 @@ class RequestHandlers:
         with self._stores.reading(Path(header["store"])) as collection:
             chunks = _search(collection(header["chunks"]), vector, header["k"], allowed)
             notes = _search(collection(header["notes"]), vector, header["k"], allowed)
+            best = _vectors_of(collection(header["notes"]), _best_notes(chunks.notes, notes.notes))
         answer = {
             "embed_ms": 1000 * (embedded - began),
             "search_ms": 1000 * (time.perf_counter() - embedded),
         }
-        return answer, [vector, *chunks, notes.notes, notes.scores]
+        return answer, [vector, *chunks, notes.notes, notes.scores, *best]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
         """Return the query's vector and the notes to search in. Both arrays are optional, in this order."""
@@ -82,10 +87,7 @@ class RequestHandlers:
     def _vectors(self, frame: Frame) -> Reply:
         header = frame.header
         with self._stores.reading(Path(header["store"])) as collection:
-            index = collection(header["collection"])
-            if index is None:
-                return {}, [np.zeros(0, np.int64), np.zeros((0, 0), np.float32)]
-            return {}, index.vectors(frame.arrays[0])
+            return {}, _vectors_of(collection(header["collection"]), frame.arrays[0])
 
     def _apply(self, frame: Frame) -> Reply:
         header = frame.header
@@ -120,3 +122,15 @@ class RequestHandlers:
 
 def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits:
     return index.search(vector, k, allowed) if index is not None else VectorHits.none()
+
+
+def _vectors_of(index: VectorIndex | None, notes: NoteIds) -> tuple[NoteIds, Vectors]:
+    if index is None:
+        return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
+    return index.vectors(notes)
+
+
+def _best_notes(by_passage: NoteIds, by_note: NoteIds) -> NoteIds:
+    """Return the first notes of both lists, best first, which name a note once or several times."""
+    first = [*dict.fromkeys(by_passage.tolist())][:ANSWER_VECTORS] + by_note[:ANSWER_VECTORS].tolist()
+    return np.array(sorted({*first}), np.int64)

@@ -54,6 +54,11 @@ class SemanticWorker:
         """The current state of the worker."""
         return self._supervisor.state
 
+    @property
+    def memory_bytes(self) -> int | None:
+        """Resident memory of the worker, in bytes; None while there is none."""
+        return self._supervisor.memory_bytes
+
     async def start(self) -> None:
         """Start the child without waiting until it is ready. Idempotent."""
         await self._supervisor.start()

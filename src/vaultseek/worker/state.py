@@ -45,7 +45,6 @@ class WorkerState:
     model: str | None = None
     dimension: int | None = None
     window: int | None = None
-    memory_bytes: int | None = None
     restarts: int = 0
     doing: str = ""
     computing: str | None = None

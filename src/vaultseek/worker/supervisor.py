@@ -65,11 +65,16 @@ class Supervisor:
             model=self._hello.get("model"),
             dimension=self._hello.get("dimension"),
             window=self._hello.get("window"),
-            memory_bytes=child.memory_bytes() if child else None,
             restarts=max(0, self._spawned - 1),
             doing=self._doing(child),
             computing=child.computing if child else None,
         )
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Resident memory of the child, in bytes; None without one. Every search asks for the state and none
+        for this, which takes longer."""
+        return self._child.memory_bytes() if self._child else None
 
     @property
     def running(self) -> bool:

@@ -90,7 +90,7 @@ class Methods:
                 "pid": worker.pid,
                 "model": worker.model,
                 "computing": worker.computing,
-                "memory_bytes": worker.memory_bytes,
+                "memory_bytes": self._worker.memory_bytes,
                 "restarts": worker.restarts,
                 "doing": worker.doing,
             },
