@@ -147,14 +147,21 @@ class Searcher:
         if parsed.query.filter is not None:
             filtered = await _in_thread(self._filter, parsed, clock)
         ids = _ids(filtered)
-        async with asyncio.TaskGroup() as tasks:
-            semantic = tasks.create_task(self._semantic(parsed, ids))
-            keyword, first = await _in_thread(self._keyword, parsed, ids)
-            vectors = tasks.create_task(self._note_vectors(parsed, first))
-        evidence = self._score(parsed, filtered, keyword, semantic.result(), clock)
+        semantic, by_word = await asyncio.gather(
+            self._semantic(parsed, ids), self._by_word_with_vectors(parsed, ids)
+        )
+        keyword, vectors = by_word
+        evidence = self._score(parsed, filtered, keyword, semantic, clock)
         with clock.stage("company"):
-            known = {**_vectors_with(evidence.retrieval), **vectors.result()}
+            known = {**_vectors_with(evidence.retrieval), **vectors}
             return replace(evidence, vectors=await self._best_vectors(evidence, known))
+
+    async def _by_word_with_vectors(
+        self, parsed: ParsedRequest, ids: NoteIds | None
+    ) -> tuple[KeywordRetrieval, Mapping[int, Any]]:
+        """Ask the keyword lane, then the worker for the vectors of its best notes, while that embeds."""
+        keyword, first = await _in_thread(self._keyword, parsed, ids)
+        return keyword, await self._note_vectors(parsed, first)
 
     def _keyword(self, parsed: ParsedRequest, ids: NoteIds | None) -> tuple[KeywordRetrieval, list[int]]:
         """Ask the keyword lane, and return with it the notes whose vectors its ranking will need."""

@@ -111,6 +111,8 @@ class Snapshot:
         scores, notes = scores[near], notes[near]
         rows = near if rows is None else rows[near]
         first = _first_of_each_note(scores, notes, error)
+        if self.codes is None:
+            return _cut(VectorHits(self.numbers[rows[first]], notes[first], scores[first]), k)
         return self.score(vector, rows[first], k)
 
     def score(self, vector: Vectors, rows: NDArray[np.int64], k: int) -> VectorHits:
