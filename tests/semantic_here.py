@@ -59,6 +59,10 @@ class WorkerHere:
         index = self._stores.get((str(store), collection))
         return index.version if index else None
 
+    async def count(self, store: Path, collection: str, **_: Any) -> int:
+        index = self._stores.get((str(store), collection))
+        return len(index) if index else 0
+
     async def drop(self, store: Path, **_: Any) -> None:
         for key in [key for key in self._stores if key[0] == str(store)]:
             del self._stores[key]

@@ -55,6 +55,9 @@ class StoreInMemory:
     async def version(self, store: Path, collection: str) -> str | None:
         return self.versions.get(collection)
 
+    async def count(self, store: Path, collection: str) -> int:
+        return len(self.collections.get(collection, {}))
+
     async def drop(self, store: Path) -> None:
         self.collections.clear()
         self.versions.clear()

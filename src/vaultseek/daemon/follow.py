@@ -197,7 +197,10 @@ class VaultFollower:
     async def wait_until_embedded(self) -> None:
         """Return when every vector is stored and searchable. Raises WorkerUnavailable if that fails."""
         failures = 0
-        while self.vault.ledger.counts().pending or self.vault.semantic_reason() is not None:
+        vault = self.vault
+        while (
+            vault.ledger.counts().pending or vault.embedding.has_previous or vault.semantic_reason() is not None
+        ):
             self.vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)
             problem = self.vault.activity.embed_problem

@@ -60,8 +60,14 @@ class VaultRegistry:
                 await self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
             await self.close_vault(root)
+        failures: list[Exception] = []
         for options in configured:
-            await self._open(options)
+            try:
+                await self._open(options)
+            except Exception as error:  # the others are opened nevertheless
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
         """Return the vault that a request names, by name or folder, else the one around its ``folder``.

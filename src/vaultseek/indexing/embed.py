@@ -177,6 +177,8 @@ class Embedding:
         self.wake = asyncio.Event()
         """Set when there may be something to embed."""
         self.store = directory / store_folder(spec.name)
+        self.may_hold_removed = True
+        """True if the store may hold vectors of chunks and notes that the ledger no longer has."""
         self.ready = False
         self._directory = directory
         self._old_models = old_models or OldModels()
@@ -275,7 +277,16 @@ class Embedding:
             failpoint("store.made")
             await self._in_writer(self._ledger.vectors.begin_store, version)
         await self._begin_with_previous()
+        self.may_hold_removed = await self._is_out_of_step()
         self.ready = True
+
+    async def _is_out_of_step(self) -> bool:
+        """True if the store has other numbers of vectors than the ledger's marks: a process may have been
+        killed between a write to the one and to the other."""
+        counts = self._ledger.counts()
+        pending_notes = counts.pending - (counts.chunks - counts.embedded)
+        marked = {CHUNKS: counts.embedded, NOTES: counts.notes - pending_notes}
+        return any([await self._worker.count(self.store, name) != count for name, count in marked.items()])
 
     def _keep_previous(self) -> None:
         """Let a store of another spec answer until this one is full, if the marks refer to one."""
@@ -322,8 +333,12 @@ class Embedding:
             self._waiting = [item for item in self._waiting if item.vector is None]
         else:
             embedded = await self._embed_some()
-        for start in range(0, len(embedded), STORED_TEXTS):
-            await self._store(embedded[start : start + STORED_TEXTS])
+        try:
+            for start in range(0, len(embedded), STORED_TEXTS):
+                await self._store(embedded[start : start + STORED_TEXTS])
+        except (WorkerUnavailable, IndexDamaged):
+            self.may_hold_removed = True
+            raise
         return True
 
     async def _delete(self, orphans: list[str]) -> None:

@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from vaultseek import paths
 from vaultseek.errors import IndexDamaged, Unavailable
@@ -207,7 +209,8 @@ class OpenVault:
         except IndexDamaged:
             await self.embedding.discard_store()
             raise
-        if self.embedding.has_previous or self.ledger.vectors.orphans(1):
+        embedding = self.embedding
+        if embedding.may_hold_removed or embedding.has_previous or self.ledger.vectors.orphans(1):
             return await asyncio.to_thread(self._without_removed, answer)
         return answer
 
@@ -244,5 +247,8 @@ class OpenVault:
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
 
     def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
-        """Leave out chunks that the vector store still has and the ledger has not."""
+        """Leave out chunks and notes that the vector store still has and the ledger has not."""
+        notes = self.ledger.notes.by_id(answer.note_ids.tolist())
+        exist = np.isin(answer.note_ids, list(notes))
+        answer = replace(answer, note_ids=answer.note_ids[exist], note_scores=answer.note_scores[exist])
         return answer.with_ids(self.ledger.chunks.ids(answer.passage_numbers.tolist()))

@@ -20,6 +20,8 @@ class Database:
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self.is_suspect = False
+        """True once an error hinted at damage of the file."""
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -52,26 +54,32 @@ class Database:
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """Execute one statement."""
-        return self.connection().execute(sql, values)
+        with self._noting_damage():
+            return self.connection().execute(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Execute one statement once per row of values."""
-        self.connection().executemany(sql, rows)
+        with self._noting_damage():
+            self.connection().executemany(sql, rows)
 
     def one(self, sql: str, *values: Any) -> Any:
         """Return the first row, or None."""
-        return self.run(sql, *values).fetchone()
+        with self._noting_damage():
+            return self.connection().execute(sql, values).fetchone()
 
     def all(self, sql: str, *values: Any) -> list[Any]:
         """Return all rows."""
-        return self.run(sql, *values).fetchall()
+        with self._noting_damage():
+            return self.connection().execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
         """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a bounded number per statement."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join("?" * len(batch))
-            yield from self.connection().execute(sql.format(marks), batch).fetchall()
+            with self._noting_damage():
+                rows = self.connection().execute(sql.format(marks), batch).fetchall()
+            yield from rows
 
     def all_below(self, sql: str, folder: str) -> list[Any]:
         """Return the rows of ``sql`` whose column ``path`` is inside ``folder``; "" is the whole vault."""
@@ -88,6 +96,23 @@ class Database:
     def set_meta(self, name: str, value: str) -> None:
         """Store a single value by name."""
         self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
+
+    @contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+            self.is_suspect |= code & _PRIMARY_CODE not in _HARMLESS
+            raise
+
+
+_PRIMARY_CODE = 0xFF
+_HARMLESS = (
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_CONSTRAINT,
+)  # fmt: skip
+"""Errors that say nothing about the file."""
 
 
 def connect(file: Path) -> sqlite3.Connection:

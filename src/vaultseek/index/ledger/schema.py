@@ -88,7 +88,7 @@ def open_database(file: Path) -> Database:
 def close_database(database: Database) -> None:
     """Close the database, and seal its file, so that the next start need not read it all."""
     database.close()
-    if not _log(database.file).exists():
+    if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
             write_atomically(_seal(database.file), _state(database.file))
 
@@ -124,7 +124,7 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
         with contextlib.closing(connect(file)) as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # damaged names cannot be decoded
         return False
     return bool(sound and version in (0, SCHEMA_VERSION))
 
