@@ -199,7 +199,9 @@ class VaultFollower:
         failures = 0
         vault = self.vault
         while (
-            vault.ledger.counts().pending or vault.embedding.has_previous or vault.semantic_reason() is not None
+            vault.ledger.counts().pending
+            or vault.embedding.has_previous
+            or vault.semantic_reason() is not None
         ):
             self.vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)
