@@ -101,13 +101,11 @@ def scale_of(scores: Sequence[float] | Floats) -> Scale:
     values = np.asarray(scores, np.float64)
     if not len(values):
         return Scale(0.0, 0.0)
-    minimum = float(values.min())
-    distances = values - (values / len(values)).sum()
-    largest = float(np.abs(distances).max())
-    if not 0 < largest < math.inf or minimum == values.max():
+    minimum, peak = float(values.min()), float(np.abs(values).max())
+    if not peak or minimum == values.max():
         return Scale(0.0, minimum)
-    # Divided by the largest before they are squared, so that nothing overflows.
-    return Scale(largest * math.sqrt(float(np.square(distances / largest).mean())), minimum)
+    # Divided by the largest, so that nothing overflows when it is added up or squared.
+    return Scale(float((values / peak).std()) * peak, minimum)
 
 
 def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
