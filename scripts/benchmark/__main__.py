@@ -50,7 +50,7 @@ def main() -> int:
 
 
 class Run:
-    """What one run measures."""
+    """The worlds, references and figures of one run."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.machine = machine.describe()

@@ -119,7 +119,7 @@ def copy_notes(source: Path, target: Path, most: int | None = None) -> int:
 
 
 class Texts:
-    """What the notes of a vault say, to make queries of: titles, headings, sentences and questions."""
+    """Texts of a vault's notes, to make queries of: titles, headings, sentences and questions."""
 
     def __init__(self, folder: Path, most: int = 3_000) -> None:
         files = sorted(folder.rglob("*.md"))

@@ -1,4 +1,4 @@
-"""What vaultseek is measured against: sentence-transformers and Whoosh, as their users would run them."""
+"""References to measure against: sentence-transformers and Whoosh, as their users would run them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rows share, made when a row asks for it: data, indexed vaults with a daemon, references."""
+"""Data, indexed vaults with a daemon, and references that the rows share; made when a row asks for them."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class World:
         self.daemon: Daemon | None = None
         self._client: Client | None = None
         self.counts: dict[str, Any] = {}
-        """What `Bench.seed` reports of the index: notes, passages, missed neighbours."""
+        """Report of `Bench.seed` on the index: notes, passages, missed neighbours."""
         self.incomplete = 0
 
     @cached_property
     def texts(self) -> Texts:
-        """What the notes say, to make queries of."""
+        """Texts of the notes, to make queries of."""
         return Texts(self.vault)
 
     @property
@@ -132,7 +132,7 @@ class Bench:
         self.say = say
         self.queries = 40 if quick else QUERIES
         self.seconds = 10.0 if quick else TURNS_SECONDS
-        """How long the turns of a row may go on."""
+        """Seconds that the turns of a row may go on."""
         self.plot: str | None = None
         """The growth plot, once it is drawn: SVG."""
         self._worlds: dict[str, World] = {}
@@ -157,7 +157,7 @@ class Bench:
 
     @cached_property
     def texts(self) -> Texts:
-        """What the notes of the small vault say."""
+        """Texts of the small vault's notes."""
         folder = self.folder / "sample"
         self.copied(SMALL, folder, None, GeneratedNotes(300, 3))
         return Texts(folder)

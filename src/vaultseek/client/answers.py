@@ -428,7 +428,7 @@ class WorkerStatus(TypedDict):
     doing: NotRequired[str]
     """Current work, in words."""
     computing: NotRequired[str | None]
-    """How vectors are computed, in words."""
+    """The way that vectors are computed, in words."""
 
 
 class DaemonStatus(TypedDict):

@@ -415,7 +415,7 @@ class WorkerStatus(Answer):
     memory_bytes: int | None = None
     restarts: int = 0
     doing: str = Field(default="", description="Current work, in words.")
-    computing: str | None = Field(default=None, description="How vectors are computed, in words.")
+    computing: str | None = Field(default=None, description="The way that vectors are computed, in words.")
 
 
 class DaemonStatus(Answer):
