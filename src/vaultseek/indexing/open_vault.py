@@ -251,4 +251,4 @@ class OpenVault:
         notes = self.ledger.notes.by_id(answer.note_ids.tolist())
         exist = np.isin(answer.note_ids, list(notes))
         answer = replace(answer, note_ids=answer.note_ids[exist], note_scores=answer.note_scores[exist])
-        return answer.with_ids(self.ledger.chunks.ids(answer.passage_numbers.tolist()))
+        return answer.with_chunks(self.ledger.chunks.ids(answer.passage_numbers.tolist()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -58,8 +58,6 @@ class SemanticAnswer:
     search_ms: float = 0.0
     note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
     """Unit vectors of the best notes, by note, as far as they have one."""
-    chunk_ids: tuple[str, ...] | None = None
-    """The id of each passage; None stands for the numbers."""
 
     @classmethod
     def of_hits(
@@ -75,22 +73,20 @@ class SemanticAnswer:
             vector,
         )
 
-    def with_ids(self, ids: Mapping[int, str]) -> SemanticAnswer:
-        """Return the answer with the ids of chunks, by number; passages without one are left out."""
-        numbers = self.passage_numbers.tolist()
-        rows = np.array([number in ids for number in numbers], dtype=bool)
+    def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
+        """Return the answer with the passages of these chunks only."""
+        rows = np.isin(self.passage_numbers, list(numbers))
         return replace(
             self,
             passage_numbers=self.passage_numbers[rows],
             passage_notes=self.passage_notes[rows],
             passage_scores=self.passage_scores[rows],
-            chunk_ids=tuple(ids[number] for number in numbers if number in ids),
         )
 
     @property
     def chunks(self) -> list[ChunkHit]:
         """The passages as rows; made anew each time."""
-        ids = self.chunk_ids if self.chunk_ids is not None else map(str, self.passage_numbers.tolist())
+        ids = map(str, self.passage_numbers.tolist())
         columns = (ids, self.passage_notes.tolist(), self.passage_scores.tolist())
         return [ChunkHit(*hit) for hit in zip(*columns, strict=True)]
 
