@@ -83,12 +83,12 @@ class Run:
         if options.write_guard:
             guard.write(best)
         chosen = {row.name for row in _chosen(options)}
-        earlier = {name: ratio for name, ratio in guard.read().items() if row_of(name) in chosen}
+        earlier = {name: ratio for name, ratio in guard.read().items() if name in chosen}
         for _ in range(guard.ATTEMPTS - 1):
             if not (lost := guard.losses(best, earlier)):
                 break
             again = Run(options)
-            again.measure(bench, [ROWS[name] for name in sorted({row_of(name) for name in lost})])
+            again.measure(bench, [ROWS[name] for name in sorted(lost)])
             for name, ratio in guard.ratios(again.figures).items():
                 best[name] = min(ratio, best.get(name, ratio))
         return guard.losses(best, earlier)
@@ -104,10 +104,6 @@ class Run:
         }
         return json.dumps(run, indent=1, ensure_ascii=False) + "\n"
 
-
-def row_of(guarded: str) -> str:
-    """Return the row of a guarded ratio: ``keyword-small-8`` is of ``keyword-small``."""
-    return guarded if guarded in ROWS else guarded.rpartition("-")[0]
 
 
 def _options() -> argparse.Namespace:

@@ -18,7 +18,7 @@ class Figure:
 
     ``ratio`` is the time taken over that of the reference, so less is better; None without a reference.
     ``met`` says if the target was reached, None without a target. ``numbers`` go to the JSON file.
-    ``guarded`` has ratios by name, which the quick run compares with earlier ones.
+    ``guarded`` has ratios by the name of their row, which the quick run compares with earlier ones.
     """
 
     row: str

@@ -15,7 +15,7 @@ ATTEMPTS = 3
 
 
 def ratios(figures: Iterable[Figure]) -> dict[str, float]:
-    """Return the ratios that are guarded."""
+    """Return the ratios that are guarded, each by the name of its row."""
     return {name: ratio for figure in figures for name, ratio in figure.guarded.items()}
 
 

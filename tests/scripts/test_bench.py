@@ -80,7 +80,7 @@ def test_guarded_ratios_are_of_rows_of_the_quick_run():
     import benchmark.__main__ as script
 
     for name in guard.read():
-        assert script.ROWS[script.row_of(name)].quick
+        assert script.ROWS[name].quick
 
 
 def test_every_row_is_in_the_order():
