@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench_quality import arguments_for_sets, measure
+from bench_quality import arguments_for_sets, is_held_out, measure
 
 from vaultseek.evaluate.judgements import ALL
 from vaultseek.index.keyword import bm25f
@@ -87,6 +87,8 @@ def main() -> None:
     # nDCG@10 depends only on the first ten results.
     parser.set_defaults(compare=[], only=["vaultseek"], limit=10)
     arguments = parser.parse_args()
+    for folder in filter(is_held_out, arguments.sets):
+        parser.error(f"{folder} is for testing only; constants are chosen without it")
     base = figures(arguments.sets, arguments)
     for title, (module, name, values) in CONSTANTS.items():
         if arguments.constant and title not in arguments.constant:

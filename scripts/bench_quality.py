@@ -1,10 +1,14 @@
 """Measure ranking on judged vaults and print the tables of docs/ranking.md.
 
-    python scripts/bench_quality.py [--cache DIR] [--vaults DIR] [--compare NAME=KEY:VALUE,...] SET...
+    python scripts/bench_quality.py [--cache DIR] [--vaults DIR] [--model NAME]
+                                    [--compare NAME=KEY:VALUE,...] SET...
 
-A SET is a folder with ``vault/``, ``queries.jsonl`` and ``qrels.tsv``; without ``vault/``, the vault is the
-folder of that name in ``--vaults``. The first run embeds all notes, about a minute for two thousand passages;
-later runs use the cache.
+A SET is a folder with ``queries.jsonl`` and ``qrels.tsv``. Its vault is its own folder ``vault/``, else the
+folder of its name in ``--vaults``, else, for questions in one language about notes in another
+(``cross-de-en``: German questions, English notes), the vault of the set ``xquad-en`` beside it. A set in a
+folder ``held-out`` is for testing only: its figures stand in tables of their own, and no constant may be
+chosen by them. The first run embeds all notes, about a minute for two thousand passages; later runs use the
+cache.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vaultseek.evaluate import (
@@ -24,35 +29,96 @@ from vaultseek.evaluate import (
 )
 from vaultseek.evaluate.judgements import ALL
 from vaultseek.evaluate.report import as_text
+from vaultseek.evaluate.run import Outcome
+from vaultseek.evaluate.variants import KEYWORD, SEMANTIC
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.model import Settings
 
+HELD_OUT = "held-out"
+"""Name of a folder of sets for testing only."""
+METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@100")
+_OVERVIEW = ("nDCG@10", "nDCG@5", "Hit@1", "Hit@5", "P@5", "MRR", "Recall@100")
+
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     """Measure one set with all variants."""
-    inside = folder / "vault"
-    vault = inside if inside.is_dir() or arguments.vaults is None else arguments.vaults / folder.name
-    root = vault.resolve()
+    root = vault_of(folder, arguments.vaults)
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
     ways = variants(Settings().search, arguments.compare)
     if arguments.only:
         ways = [way for way in ways if way.name in arguments.only]
     cache = cache_directory(root, arguments.cache)
-    options = VaultOptions(root.name, root)
-    async with measured_vault(options, cache, find_model("bundled"), lambda phase, counts: None) as vault:
+    options, model = VaultOptions(root.name, root), find_model(arguments.model)
+    async with measured_vault(options, cache, model, lambda phase, counts: None) as vault:
         return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit)
 
 
-def summary(reports: dict[str, Report], metric: str) -> str:
-    """Format a table with a row per variant and a column per set."""
+def vault_of(folder: Path, vaults: Path | None) -> Path:
+    """Return the folder of the notes that a set is about.
+
+    Exits with the places that were tried if there is none.
+    """
+    places = [folder / "vault"]
+    if vaults is not None:
+        places.append(vaults / folder.name)
+    if folder.name.startswith("cross-"):
+        places.append(folder.parent / f"xquad-{folder.name.rpartition('-')[2]}" / "vault")
+    for place in places:
+        if place.is_dir():
+            return place.resolve()
+    sys.exit(f"{folder}: no vault; tried {', '.join(map(str, places))}")
+
+
+def is_held_out(folder: Path) -> bool:
+    """Say whether a set is for testing only."""
+    return folder.resolve().parent.name == HELD_OUT
+
+
+def tables(reports: Mapping[str, Report]) -> Iterator[str]:
+    """Yield the overview of the first variant and a table per metric; nothing for no sets."""
+    if reports:
+        yield _overview(reports)
+        yield from (summary(reports, metric) for metric in METRICS)
+
+
+def summary(reports: Mapping[str, Report], metric: str) -> str:
+    """Format a table with a row per set and a column per variant."""
     names = [outcome.name for outcome in next(iter(reports.values())).outcomes]
-    lines = [f"| {metric} | {' | '.join(reports)} |", "|---" * (len(reports) + 1) + "|"]
-    for row, name in enumerate(names):
-        cells = [f"{report.outcomes[row].metrics[ALL][metric].mean:.4f}" for report in reports.values()]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = ([name, *(_figure(each, metric) for each in report.outcomes)] for name, report in reports.items())
+    return _table([metric, *names], rows)
+
+
+def _overview(reports: Mapping[str, Report]) -> str:
+    """Format a row per set: the first variant, and its nDCG@10 minus that of the better lane."""
+    name = next(iter(reports.values())).outcomes[0].name
+    head = [name, "questions", *_OVERVIEW, "against the better lane"]
+    rows = (
+        [
+            name,
+            str(report.sizes[ALL]),
+            *(_figure(report.outcomes[0], metric) for metric in _OVERVIEW),
+            _against_better_lane(report),
+        ]
+        for name, report in reports.items()
+    )
+    return _table(head, rows)
+
+
+def _against_better_lane(report: Report) -> str:
+    """Format nDCG@10 of the first variant minus that of the better lane; empty if none was measured."""
+    figures = {outcome.name: outcome.metrics[ALL]["nDCG@10"].mean for outcome in report.outcomes}
+    lanes = [figures[name] for name in (KEYWORD, SEMANTIC) if name in figures]
+    return f"{figures[report.outcomes[0].name] - max(lanes):+.4f}" if lanes else ""
+
+
+def _figure(outcome: Outcome, metric: str) -> str:
+    return f"{outcome.metrics[ALL][metric].mean:.4f}"
+
+
+def _table(head: list[str], rows: Iterator[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
@@ -63,23 +129,30 @@ def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--vaults", type=Path)
+    parser.add_argument("--model", default="bundled", help="as in the settings")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
     parser.add_argument("--limit", type=int, default=100)
     return parser
 
 
 def main() -> None:
-    """Measure every set, then print the summaries."""
+    """Measure every set, then print the tables, those of the sets for testing only last."""
     parser = arguments_for_sets(__doc__)
     parser.add_argument("--compare", action="append", default=[])
     parser.add_argument("--only", action="append", default=[], help="only the variant of this name")
     arguments = parser.parse_args()
-    reports: dict[str, Report] = {}
+    developed: dict[str, Report] = {}
+    held_out: dict[str, Report] = {}
     for folder in arguments.sets:
-        reports[folder.name] = asyncio.run(measure(folder, arguments))
-        print(as_text(reports[folder.name]), end="\n\n", file=sys.stderr, flush=True)
-    for metric in ("nDCG@10", "nDCG@5", "MRR", "Recall@100"):
-        print(summary(reports, metric), end="\n\n")
+        report = asyncio.run(measure(folder, arguments))
+        (held_out if is_held_out(folder) else developed)[folder.name] = report
+        print(f"{folder}\n{as_text(report)}", end="\n\n", file=sys.stderr, flush=True)
+    for table in tables(developed):
+        print(table, end="\n\n")
+    if held_out:
+        print("For testing only, never to choose a constant:", end="\n\n")
+    for table in tables(held_out):
+        print(table, end="\n\n")
 
 
 if __name__ == "__main__":
