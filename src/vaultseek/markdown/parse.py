@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from vaultseek.limits import (
     MIB,
@@ -15,33 +14,30 @@ from vaultseek.limits import (
     NOTE_PARSE_BYTES,
     NOTE_PROBLEMS,
     NOTE_TAGS,
-    TITLE_CHARS,
 )
 from vaultseek.markdown.blocks import read_blocks
 from vaultseek.markdown.frontmatter import Frontmatter, read_frontmatter
 from vaultseek.markdown.inline import Inlines, scan, worth_scanning
 from vaultseek.markdown.links import label_key
-from vaultseek.markdown.plain import plain_heading
 from vaultseek.markdown.structure import Block, without_quotes
+from vaultseek.markdown.title import note_name, shows_nothing, title_of
 from vaultseek.model import BlockId, Callout, CodeBlock, Heading, Note, Problem, Span, Task
 
-TitleSource = Literal["frontmatter", "heading", "name"]
 T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
     """Parse ``text``, the content of the note at ``path``; ``problems`` are those of decoding it."""
-    name = PurePosixPath(path).stem or path
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
             "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
         )
-        return Note(path, name, problems=(*problems, problem)[:NOTE_PROBLEMS])
+        return Note(path, note_name(path), problems=(*problems, problem)[:NOTE_PROBLEMS])
     lines = _lines(text)
     front = read_frontmatter(lines)
     body = _Body(lines, front)
     body.read()
-    return _note(path, name, lines, front, body, problems)
+    return _note(path, lines, front, body, problems)
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -58,7 +54,7 @@ _UNREADABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def _note(
-    path: str, name: str, lines: tuple[str, ...], front: Frontmatter, body: _Body, problems: Sequence[Problem]
+    path: str, lines: tuple[str, ...], front: Frontmatter, body: _Body, problems: Sequence[Problem]
 ) -> Note:
     all_problems: list[Problem] = [*problems, *front.problems]
     links = _bounded((*front.links, *body.inlines.links), NOTE_LINKS, "links", all_problems)
@@ -71,7 +67,7 @@ def _note(
         )
     if not body.inlines.marks:
         all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
-    title, source = _title(front, headings, name)
+    title, source = title_of(front.title, body.opening, path)
     return Note(
         path=path,
         title=title,
@@ -107,15 +103,6 @@ def _distinct(tags: Iterable[str]) -> tuple[str, ...]:
     for tag in tags:
         first.setdefault(tag.casefold(), tag)
     return tuple(first.values())
-
-
-def _title(front: Frontmatter, headings: Sequence[Heading], name: str) -> tuple[str, TitleSource]:
-    if front.title:
-        return front.title, "frontmatter"
-    with_text = (heading for heading in headings if heading.text)
-    heading = min(with_text, key=lambda heading: heading.level, default=None)
-    title = plain_heading(heading.text[:TITLE_CHARS]) if heading else ""
-    return (title, "heading") if title else (name, "name")
 
 
 # -- the body
@@ -156,6 +143,8 @@ class _Body:
         self.definitions: dict[str, str] = {}
         self.texts: list[_Text] = []
         self.last: Block | None = None
+        self.opening: Heading | None = None
+        """The heading that begins the note."""
 
     def read(self) -> None:
         structure = read_blocks(self.lines)
@@ -166,9 +155,17 @@ class _Body:
             if reader is not None:
                 reader(self, block)
             self.last = block
+        self.opening = self.heading_at(next(filter(self.is_seen, structure.blocks), None))
         # References may be defined after they are used, so links are parsed when all blocks are known.
         for text, line in self.texts:
             scan(text, line, self.definitions, self.inlines)
+
+    def is_seen(self, block: Block) -> bool:
+        return not (block.top and shows_nothing(block.kind, self.text_of(block, block.end)))
+
+    def heading_at(self, block: Block | None) -> Heading | None:
+        first = next(iter(self.headings), None)
+        return first if first and block and first.line == block.start + self.offset else None
 
     def add_text(self, text: str, line: int) -> None:
         if worth_scanning(text):
