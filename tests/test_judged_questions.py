@@ -1,0 +1,61 @@
+"""The judged questions about vaults that are not in the repository, and what their page says of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from bench_quality import is_held_out
+
+from vaultseek.evaluate import JudgedQuery, read_queries
+
+DATA = Path(__file__).parent / "data"
+SETS = sorted(path for part in ("judged", "held-out") for path in (DATA / part).iterdir())
+CATEGORIES = {
+    "conceptual",
+    "date",
+    "identifier",
+    "keyword",
+    "known item",
+    "paraphrase",
+    "question",
+    "section",
+    "several notes",
+    "title",
+    "typo",
+}
+
+
+def questions_of(folder: Path) -> list[JudgedQuery]:
+    return read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=True)
+
+
+@pytest.mark.parametrize("folder", SETS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_every_question_has_a_best_note(folder):
+    for question in questions_of(folder):
+        assert question.category in CATEGORIES
+        assert set(question.grades.values()) <= {1, 2}
+        best = [path for path, grade in question.grades.items() if grade == 2]
+        assert len(best) >= (2 if question.category == "several notes" else 1), question.text
+
+
+def test_no_question_is_asked_twice():
+    texts = [question.text.casefold() for folder in SETS for question in questions_of(folder)]
+    assert len(set(texts)) == len(texts)
+
+
+def test_questions_for_testing_only_stand_beside_those_for_development():
+    held_out = {folder.name: len(questions_of(folder)) for folder in SETS if is_held_out(folder)}
+    developed = {folder.name: len(questions_of(folder)) for folder in SETS if not is_held_out(folder)}
+    assert set(held_out) < set(developed)
+    assert abs(sum(held_out.values()) - sum(developed[name] for name in held_out)) <= len(held_out)
+
+
+def test_the_page_counts_the_questions():
+    page = (DATA / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| \*([\w-]+)\* \|.*\| (\d+) \| (\d*) \|$", page)
+    counts = {(folder.parent.name, folder.name): len(questions_of(folder)) for folder in SETS}
+    assert {("judged", name): int(number) for name, number, _ in rows} | {
+        ("held-out", name): int(number) for name, _, number in rows if number
+    } == counts
