@@ -3,7 +3,7 @@
     python scripts/cut_vault.py SOURCE DESTINATION --one-in 6 --folder pages
 
 A note belongs to the part if the SHA-256 of its path, relative to SOURCE, is divisible by ``--one-in``. So a
-note that is added or changed in SOURCE does not move others in or out. DESTINATION must not exist or be empty.
+note that is added or changed in SOURCE does not move others in or out. DESTINATION is a new or empty folder.
 """
 
 from __future__ import annotations
