@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.analysis import Analyzer
+from vaultseek.index.keyword.analysis import LANGUAGES, Analyzer
 from vaultseek.index.keyword.spans import SpanFinder
 
 ENGLISH = SpanFinder(Analyzer("en"))
@@ -48,6 +48,21 @@ def test_the_terms_are_those_of_the_index(text: str) -> None:
     for finder in (ENGLISH, PLAIN):
         indexed = [term.text for _, term in finder.analyzer.terms(text)]
         assert [span.term for span in finder.spans(text)] == indexed
+
+
+words = st.text("abcdeghilmnorstuyAEIOY", min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("language", [None, *LANGUAGES])
+@given(st.lists(words | st.sampled_from(["user-id", "l'homme", "größer", "Ab12"]), max_size=8), st.data())
+def test_the_spans_of_some_terms_are_those_among_all(
+    language: str | None, words: list[str], data: st.DataObject
+) -> None:
+    finder, text = SpanFinder(Analyzer(language)), " ".join(words)
+    spans = list(finder.spans(text))
+    some = data.draw(st.sets(st.sampled_from([span.term for span in spans] or ["none"])))
+    expected = sorted((span for span in spans if span.term in some), key=lambda span: span.start)
+    assert sorted(finder.spans(text, some), key=repr) == sorted(expected, key=repr)
 
 
 @given(st.text())

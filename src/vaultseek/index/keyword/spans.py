@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 
 from vaultseek.index.keyword.analysis import Analyzer, fold_compound, is_unspaced, token_pattern
 from vaultseek.text import is_unspaced as contains_unspaced
@@ -14,11 +15,12 @@ from vaultseek.text import is_unspaced as contains_unspaced
 CACHED_TOKENS = 20_000
 """Tokens whose spans are cached."""
 CACHED_TEXTS = 800
-"""Texts whose terms are cached, some 10 kB each: the same passages are shown again while someone types."""
+"""Texts whose tokens are cached, some 10 kB each: the same passages are shown again while someone types."""
 
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
 consonants, and the voicing marks of half-width kana."""
+_start = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,6 @@ class SpanFinder:
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
-        self._ranges_of_terms = lru_cache(maxsize=CACHED_TEXTS)(self._ranges)
 
     def spans(self, text: str, terms: Collection[str] | None = None) -> Iterator[TermSpan]:
         """Yield the terms of ``text``, or those among ``terms``, in the order of the index."""
@@ -53,21 +54,16 @@ class SpanFinder:
                 for first, last, term in self._spans_of_token(token):
                     yield TermSpan(start + first, start + last, term)
             return
-        ranges = self._ranges_of_terms(text)
-        spans = [TermSpan(*each, term) for term in terms if term in ranges for each in ranges[term]]
-        yield from sorted(spans, key=lambda span: span.start)
-
-    def _ranges(self, text: str) -> dict[str, list[tuple[int, int]]]:
-        """Return where each term of a normalized text begins and ends."""
-        ranges: dict[str, list[tuple[int, int]]] = {}
-        for start, token in _token_places(text):
+        spans: list[TermSpan] = []
+        for token, starts in _tokens_of(text).candidates(terms):
             for first, last, term in self._spans_of_token(token):
-                ranges.setdefault(term, []).append((start + first, start + last))
-        return ranges
+                if term in terms:
+                    spans += [TermSpan(start + first, start + last, term) for start in starts]
+        yield from sorted(spans, key=_start)
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
         """Return the range of each term of a token; that of the whole token if the word is not in it."""
-        folded, origins = _fold(token)
+        folded, origins = (token.lower(), range(len(token))) if token.isascii() else _fold(token)
         spans: list[tuple[int, int, str]] = []
         offset = first = part_end = 0
         for term in self.analyzer.token_terms(token).terms:
@@ -95,6 +91,53 @@ def _token_places(text: str) -> Iterator[tuple[int, str]]:
         for start in range(match.start(), match.end()):
             size = 2 if is_unspaced(text[start + 1 : start + 2]) else 1
             yield start, text[start : start + size]
+
+
+class _Tokens:
+    """The distinct tokens of a normalized text and where each begins, ready to be searched for terms.
+
+    A stemmer takes endings away, so a word gives a term with the same two first letters, or with the first
+    alone: most words of a passage need no analysis to find those of a query. Some stemmers change *y* to *i*
+    (``dying`` is ``die``), and the Finnish one makes one letter of two.
+    """
+
+    __slots__ = ("_compounds", "_others", "_words")
+
+    def __init__(self, text: str) -> None:
+        self._words: dict[str, dict[str, list[int]]] = {}
+        self._compounds: dict[str, list[int]] = {}
+        self._others: dict[str, list[int]] = {}
+        for start, token in _token_places(text):
+            if not token.isascii() or token[:1] == token[1:2]:
+                self._others.setdefault(token, []).append(start)
+            elif token.isalpha() and token[1:].islower():
+                self._words.setdefault(_beginning(token), {}).setdefault(token, []).append(start)
+            else:
+                self._compounds.setdefault(token, []).append(start)
+
+    def candidates(self, terms: Collection[str]) -> Iterator[tuple[str, Sequence[int]]]:
+        """Yield the tokens that may give one of ``terms``, and where they begin."""
+        yield from self._others.items()
+        beginnings = {_beginning(term) for term in terms}
+        letters = tuple(beginning for beginning in beginnings if len(beginning) == 1)
+        for beginning, words in self._words.items():
+            if beginning in beginnings or beginning[0] in letters:
+                yield from words.items()
+        for token, starts in self._compounds.items():
+            compound = _letters(token)
+            if any(beginning in compound for beginning in beginnings):
+                yield token, starts
+
+
+_tokens_of = lru_cache(maxsize=CACHED_TEXTS)(_Tokens)
+
+
+def _letters(token: str) -> str:
+    return token.lower().replace("y", "i")
+
+
+def _beginning(word: str) -> str:
+    return _letters(word[:2])
 
 
 def _fold(token: str) -> tuple[str, list[int]]:
