@@ -105,15 +105,10 @@ class _Tokens:
 
     def __init__(self, text: str) -> None:
         self._words: dict[str, dict[str, list[int]]] = {}
-        self._compounds: dict[str, list[int]] = {}
-        self._others: dict[str, list[int]] = {}
         for start, token in _token_places(text):
-            if not token.isascii() or token[:1] == token[1:2]:
-                self._others.setdefault(token, []).append(start)
-            elif token.isalpha() and token[1:].islower():
-                self._words.setdefault(_beginning(token), {}).setdefault(token, []).append(start)
-            else:
-                self._compounds.setdefault(token, []).append(start)
+            self._words.setdefault(_group(token), {}).setdefault(token, []).append(start)
+        self._compounds = self._words.pop(_COMPOUND, {})
+        self._others = self._words.pop(_OTHER, {})
 
     def candidates(self, terms: Collection[str]) -> Iterator[tuple[str, Sequence[int]]]:
         """Yield the tokens that may give one of ``terms``, and where they begin."""
@@ -130,6 +125,17 @@ class _Tokens:
 
 
 _tokens_of = lru_cache(maxsize=CACHED_TEXTS)(_Tokens)
+
+
+_COMPOUND, _OTHER = "-", ""
+
+
+@lru_cache(maxsize=CACHED_TOKENS)
+def _group(token: str) -> str:
+    """Return the beginning of a word, or what else the token is."""
+    if not token.isascii() or token[:1] == token[1:2]:
+        return _OTHER
+    return _beginning(token) if token.isalpha() and token[1:].islower() else _COMPOUND
 
 
 def _letters(token: str) -> str:
