@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 
 from vaultseek.index.keyword.analysis import Analyzer, fold_compound, is_unspaced, token_pattern
@@ -55,10 +55,11 @@ class SpanFinder:
                     yield TermSpan(start + first, start + last, term)
             return
         spans: list[TermSpan] = []
-        for token, starts in _tokens_of(text).candidates(terms):
+        tokens = _tokens_of(text)
+        for token in tokens.candidates(terms):
             for first, last, term in self._spans_of_token(token):
                 if term in terms:
-                    spans += [TermSpan(start + first, start + last, term) for start in starts]
+                    spans += [TermSpan(start + first, start + last, term) for start in tokens.starts[token]]
         yield from sorted(spans, key=_start)
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
@@ -94,34 +95,43 @@ def _token_places(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _Tokens:
-    """The distinct tokens of a normalized text and where each begins, ready to be searched for terms.
+    """The distinct tokens of a normalized text, ready to be searched for terms.
 
     A stemmer takes endings away, so a word gives a term with the same two first letters, or with the first
     alone: most words of a passage need no analysis to find those of a query. Some stemmers change *y* to *i*
     (``dying`` is ``die``), and the Finnish one makes one letter of two.
     """
 
-    __slots__ = ("_compounds", "_others", "_words")
-
     def __init__(self, text: str) -> None:
-        self._words: dict[str, dict[str, list[int]]] = {}
-        for start, token in _token_places(text):
-            self._words.setdefault(_group(token), {}).setdefault(token, []).append(start)
-        self._compounds = self._words.pop(_COMPOUND, {})
-        self._others = self._words.pop(_OTHER, {})
+        self._text = text
+        spaced = text.isascii() or not contains_unspaced(text)
+        tokens = token_pattern(text).findall(text) if spaced else self.starts
+        self._words: dict[str, list[str]] = {}
+        for token in set(tokens):
+            self._words.setdefault(_group(token), []).append(token)
+        self._compounds = self._words.pop(_COMPOUND, [])
+        self._others = self._words.pop(_OTHER, [])
 
-    def candidates(self, terms: Collection[str]) -> Iterator[tuple[str, Sequence[int]]]:
-        """Yield the tokens that may give one of ``terms``, and where they begin."""
-        yield from self._others.items()
+    @cached_property
+    def starts(self) -> Mapping[str, Sequence[int]]:
+        """The places where each token begins."""
+        starts: dict[str, list[int]] = {}
+        for start, token in _token_places(self._text):
+            starts.setdefault(token, []).append(start)
+        return starts
+
+    def candidates(self, terms: Collection[str]) -> Iterator[str]:
+        """Yield the tokens that may give one of ``terms``."""
+        yield from self._others
         beginnings = {_beginning(term) for term in terms}
         letters = tuple(beginning for beginning in beginnings if len(beginning) == 1)
         for beginning, words in self._words.items():
             if beginning in beginnings or beginning[0] in letters:
-                yield from words.items()
-        for token, starts in self._compounds.items():
-            compound = _letters(token)
-            if any(beginning in compound for beginning in beginnings):
-                yield token, starts
+                yield from words
+        for compound in self._compounds:
+            lower = _letters(compound)
+            if any(beginning in lower for beginning in beginnings):
+                yield compound
 
 
 _tokens_of = lru_cache(maxsize=CACHED_TEXTS)(_Tokens)
