@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import logging.handlers
 import os
@@ -35,6 +36,9 @@ SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """Time that a thread may compute while others wait. A search takes a few milliseconds, so that Python's own 5
 would double it whenever notes are indexed beside it."""
+COLLECTION_THRESHOLDS = (50_000, 20, 50)
+"""Thresholds of the garbage collector. A search makes some thousand objects and no cycles; Python's own 700
+would interrupt each several times, and now and then look through everything that is cached."""
 READY_SECONDS = 10.0
 """Seconds to wait for the daemon's own socket to answer before the log says that it is not ready."""
 
@@ -48,6 +52,7 @@ def serve(config_path: Path | None = None) -> int:
     """
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     manager = ServiceManager.of_environment()
     file = SettingsFile(config_path)
     settings = file.read()
