@@ -186,6 +186,10 @@ MODEL_FILES = 1_000
 """Files in the folder of a model."""
 MODEL_JSON_BYTES = 64 * MIB
 """Largest JSON file of a model."""
+PACKED_BYTES = 256 * MIB
+"""Largest file with a packed model."""
+PACKED_HEAD_BYTES = 8 * MIB
+"""Part of such a file that its vocabulary is in."""
 MODEL_WINDOW = 254
 """Tokens that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB

@@ -30,7 +30,7 @@ from vaultseek.indexing.frames import receive, send
 from vaultseek.indexing.reading import NoteReader
 from vaultseek.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.model import JSON
-from vaultseek.models.tokens import load_counter
+from vaultseek.models.counters import load_counter
 
 _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"

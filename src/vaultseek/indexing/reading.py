@@ -18,7 +18,7 @@ from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import link_key
 from vaultseek.model import JSON, Chunk, Note, TokenCount
-from vaultseek.models.tokens import describe_counter
+from vaultseek.models.counters import describe_counter
 from vaultseek.vault.read import NoteBytes, read_note, too_large
 
 

@@ -15,12 +15,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.models.bert_graph import BertShape, embeddings
+from vaultseek.models.bert_graph import BertShape, Tensors, embeddings
 from vaultseek.models.bert_onnx import OnnxNetwork
 from vaultseek.models.bert_quickest import Network, QuickestNetwork, Vectors
 from vaultseek.models.bert_torch import TorchNetwork
@@ -73,31 +75,76 @@ def _pooling(config: Mapping[str, object]) -> str | None:
     return modes[0] if len(modes) == 1 and len(others) <= 1 else None
 
 
+class Tokens(Protocol):
+    """A table with the vectors of the tokens, as rows of float32."""
+
+    def __getitem__(self, tokens: NDArray[np.int64], /) -> Vectors: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BertParts:
+    """Contents of a model's files.
+
+    ``tokenize`` returns the tokens of each text, special ones included, no more than ``positions`` has.
+    ``prompts`` stand before passages and before queries. ``window`` is the number of tokens of a text that
+    are left beside both. ``is_mean`` tells mean pooling from the first token's vector.
+    """
+
+    fingerprint: str
+    shape: BertShape
+    tensors: Tensors
+    words: Tokens
+    positions: Vectors
+    tokenize: Callable[[list[str]], list[list[int]]]
+    prompts: tuple[str, str]
+    window: int
+    is_mean: bool = True
+
+
+def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertParts:
+    """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file.
+
+    Raises KeyError, ValueError or `ConfigError` if it is damaged or no BERT model.
+    """
+    from tokenizers import Tokenizer
+
+    tensors = Weights(weights)
+    shape = BertShape.from_config(read_json(directory / "config.json"))
+    prompts = read_json(directory / "config_sentence_transformers.json").get("prompts") or {}
+    words, positions = embeddings(shape, tensors)
+    if len(positions) < max_length(directory):
+        raise ValueError(f"it has {len(positions)} positions, not {max_length(directory)}")
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    tokenizer.enable_truncation(max_length(directory))
+    tokenizer.no_padding()
+    return BertParts(
+        fingerprint,
+        shape,
+        tensors,
+        words.copy(),  # so that the file's bytes can be freed
+        positions,
+        lambda texts: [encoding.ids for encoding in tokenizer.encode_batch_fast(texts)],
+        (prompts.get("document") or prompts.get("passage") or "", prompts.get("query") or ""),
+        window_of(directory),
+        pooling_of(directory) == "mean",
+    )
+
+
 class BertEncoder:
-    """A BERT model on the CPU. ``weights`` are the bytes of its safetensors file.
+    """A BERT model on the CPU.
 
     ``half`` computes with bfloat16, for bulk; the vectors have a cosine of 0.9999 to those of float32.
     """
 
-    def __init__(self, directory: Path, weights: bytes, *, fingerprint: str, half: bool = False) -> None:
-        from tokenizers import Tokenizer
-
-        tensors = Weights(weights)
-        shape = BertShape.from_config(read_json(directory / "config.json"))
-        prompts = read_json(directory / "config_sentence_transformers.json").get("prompts") or {}
-        self.fingerprint = fingerprint
-        self.dimension = shape.width
-        self.window = window_of(directory)
-        self._is_mean = pooling_of(directory) == "mean"
-        self._prompts = (prompts.get("document") or prompts.get("passage") or "", prompts.get("query") or "")
-        words, self._positions = embeddings(shape, tensors)
-        if len(self._positions) < max_length(directory):
-            raise ValueError(f"it has {len(self._positions)} positions, not {max_length(directory)}")
-        self._words = words.copy()  # so that the file's bytes can be freed
-        self._one, self._many = _half(shape, tensors) if half else _whole(shape, tensors)
-        self._tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-        self._tokenizer.enable_truncation(max_length(directory))
-        self._tokenizer.no_padding()
+    def __init__(self, parts: BertParts, *, half: bool = False) -> None:
+        self.fingerprint = parts.fingerprint
+        self.dimension = parts.shape.width
+        self.window = parts.window
+        self._is_mean = parts.is_mean
+        self._prompts = parts.prompts
+        self._words, self._positions = parts.words, parts.positions
+        self._one, self._many = (_half if half else _whole)(parts.shape, parts.tensors)
+        self._tokenize = parts.tokenize
 
     @property
     def computing(self) -> str:
@@ -113,7 +160,7 @@ class BertEncoder:
     ) -> Vectors:
         """Return unit vectors, one per text: ``(len(texts), dimension)``. ``pause`` runs between batches."""
         prompt = self._prompts[query]
-        tokens = [e.ids for e in self._tokenizer.encode_batch_fast([prompt + text for text in texts])]
+        tokens = self._tokenize([prompt + text for text in texts])
         batches = list(_batches([len(ids) for ids in tokens]))
         if len(batches) == 1:
             return self._vectors(self._one if query else self._many, tokens)
@@ -147,7 +194,7 @@ class BertEncoder:
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
 
-def _whole(shape: BertShape, weights: Weights) -> tuple[Network, Network]:
+def _whole(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
     """Return the networks for one query and for many texts, in float32."""
     # A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
     single = OnnxNetwork(shape, weights, 1)
@@ -157,7 +204,7 @@ def _whole(shape: BertShape, weights: Weights) -> tuple[Network, Network]:
     return QuickestNetwork(OnnxNetwork(shape, weights, threads), single), single
 
 
-def _half(shape: BertShape, weights: Weights) -> tuple[Network, Network]:
+def _half(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
     network = TorchNetwork(shape, weights)
     return network, network
 

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.models.onnx import FUSED, Graph
-from vaultseek.models.weights import Weights
 
 Matrix = NDArray[np.float32]
+
+
+class Tensors(Protocol):
+    """The tensors of a model by the names that BERT models give them."""
+
+    def get(self, name: str, *shape: int) -> Matrix:
+        """Return a tensor. Raises KeyError if there is none, ValueError if it is damaged."""
+
+    def rows(self, name: str) -> int:
+        """Return the number of rows of a table of embeddings. Raises KeyError or ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +48,21 @@ class BertShape:
         return cls(width, inner, heads, layers, float(config.get("layer_norm_eps", 1e-12)))
 
 
-def embeddings(shape: BertShape, weights: Weights) -> tuple[Matrix, Matrix]:
+def embeddings(shape: BertShape, weights: Tensors) -> tuple[Matrix, Matrix]:
     """Return the vectors of the tokens, and those of the positions: ``(count, width)``."""
-    words, positions, kinds = (
-        f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")
-    )
+    words = "embeddings.word_embeddings.weight"
+    return weights.get(words, weights.rows(words), shape.width), position_embeddings(shape, weights)
+
+
+def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:
+    """Return the vectors of the positions, with that of the kind of text: ``(count, width)``."""
+    positions, kinds = (f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
     kind = weights.get(kinds, weights.rows(kinds), shape.width)[0]
-    return (
-        weights.get(words, weights.rows(words), shape.width),
-        weights.get(positions, weights.rows(positions), shape.width) + kind,
-    )
+    vectors: Matrix = weights.get(positions, weights.rows(positions), shape.width) + kind
+    return vectors
 
 
-def encoder_graph(shape: BertShape, weights: Weights) -> Graph:
+def encoder_graph(shape: BertShape, weights: Tensors) -> Graph:
     """Return the graph of the encoder, from embeddings to pooled vectors.
 
     Inputs are ``embeddings`` ``(texts, tokens, width)``, ``lengths`` ``(texts,)`` and ``shares``
@@ -62,7 +73,7 @@ def encoder_graph(shape: BertShape, weights: Weights) -> Graph:
 
 
 class _Builder:
-    def __init__(self, shape: BertShape, weights: Weights) -> None:
+    def __init__(self, shape: BertShape, weights: Tensors) -> None:
         self._shape = shape
         self._weights = weights
         self._graph = Graph()

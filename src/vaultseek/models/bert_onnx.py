@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.models.bert_graph import BertShape, Matrix, encoder_graph
-from vaultseek.models.weights import Weights
+from vaultseek.models.bert_graph import BertShape, Matrix, Tensors, encoder_graph
 
 _ERRORS_ONLY = 3
 
@@ -21,7 +20,7 @@ class OnnxNetwork:
     of the caller. Several callers may use it at the same time.
     """
 
-    def __init__(self, shape: BertShape, weights: Weights, threads: int) -> None:
+    def __init__(self, shape: BertShape, weights: Tensors, threads: int) -> None:
         # Its import alone would write an identifier of the device and a queue of events to the user's cache.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime

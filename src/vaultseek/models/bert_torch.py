@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.models.bert_graph import BertShape, Matrix
-from vaultseek.models.weights import Weights
+from vaultseek.models.bert_graph import BertShape, Matrix, Tensors
 
 _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
@@ -34,7 +33,7 @@ class TorchNetwork:
     ValueError if shape and weights do not fit.
     """
 
-    def __init__(self, shape: BertShape, weights: Weights) -> None:
+    def __init__(self, shape: BertShape, weights: Tensors) -> None:
         import torch
 
         torch.set_num_threads(1)

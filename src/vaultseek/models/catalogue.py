@@ -11,6 +11,7 @@ from vaultseek import limits
 from vaultseek.errors import ConfigError
 from vaultseek.models.directories import BUNDLED_NAME, model_directory
 from vaultseek.models.metadata import fingerprint, window_of
+from vaultseek.models.packed import PACKED, PackedCounter
 from vaultseek.models.safety import BUNDLED_SHA256
 from vaultseek.models.tokens import TokenCounter, count_words
 
@@ -48,6 +49,8 @@ class LocalModel:
         """
         if self.directory is None:
             return count_words
+        if self.name in PACKED:
+            return PackedCounter(PACKED[self.name])
         try:
             return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
         except (OSError, ValueError):
@@ -58,10 +61,13 @@ class LocalModel:
 
 
 def find_model(name: str) -> LocalModel:
-    """Find the model named in the settings: ``bundled``, a folder, a fetched one, or ``hashing[-32]``."""
+    """Find the model named in the settings: ``bundled``, a packed one, a folder, a fetched one, or
+    ``hashing[-32]``."""
     directory = find_directory(name)
     if directory is None:
         return LocalModel(name, None, name, limits.MODEL_WINDOW)
+    if name in PACKED:
+        return LocalModel(name, directory, PACKED[name].fingerprint, PACKED[name].window)
     return LocalModel(name, directory, fingerprint(directory), window_of(directory))
 
 
@@ -70,6 +76,8 @@ def find_directory(name: str) -> Path | None:
 
     Raises `ConfigError` if there is none.
     """
+    if name in PACKED:
+        return PACKED[name].file().parent
     return None if name.partition("-")[0] == HASHING else model_directory(name)
 
 

@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import ConfigError
-from vaultseek.models.bert import BertEncoder, pooling_of
+from vaultseek.models.bert import BertEncoder, pooling_of, read_folder
 from vaultseek.models.directories import is_bundled, model_directory
 from vaultseek.models.encoder import Encoder, Vectors
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.models.metadata import WEIGHTS, fingerprint, window_of
+from vaultseek.models.packed import PACKED
+from vaultseek.models.packed_encoder import load_packed
 from vaultseek.models.safety import refuse_code, verify_bundled
 from vaultseek.text import one_line, replace_surrogates
 
@@ -44,6 +46,8 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
     """
     if (stand_in := HashingEncoder.from_name(name)) is not None:
         return stand_in
+    if name in PACKED:
+        return load_packed(PACKED[name], half=half)
     if directory is None:
         directory = model_directory(name)
     refuse_code(directory)
@@ -142,7 +146,7 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
     weights = weights if weights is not None else (directory / WEIGHTS).read_bytes()
     identity = fingerprint(directory, weights)
     try:
-        return BertEncoder(directory, weights, fingerprint=identity, half=half)
+        return BertEncoder(read_folder(directory, weights, fingerprint=identity), half=half)
     except KeyError as error:  # the tensors have other names than BERT's
         log.info("%s is run by sentence-transformers: no tensor %s", identity, error)
         return SentenceEncoder(directory, fingerprint=identity)

@@ -95,18 +95,6 @@ class TokenCounter:
             return len(self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids)
 
 
-def describe_counter(count: Callable[[str], int]) -> str | None:
-    """Return what ``load_counter`` needs to make the same counter in another process; None if it cannot."""
-    if count is count_words:
-        return ""
-    return str(count.file) if isinstance(count, TokenCounter) and count.file else None
-
-
-def load_counter(description: str) -> Callable[[str], int]:
-    """Return the counter of a description. Raises OSError or ValueError."""
-    return TokenCounter.from_tokenizer_file(Path(description)) if description else count_words
-
-
 def count_words(text: str) -> int:
     """Count words and punctuation marks, the tokens of the stand-in."""
     return len(_WORD_OR_MARK.findall(text))

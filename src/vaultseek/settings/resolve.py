@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vaultseek import paths
 from vaultseek.models.catalogue import BUNDLED, HASHING
+from vaultseek.models.packed import PACKED
 from vaultseek.settings.describe import Location, quote_value
 from vaultseek.settings.model import ModelSettings, Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem
@@ -73,8 +74,8 @@ def _refuse_duplicate(
 
 
 def _model_name(name: str, origin: Origin) -> str:
-    """Return ``bundled`` and stand-ins unchanged, a fetched model or a folder as an absolute path."""
-    if name == BUNDLED or name.partition("-")[0] == HASHING:
+    """Return ``bundled``, packed models and stand-ins unchanged, others as an absolute path."""
+    if name == BUNDLED or name in PACKED or name.partition("-")[0] == HASHING:
         return name
     fetched = paths.model_directory(name)
     if fetched is not None and fetched.is_dir():
