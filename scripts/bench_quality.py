@@ -4,8 +4,9 @@
                                     [--compare NAME=KEY:VALUE,...] SET...
 
 A SET is a folder with ``queries.jsonl`` and ``qrels.tsv``. Its vault is its own folder ``vault/``, else the
-folder of its name in ``--vaults``, else, for questions in one language about notes in another
-(``cross-de-en``: German questions, English notes), the vault of the set ``xquad-en`` beside it. A set in a
+folder that its file ``vault.txt`` names (relative to the set), else the folder of its name in ``--vaults``,
+else, for questions in one language about notes in another (``cross-de-en``: German questions, English notes),
+the vault of the set ``xquad-en`` beside it. A set in a
 folder ``held-out`` is for testing only: its figures stand in tables of their own, and no constant may be
 chosen by them. The first run embeds all notes, about a minute for two thousand passages; later runs use the
 cache.
@@ -61,6 +62,8 @@ def vault_of(folder: Path, vaults: Path | None) -> Path:
     Exits with the places that were tried if there is none.
     """
     places = [folder / "vault"]
+    if (pointer := folder / "vault.txt").is_file():
+        places.append(folder / pointer.read_text(encoding="utf-8").strip())
     if vaults is not None:
         places.append(vaults / folder.name)
     if folder.name.startswith("cross-"):

@@ -1,4 +1,4 @@
-"""The judged questions about vaults that are not in the repository, and what their page says of them."""
+"""The judged questions about other vaults than the sample, and what their page says of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from bench_quality import is_held_out
+from bench_quality import is_held_out, vault_of
 
 from vaultseek.evaluate import JudgedQuery, read_queries
 
 DATA = Path(__file__).parent / "data"
 SETS = sorted(path for part in ("judged", "held-out") for path in (DATA / part).iterdir())
 CATEGORIES = {
+    "another script",
     "conceptual",
     "date",
     "identifier",
@@ -38,6 +39,13 @@ def test_every_question_has_a_best_note(folder):
         assert set(question.grades.values()) <= {1, 2}
         best = [path for path, grade in question.grades.items() if grade == 2]
         assert len(best) >= (2 if question.category == "several notes" else 1), question.text
+
+
+@pytest.mark.parametrize("folder", [path for path in SETS if path.name.startswith("dialogues")], ids=str)
+def test_questions_about_the_dialogues_name_their_notes(folder):
+    root = vault_of(folder, None)
+    for question in questions_of(folder):
+        assert all((root / path).is_file() for path in question.grades)
 
 
 def test_no_question_is_asked_twice():

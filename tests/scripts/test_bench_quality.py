@@ -54,6 +54,13 @@ def test_questions_about_notes_in_another_language_use_the_vault_of_that_languag
     assert bench_quality.vault_of(crossing, None) == (tmp_path / "xquad-en/vault").resolve()
 
 
+def test_sets_about_the_same_notes_name_their_folder(sets, tmp_path):
+    sets("garden")
+    questions = sets("held-out/weeds", vault=None)
+    (questions / "vault.txt").write_text("../../garden/vault\n")
+    assert bench_quality.vault_of(questions, None) == (tmp_path / "garden/vault").resolve()
+
+
 def test_a_set_without_notes_of_its_own_finds_them_by_name(sets, tmp_path):
     garden = sets("judged/garden", vault="vaults/garden")
     assert bench_quality.vault_of(garden, tmp_path / "vaults") == (tmp_path / "vaults/garden").resolve()
