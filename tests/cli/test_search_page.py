@@ -56,6 +56,11 @@ def test_a_result_in_three_lines_and_a_footer() -> None:
     ]
 
 
+def test_a_file_name_that_is_not_the_title_stands_beside_it() -> None:
+    text = page(answer(result(title="Hot water", file_name="Boiler")), Terminal(width=70), now=NOW)
+    assert text.splitlines()[0].startswith(" 1  Hot water (Boiler) › Boiler › Descaling ")
+
+
 def test_a_listing_has_no_scores() -> None:
     listed = answer(result(), interpreted={"rank_text": "", "filters": ['not text "boat"']}, total=1)
     explained = {**listed, "explain": {"weights": {"keyword": 0.0}, "filters": [{"notes_left": 1}]}}

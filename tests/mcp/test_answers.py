@@ -55,6 +55,13 @@ def test_results_fit_and_omitted_ones_are_counted(previews, budget):
     mcp_answers.Results.model_validate(structured)
 
 
+def test_a_file_name_that_is_not_the_title_is_named():
+    reply = mcp_answers.results(
+        search(result("x.md", file_name="x", title="Why"), result("y.md", file_name=None)), 1000
+    )
+    assert [item.get("file_name") for item in reply.structured["results"]] == ["x", None]
+
+
 @given(LINES, BUDGETS, st.integers(1, 10**6))
 def test_a_note_is_read_to_its_end_part_by_part(lines, budget, start):
     whole, read, line = note(lines, start), [], start

@@ -15,6 +15,7 @@ from vaultseek.notes.inspect import Inspector
 CONTRACT = {
     "path",
     "title",
+    "file_name",
     "frontmatter",
     "tags",
     "aliases",

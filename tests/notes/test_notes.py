@@ -37,6 +37,10 @@ from worlds import World, write_files
         ("./x//b.md", "x/b.md"),
         ("c", "c.md"),
         ("y/c", "y/c.md"),
+        ("pumps/sump", "pages/pumps___sump.md"),
+        ("pumps___sump", "pages/pumps___sump.md"),
+        ("why?", "why%3F.md"),
+        ("dev.pump", "dev.pump.md"),
     ],
 )
 def test_a_note_goes_by_path_title_alias_and_file_name(world, name, path):
@@ -46,6 +50,9 @@ def test_a_note_goes_by_path_title_alias_and_file_name(world, name, path):
         "Strasse.md": "",
         "c.md": "",
         "y/c.md": "",
+        "pages/pumps___sump.md": "# Sump",
+        "why%3F.md": "",
+        "dev.pump.md": "---\ntitle: Pump\n---",
     }
     assert world(notes).note(name).path == path
 

@@ -21,3 +21,23 @@ def test_a_title_that_is_the_query_comes_first_where_no_file_is_called_so(vault,
     notes = {"a.md": "# Boat\n\nhull\n", "b.md": "# Sea\n\nboat boat boat\n"}
     with measured_here(vault(notes), tmp_path) as ask:
         assert ask("boat", SearchSettings())["results"][0]["path"] == "a.md"
+
+
+def test_a_note_is_shown_with_its_file_name_where_its_title_is_another(vault, tmp_path):
+    notes = {
+        "Pump care.md": "---\ntitle: What to do in spring\n---\nclean it\n",
+        "hull-paint.md": "# Hull paint\n\nred\n",
+        "log.md": "Paint the hull.\n",
+        "pages/pumps___sump.md": "# The sump\n\nwater\n",
+    }
+    with measured_here(vault(notes), tmp_path) as ask:
+        first = {
+            query: ask(query, SearchSettings())["results"][0] for query in ("pump care", "hull paint", "log")
+        }
+        first["pumps/sump"] = ask("pumps/sump", SearchSettings())["results"][0]
+    assert {query: (result["title"], result["file_name"]) for query, result in first.items()} == {
+        "pump care": ("What to do in spring", "Pump care"),
+        "hull paint": ("Hull paint", None),
+        "log": ("log", None),
+        "pumps/sump": ("The sump", "pumps/sump"),
+    }

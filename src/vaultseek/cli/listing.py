@@ -28,6 +28,12 @@ def file_of(item: JSON, answer: JSON) -> str:
     return f"{vault.rstrip('/')}/{item.get('path') or ''}" if vault else ""
 
 
+def title_and_name(note: JSON) -> str:
+    """Return a note's title, and in brackets the name of its file if that says something else."""
+    title, name = clean(note.get("title") or ""), clean(note.get("file_name") or "")
+    return f"{title} ({name})" if name else title
+
+
 def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | None = None) -> str:
     """Return a place and, on the same line, as much of ``text`` as fits."""
     where = place(item, terminal, answer)

@@ -43,8 +43,9 @@ def _head(note: JSON, terminal: Terminal, vault: str | None) -> Iterator[str]:
     yield f"{terminal.paint(title, 'bold')}  {terminal.link(painted, file)}"
     if note.get("tags"):
         yield "tags: " + " ".join(f"#{clean(tag).removeprefix('#')}" for tag in note["tags"])
-    if note.get("aliases"):
-        yield "also called: " + ", ".join(clean(alias) for alias in note["aliases"])
+    names = [name for name in (note.get("file_name"), *(note.get("aliases") or ())) if name]
+    if names:
+        yield "also called: " + ", ".join(map(clean, names))
 
 
 def _section(name: str, lines: Iterator[str], terminal: Terminal, most: int | None = None) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultseek.cli.listing import file_of
+from vaultseek.cli.listing import file_of, title_and_name
 from vaultseek.cli.terminal import Terminal, age, clean, count, width_of, wrap
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def _title(result: JSON) -> str:
     headings = [clean(heading) for heading in result.get("heading_path") or ()]
     if headings and headings[0] == title:
         headings = headings[1:]
-    return " › ".join([title, *headings])
+    return " › ".join([title_and_name(result) or title, *headings])
 
 
 def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:

@@ -23,6 +23,8 @@ class About(TypedDict):
 
     path: str
     title: str
+    file_name: NotRequired[str | None]
+    """The name of the file, without extension, if it says something else than the title."""
     tags: list[str]
     modified: str
 
@@ -81,6 +83,8 @@ class Result(TypedDict):
     rank: int
     path: str
     title: str
+    file_name: NotRequired[str | None]
+    """The name of the file, without extension, if it says something else than the title."""
     score: float
     modified: str
 
@@ -162,6 +166,8 @@ class Why(OfVault):
 
     path: str
     title: str
+    file_name: NotRequired[str | None]
+    """The name of the file, without extension, if it says something else than the title."""
     query: str
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
     code: ReasonCode
@@ -213,6 +219,8 @@ class OfNote(OfVault):
 
     path: str
     title: str
+    file_name: NotRequired[str | None]
+    """The name of the file, without extension, if it says something else than the title."""
 
 
 class Related(OfNote):

@@ -64,6 +64,7 @@ class Lines(ToolAnswer):
     vault: str
     path: str
     title: str
+    file_name: str | None = None
     lines: int
     start_line: int
     end_line: int
@@ -235,7 +236,7 @@ def _remarks(head: JSON) -> list[str]:
 
 
 def _head(answer: JSON) -> JSON:
-    note: JSON = {name: _line(answer[name]) for name in ("path", "title") if name in answer}
+    note: JSON = {name: _line(answer[name]) for name in ("path", "title", "file_name") if answer.get(name)}
     return {"untrusted": True, "vault": _line(answer.get("vault") or ""), **note}
 
 
@@ -249,6 +250,8 @@ def _partial(answer: JSON) -> list[JSON]:
 
 def _result(result: JSON, *, scored: bool) -> JSON:
     item: JSON = {"path": _line(result["path"]), "title": _line(result["title"])}
+    if name := result.get("file_name"):
+        item["file_name"] = _line(name)
     headings = [_line(heading) for heading in result.get("heading_path") or ()]
     if headings and headings != [item["title"]]:
         item["heading"] = " > ".join(headings)

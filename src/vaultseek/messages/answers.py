@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from vaultseek.model import LinkKind, ReasonCode
 
+_FILE_NAME = "The name of the file, without extension, if it says something else than the title."
+
 
 class Answer(BaseModel):
     """An object whose named fields are always there; clients ignore what they do not know."""
@@ -27,6 +29,7 @@ class About(Answer):
 
     path: str
     title: str
+    file_name: str | None = Field(default=None, description=_FILE_NAME)
     tags: list[str]
     modified: str
 
@@ -84,6 +87,7 @@ class Result(Answer):
     rank: int
     path: str
     title: str
+    file_name: str | None = Field(default=None, description=_FILE_NAME)
     score: float
     modified: str
 
@@ -156,6 +160,7 @@ class Why(OfVault):
 
     path: str
     title: str
+    file_name: str | None = Field(default=None, description=_FILE_NAME)
     query: str
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
     code: ReasonCode
@@ -206,6 +211,7 @@ class OfNote(OfVault):
 
     path: str
     title: str
+    file_name: str | None = Field(default=None, description=_FILE_NAME)
 
 
 class Related(OfNote):

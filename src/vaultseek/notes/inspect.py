@@ -12,6 +12,7 @@ from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, Resolution
 from vaultseek.markdown.skeleton import FOOTNOTE
+from vaultseek.markdown.title import other_name
 from vaultseek.model import JSON, Chunk, Link, Note, Problem, TokenCount
 from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
@@ -163,6 +164,7 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
     return {
         "path": note.path,
         "title": note.title,
+        "file_name": other_name(note.title, note.path),
         "frontmatter": note.frontmatter,
         "tags": list(note.tags),
         "aliases": list(note.aliases),

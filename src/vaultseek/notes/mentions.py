@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import LINE_CHARS
+from vaultseek.markdown.title import file_stem
 from vaultseek.model import JSON, Chunk
 from vaultseek.notes.read import about
 from vaultseek.query.compare import contains
@@ -40,7 +40,7 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 def names_of(row: NoteRow) -> list[str]:
     """Return what a note is called in running text: title, aliases and file name, the longest first."""
-    names = {fold(name): name for name in (PurePosixPath(row.path).stem, *row.aliases, row.title)}
+    names = {fold(name): name for name in (file_stem(row.path), *row.names[::-1])}
     distinct = [
         name for folded, name in names.items() if len(folded) >= MIN_NAME_CHARS or is_unspaced(folded)
     ]

@@ -58,7 +58,8 @@ def block_ids(row: NoteRow, root: Path) -> list[JSON]:
 
 def about(row: NoteRow) -> JSON:
     """Return the fields that every list of notes has for each."""
-    return {"path": row.path, "title": row.title, "tags": list(row.tags), "modified": iso(row.modified)}
+    head = {"path": row.path, "title": row.title, "file_name": row.other_name}
+    return {**head, "tags": list(row.tags), "modified": iso(row.modified)}
 
 
 def iso(seconds: float) -> str:

@@ -25,7 +25,7 @@ RELATED_POOL = 100
 RELATED_HUB = 200
 """A note with more links than this is no evidence that the notes linked with it are related."""
 RELATED_WORDS = 60
-"""Words of title, aliases, headings and tags that the keyword lane searches for."""
+"""Words of names, headings and tags that the keyword lane searches for."""
 
 SEMANTIC_WEIGHT = 1.0
 LINK_WEIGHT = 0.6
@@ -107,7 +107,7 @@ def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict
 
 
 def _keyword_scores(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
-    parts = [row.title, *row.aliases, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
+    parts = [*row.names, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
         answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)

@@ -70,10 +70,11 @@ async def rerank(
 
 
 def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
-    """Return the text read beside the query: title, heading path, and the best passage without markup."""
+    """Return the text read beside the query: names, heading path, and the best passage without markup."""
+    title = f"{row.title} ({row.other_name})" if row.other_name else row.title
     if chunk is None:
-        return row.title
-    parts = (row.title, " > ".join(chunk.heading_path), plain_passage(chunk.text))
+        return title
+    parts = (title, " > ".join(chunk.heading_path), plain_passage(chunk.text))
     return "\n".join(part for part in parts if part)
 
 

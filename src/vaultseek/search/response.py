@@ -58,6 +58,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "rank": rank,
         "path": row.path,
         "title": row.title,
+        "file_name": row.other_name,
         "heading_path": list(chunk.heading_path) if chunk else [],
         "chunk_id": chunk.id if chunk else None,
         "start_line": chunk.start_line if chunk else 1,
@@ -112,6 +113,7 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:
         "rank": rank,
         "path": row.path,
         "title": row.title,
+        "file_name": row.other_name,
         "score": round(candidate.score, 6),
         "modified": _iso(row.modified),
     }

@@ -44,6 +44,21 @@ def matches(index: KeywordIndex, text: str, k: int = 10, allowed: set[int] | Non
     return [hit.note for hit in index.search(text, k, mask).hits]
 
 
+def test_a_file_name_that_is_not_the_title_weighs_like_one(tmp_path: Path) -> None:
+    index = KeywordIndex.create(tmp_path / "index")
+    index.apply(
+        [
+            note(1, title="Ferry pier", path="x/Kettle.md"),
+            note(2, title="Kettle", path="x/Ferry pier.md"),
+            note(3, title="Ferry", headings=("kettle",), path="x/y.md"),
+        ],
+        (),
+        "1",
+    )
+    scores = {hit.note: hit.score for hit in index.search("kettle", 3).hits}
+    assert scores[1] >= scores[2] > scores[3]
+
+
 def test_every_field_is_searched(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index")
     index.apply(

@@ -13,8 +13,9 @@ function M.place(answer, result)
   local headings = result.heading_path or {}
   local heading = headings[#headings]
   local title = say.clean(result.title)
+  local name = type(result.file_name) == "string" and (" (%s)"):format(say.clean(result.file_name)) or ""
   if heading and say.clean(heading) ~= title then
-    title = title .. " › " .. say.clean(heading)
+    name = name .. " › " .. say.clean(heading)
   end
   return {
     file = root:gsub("/$", "") .. "/" .. path,
@@ -22,7 +23,7 @@ function M.place(answer, result)
     path = path,
     line = math.max(1, line),
     last = tonumber(result.end_line) or line,
-    title = title,
+    title = title .. name,
     text = say.clean(result.preview or result.text),
   }
 end

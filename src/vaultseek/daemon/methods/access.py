@@ -45,7 +45,8 @@ def about_vault(vault: OpenVault, answer: JSON) -> JSON:
 
 def about_note(vault: OpenVault, row: NoteRow, answer: JSON) -> JSON:
     """Return ``answer`` with the note that it is about."""
-    return about_vault(vault, {"path": row.path, "title": row.title, **answer})
+    head = {"path": row.path, "title": row.title, "file_name": row.other_name}
+    return about_vault(vault, {**head, **answer})
 
 
 def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:

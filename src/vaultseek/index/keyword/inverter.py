@@ -26,6 +26,7 @@ from vaultseek.index.keyword.segment import (
     run_starts,
 )
 from vaultseek.index.keyword.strings import Strings
+from vaultseek.markdown.title import other_name
 
 LEXICON_TOKENS = 100_000
 """Distinct tokens in a lexicon before it is cleared."""
@@ -42,7 +43,10 @@ class KeywordChunk:
 
 @dataclass(frozen=True, slots=True)
 class KeywordDocument:
-    """A note to be indexed. ``note`` is its id in the ledger, which stays when its text is replaced."""
+    """A note to be indexed. ``note`` is its id in the ledger, which stays when its text is replaced.
+
+    A file name that says something else than the title is a second title.
+    """
 
     note: int
     path: str
@@ -57,7 +61,9 @@ class KeywordDocument:
         prose = [chunk.prose for chunk in self.chunks]
         code = [chunk.code for chunk in self.chunks]
         path = self.path.removesuffix(".md").split("/")
-        return ((self.title,), self.aliases, self.headings, self.tags, path, prose, code)
+        name = other_name(self.title, self.path)
+        titles = (self.title, name) if name else (self.title,)
+        return (titles, self.aliases, self.headings, self.tags, path, prose, code)
 
 
 class Lexicon:

@@ -140,7 +140,7 @@ class NoteTable:
         self._name_words.clear()
 
     def name_words(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the folded title, aliases and headings of each of these notes, as one text."""
+        """Return the folded names and headings of each of these notes, as one text."""
         return self._name_words.get_or_read(ids, self._read_name_words)
 
     def by_path(self, path: str) -> NoteRow | None:
@@ -192,7 +192,7 @@ class NoteTable:
 
     def _read_name_words(self, ids: Sequence[int]) -> dict[int, str]:
         return {
-            id: fold(" ".join((row.title, *row.aliases, *(heading.text for heading in row.headings))))
+            id: fold(" ".join((*row.names, *(heading.text for heading in row.headings))))
             for id, row in self.by_id(ids).items()
         }
 

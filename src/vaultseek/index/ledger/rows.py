@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from vaultseek.markdown.title import file_stem, note_name, other_name
 from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note
 from vaultseek.text import fold
 from vaultseek.vault.scan import FileStat
@@ -62,6 +63,17 @@ class NoteRow:
     properties: JSON
     modified: float
     created: float
+
+    @property
+    def other_name(self) -> str | None:
+        """The name of the file, if it says something else than the title."""
+        return None if self.title_is_name else other_name(self.title, self.path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the note: title, name of the file if it says something else, aliases."""
+        name = self.other_name
+        return (self.title, name, *self.aliases) if name else (self.title, *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +189,10 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
 
 
 def _names(note: Note) -> set[str]:
-    """Return the names of a note: title, aliases, file name with and without extension."""
-    file_name = note.path.rpartition("/")[2]
-    return {fold(name) for name in (note.title, *note.aliases, file_name, file_name[:-3])} - {""}
+    """Return the names of a note: title, aliases, file name with and without extension, and what it means."""
+    file_name, path = note.path.rpartition("/")[2], note.path
+    names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
+    return {fold(name) for name in names} - {""}
 
 
 def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
