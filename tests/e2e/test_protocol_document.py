@@ -39,7 +39,7 @@ def notes(daemon, tmp_path) -> Path:
     """The sample vault, taken in by a daemon."""
     root = tmp_path / "notes"
     shutil.copytree(PROJECT / "tests" / "data" / "vault", root)
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    assert daemon.run("search", "pump", "--wait", "--vault", str(root)).returncode == 0
     return root
 
 

@@ -489,6 +489,22 @@ class VaultStatus(Index):
     """Seconds since the epoch."""
 
 
+class IndexedVault(VaultStatus):
+    """A vault of which everything is indexed."""
+
+    remembered: NotRequired[bool]
+    """True if this call added the vault."""
+
+
+class Refreshed(TypedDict):
+    """A vault that was compared with the disk."""
+
+    vault: str
+    vault_path: str
+    remembered: NotRequired[bool]
+    """True if this call added the vault."""
+
+
 class Status(TypedDict):
     """The daemon and its vaults."""
 

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
         Backlinks,
         Completions,
         Done,
+        IndexedVault,
         Neighbors,
         Note,
         Orphans,
         Outgoing,
         PausedVault,
         Properties,
+        Refreshed,
         Related,
         RemovedVault,
         Schemas,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
         Unlinked,
         Unresolved,
         Vaults,
-        VaultStatus,
         Why,
     )
     from vaultseek.model import CompletionKind, Mode
@@ -683,21 +684,26 @@ class Methods:
     def refresh(
         self,
         *,
+        remember: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
         supersedes: int | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
-    ) -> Done:
+    ) -> Refreshed:
         """Compare a vault with the disk, and return when that is done.
 
         If most notes are gone, this confirms that they were deleted on purpose.
 
+        Args:
+            remember: Add the vault, as ``vault/add`` does.
+
         Raises VaultMissing, or Unavailable if the vault is paused or cannot be indexed.
         """
-        answer: Done = self.call(
+        answer: Refreshed = self.call(
             "index/refresh",
             without_defaults(
+                remember=remember,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,
@@ -710,23 +716,26 @@ class Methods:
     def wait(
         self,
         *,
+        remember: bool = False,
         progress: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
         supersedes: int | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
-    ) -> VaultStatus:
+    ) -> IndexedVault:
         """Return when all that is on disk now is indexed and embedded.
 
         Args:
+            remember: Add the vault, as ``vault/add`` does.
             progress: Send ``index/progress`` meanwhile.
 
         Raises VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded.
         """
-        answer: VaultStatus = self.call(
+        answer: IndexedVault = self.call(
             "index/wait",
             without_defaults(
+                remember=remember,
                 progress=progress,
                 vault=vault,
                 cwd=cwd,

@@ -140,8 +140,9 @@ class VaultRegistry:
             for above in (here, *here.parents):
                 if (above / OBSIDIAN_FOLDER).is_dir():
                     return self._by_path(above)
-        if len(self.settings.vaults) == 1:
-            return self._configured(self.settings.vaults[0])
+        known = self._known()
+        if len(known) == 1:
+            return self._by_path(next(iter(known)))
         raise UsageError(f"which vault? {self._choices()}")
 
     def _by_path(self, path: Path) -> VaultOptions:
@@ -174,13 +175,15 @@ class VaultRegistry:
         )
 
     def _choices(self) -> str:
-        names = {entry.path: entry.name for entry in self.settings.vaults}
-        names |= {follower.vault.options.root: follower.vault.name for follower in self.followers}
-        if names:
-            return (
-                f"use --vault NAME (known: {', '.join(names.values())}), or add one: vaultseek vault add DIR"
-            )
+        if known := self._known():
+            names = ", ".join(known.values())
+            return f"use --vault NAME (known: {names}), or add one: vaultseek vault add DIR"
         return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
+
+    def _known(self) -> dict[Path, str]:
+        """Return the names of the configured vaults and of the open ones, by folder."""
+        names = {entry.path: entry.name for entry in self.settings.vaults}
+        return names | {follower.vault.options.root: follower.vault.name for follower in self.followers}
 
     # -- opening ---------------------------------------------------------------------------------------
 

@@ -470,6 +470,20 @@ class VaultStatus(Index):
     last_change: float | None = Field(default=None, description="Seconds since the epoch.")
 
 
+class IndexedVault(VaultStatus):
+    """A vault of which everything is indexed."""
+
+    remembered: bool = Field(default=False, description="True if this call added the vault.")
+
+
+class Refreshed(Answer):
+    """A vault that was compared with the disk."""
+
+    vault: str
+    vault_path: str
+    remembered: bool = Field(default=False, description="True if this call added the vault.")
+
+
 class Status(Answer):
     """The daemon and its vaults."""
 

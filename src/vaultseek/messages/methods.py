@@ -134,8 +134,8 @@ METHODS: dict[str, Method] = {
         "Return the state of the daemon, its worker and its vaults, or of one vault.",
     ),
     "index/refresh": Method(
-        params.VaultParams,
-        answers.Done,
+        params.RefreshParams,
+        answers.Refreshed,
         "refresh",
         "Compare a vault with the disk, and return when that is done.\n\n"
         "If most notes are gone, this confirms that they were deleted on purpose.",
@@ -143,7 +143,7 @@ METHODS: dict[str, Method] = {
     ),
     "index/wait": Method(
         params.WaitParams,
-        answers.VaultStatus,
+        answers.IndexedVault,
         "wait",
         "Return when all that is on disk now is indexed and embedded.",
         "VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded",

@@ -170,7 +170,13 @@ class NamedVaultParams(Nothing):
     vault: str = Field(description="Name or absolute folder of the vault.")
 
 
-class WaitParams(VaultParams):
+class RefreshParams(VaultParams):
+    """A vault to compare with the disk."""
+
+    remember: bool = Field(default=False, description="Add the vault, as ``vault/add`` does.")
+
+
+class WaitParams(RefreshParams):
     """A vault to wait for."""
 
     progress: bool = Field(default=False, description="Send ``index/progress`` meanwhile.")

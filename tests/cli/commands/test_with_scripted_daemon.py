@@ -298,7 +298,10 @@ def test_interrupts_and_broken_pipes_are_silent(run: Run) -> None:
 def test_index_asks_for_a_look_at_the_disk(run: Run, tmp_path: Path) -> None:
     daemon = FakeDaemon()
     code, out, _ = run(daemon, "index")
-    assert (code, daemon.calls[0]) == (0, ("index/refresh", {"vault": None, "cwd": str(tmp_path)}))
+    assert (code, daemon.calls[0]) == (
+        0,
+        ("index/refresh", {"remember": True, "vault": None, "cwd": str(tmp_path)}),
+    )
     assert "vaultseek index --wait" in out
 
 
@@ -326,7 +329,10 @@ def test_index_wait_shows_progress_and_a_summary(run: Run, tmp_path: Path) -> No
     ]
     code, out, err = run(daemon, "index", "--wait")
     assert code == 0
-    assert daemon.calls[0] == ("index/wait", {"progress": True, "vault": None, "cwd": str(tmp_path)})
+    assert daemon.calls[0] == (
+        "index/wait",
+        {"progress": True, "remember": True, "vault": None, "cwd": str(tmp_path)},
+    )
     assert err.splitlines() == [
         "notes: 1/3 notes · 0/9 passages embedded",
         "notes: 3/3 notes · 0/9 passages embedded · 4/s",

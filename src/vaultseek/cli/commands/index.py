@@ -23,6 +23,10 @@ _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
     "`vaultseek index --wait` waits for the end"
 )
+_REMEMBERED = (
+    "{name} is now one of your vaults; `vaultseek vault list` shows them, "
+    "and `vaultseek vault remove` forgets one"
+)
 
 
 @click.command()
@@ -31,7 +35,7 @@ _BACKGROUND = (
 @daemon_options
 @pass_invocation
 def index(invocation: Invocation, wait: bool, json_: bool) -> int:
-    """Index the notes that changed.
+    """Index the notes that changed, and remember the vault if it is new.
 
     The daemon does this by itself whenever a note changes. Use this command to wait for the first index, or
     to index changes now. Ctrl-C ends the display, not the indexing.
@@ -44,21 +48,27 @@ def index(invocation: Invocation, wait: bool, json_: bool) -> int:
 
     with connect(invocation) as client:
         state = _wait(client, invocation, quiet=json_) if wait else _refresh(client, invocation)
-    if json_:
-        print_json(state)
-    elif wait:
-        print(_summary(state))
-    else:
-        print(_BACKGROUND)
+        if not (json_ or wait):
+            print(_BACKGROUND)
+        elif json_:
+            print_json(state if wait else client.call("index/status", _named(invocation)))
+        else:
+            print(_summary(state))
+    if state.get("remembered") and not json_:
+        print(_REMEMBERED.format(name=clean(state.get("name") or state["vault"])))
     return SUCCESS
 
 
 def _refresh(client: Caller, invocation: Invocation) -> JSON:
     # With many changes this call times out, and the daemon goes on indexing.
+    params = invocation.params(remember=True)
     with suppress(Cancelled):
-        client.call("index/refresh", invocation.params(), timeout=limits.REFRESH_SECONDS)
-    answer: JSON = client.call("index/status", invocation.params() if invocation.vault else {})
-    return answer
+        return dict(client.call("index/refresh", params, timeout=limits.REFRESH_SECONDS))
+    return {}
+
+
+def _named(invocation: Invocation) -> JSON:
+    return invocation.params() if invocation.vault else {}
 
 
 def _wait(client: Caller, invocation: Invocation, *, quiet: bool) -> JSON:
@@ -67,7 +77,7 @@ def _wait(client: Caller, invocation: Invocation, *, quiet: bool) -> JSON:
     with progress(color=invocation.color, quiet=quiet) as show:
         state: JSON = client.call(
             "index/wait",
-            invocation.params(progress=not quiet),
+            invocation.params(progress=not quiet, remember=True),
             timeout=None,
             on_notification=lambda method, params: show(params) if method == "index/progress" else None,
         )

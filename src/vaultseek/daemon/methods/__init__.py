@@ -48,7 +48,9 @@ class Methods:
             self._vaults,
             SearchMethods(self._find, lambda: registry.settings.search),
             NoteMethods(self._find),
-            IndexMethods(registry, self._find, subscribers or Subscribers(), self._daemon),
+            IndexMethods(
+                registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon
+            ),
         )
 
     def handlers(self) -> Mapping[str, Handler]:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find
+from vaultseek.daemon.methods.access import Find, about_vault
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.messages.params import SubscribeParams, VaultParams, WaitParams, read
+from vaultseek.messages.params import RefreshParams, SubscribeParams, VaultParams, WaitParams, read
 from vaultseek.model import JSON
 from vaultseek.wire.context import Handler, RequestContext
+
+Remember = Callable[[VaultFollower], Awaitable[bool]]
+"""A function that adds an open vault to the vaults of this user; false if it is one already."""
 
 
 class IndexMethods:
     """Handlers of `index/…`; ``daemon`` returns the status of the process."""
 
     def __init__(
-        self, registry: VaultRegistry, find: Find, subscribers: Subscribers, daemon: Callable[[], JSON]
+        self,
+        registry: VaultRegistry,
+        find: Find,
+        remember: Remember,
+        subscribers: Subscribers,
+        daemon: Callable[[], JSON],
     ) -> None:
         self._registry = registry
         self._find = find
+        self._remember = remember
         self._subscribers = subscribers
         self._daemon = daemon
 
@@ -46,14 +55,17 @@ class IndexMethods:
 
     async def refresh(self, params: JSON, context: RequestContext) -> JSON:
         """Rescan the vault; answer when that is done."""
-        follower = await self._find(read(VaultParams, params))
+        call = read(RefreshParams, params)
+        follower = await self._find(call)
+        remembered = call.remember and await self._remember(follower)
         await follower.rescan(accept_loss=True)
-        return {}
+        return about_vault(follower.vault, {"remembered": remembered})
 
     async def wait(self, params: JSON, context: RequestContext) -> JSON:
         """Answer when everything that is on disk now is indexed and embedded."""
         call = read(WaitParams, params)
         follower = await self._find(call)
+        remembered = call.remember and await self._remember(follower)
         reporting = asyncio.create_task(_report_progress(follower, context)) if call.progress else None
         try:
             await follower.rescan(accept_loss=True)
@@ -61,7 +73,8 @@ class IndexMethods:
         finally:
             if reporting is not None:
                 reporting.cancel()
-        return (await asyncio.to_thread(follower.status)).as_json()
+        status = await asyncio.to_thread(follower.status)
+        return {**status.as_json(), "remembered": remembered}
 
     async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""

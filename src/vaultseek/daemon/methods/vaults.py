@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vaultseek import paths
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
@@ -74,12 +75,23 @@ class VaultMethods:
 
     async def add(self, params: JSON, context: RequestContext) -> JSON:
         """Add a vault to the registry, which outlasts the daemon."""
-        call = read(AddVaultParams, params)
+        vault = await self._add(read(AddVaultParams, params))
+        return {"name": vault.name, "path": str(vault.path)}
+
+    async def remember(self, follower: VaultFollower) -> bool:
+        """Add an open vault to the registry; return false if it is configured or added already."""
+        root = follower.vault.options.root
+        if any(vault.path == root for vault in self._registry.settings.vaults):
+            return False
+        await self._add(AddVaultParams(path=str(root), name=follower.vault.name))
+        return True
+
+    async def _add(self, call: AddVaultParams) -> VaultSettings:
         async with self._changing:
             await self._apply_settings()
             vault = await asyncio.to_thread(self._new, call)
             await self._change(lambda: self._file.write_registry(self._file.registry.with_vault(vault)))
-        return {"name": vault.name, "path": str(vault.path)}
+        return vault
 
     async def remove(self, params: JSON, context: RequestContext) -> JSON:
         """Remove a vault from the registry, and its index if requested. Its notes are not touched."""

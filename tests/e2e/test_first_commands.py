@@ -1,0 +1,46 @@
+"""The first commands of a new user, and where the vault is known afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from worlds import write_files
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of notes that no configuration names."""
+    return write_files(tmp_path / "journal", {"Slugs.md": "Slugs ate the salad."})
+
+
+@pytest.mark.parametrize("wait", [["--wait"], []])
+def test_an_indexed_folder_is_a_vault_after_a_restart(daemon, folder: Path, wait: list[str]) -> None:
+    done = daemon.run("index", *wait, "--vault", str(folder))
+    assert "journal is now one of your vaults" in done.stdout
+    daemon.stop()
+    (vault,) = daemon.json("vault", "list")["vaults"]
+    assert (vault["name"], vault["path"], vault["from"]) == ("journal", str(folder), "added")
+    assert daemon.paths("salad", "--wait", cwd=Path("/")) == ["Slugs.md"]
+
+
+def test_a_vault_is_added_once(daemon, folder: Path) -> None:
+    daemon.run("index", "--wait", "--vault", str(folder))
+    assert "now one of your vaults" not in daemon.run("index", "--wait", "--vault", "journal").stdout
+
+
+def test_the_only_open_vault_answers_from_everywhere(daemon, folder: Path) -> None:
+    assert daemon.paths("salad", "--wait", "--vault", str(folder)) == ["Slugs.md"]
+    assert daemon.paths("salad", cwd=Path("/")) == ["Slugs.md"]
+
+
+def test_several_vaults_are_named_in_the_question(daemon, folder: Path, tmp_path: Path) -> None:
+    work = write_files(tmp_path / "work", {"Plan.md": "A plan."})
+    for vault in (folder, work):
+        daemon.run("index", "--wait", "--vault", str(vault))
+    done = daemon.run("search", "salad", cwd=Path("/"))
+    assert done.returncode == 2
+    assert "which vault? use --vault NAME (known: journal, work), or add one: vaultseek vault add DIR" in (
+        done.stderr
+    )
