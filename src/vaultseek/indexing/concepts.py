@@ -37,14 +37,13 @@ from vaultseek.limits import (
     EMBED_SECONDS,
     RETRY_SECONDS,
 )
-from vaultseek.markdown.title import other_name
 from vaultseek.query.profile import find_identifiers
 from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.text import fold, is_unspaced
 from vaultseek.worker import SemanticWorker
 
 CONCEPT_NAMES = 2_000
-"""Tags and names of notes in the vocabulary, unless words leave more room."""
+"""Tags, titles and aliases in the vocabulary, unless words leave more room."""
 CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2
@@ -228,7 +227,7 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
 def choose_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
     """Return the vault's concepts and how many notes each is in, at most ``CONCEPT_TERMS``.
 
-    * Names come first, because a writer chose them: tags, the most used first; then names of notes, those
+    * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
       of the most linked notes first. They take half of the places at most, so that a vault of ten thousand
       titles has room for its subjects.
     * Words follow, the most common first, if they tell notes apart: a word of one note leads nowhere that its
@@ -261,7 +260,7 @@ def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordIndex, count: 
 
 
 def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Yield tags, then the names of notes, the most important first; each once, however it is spelled."""
+    """Yield tags, then titles and aliases, the most important first; each once, however it is spelled."""
     seen: set[str] = set()
     for name, notes in (*_tags(ledger), *_titles(ledger)):
         if fold(name) not in seen:
@@ -275,17 +274,16 @@ def _tags(ledger: Ledger) -> Iterator[tuple[str, int]]:
 
 
 def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Yield each title, file name and alias with the number of notes that have it."""
+    """Yield each title and alias with the number of notes that have it."""
     uses: Counter[str] = Counter()
     spellings: dict[str, str] = {}
     rows = ledger.select(
-        "SELECT title, path, aliases FROM notes LEFT JOIN"
+        "SELECT title, aliases FROM notes LEFT JOIN"
         " (SELECT resolved, COUNT(DISTINCT note) AS links FROM links GROUP BY resolved) ON resolved = path"
         " ORDER BY COALESCE(links, 0) DESC, path"
     )
-    for title, path, aliases in rows:
-        called = (*json.loads(aliases), other_name(title, path) or title, title)
-        names = {fold(name): _spaced(name) for name in called}
+    for title, aliases in rows:
+        names = {fold(name): _spaced(name) for name in (*json.loads(aliases), title)}
         uses.update(names.keys())
         for folded, name in names.items():
             spellings.setdefault(folded, name)
