@@ -96,17 +96,25 @@ def summary(reports: Mapping[str, Report], metric: str) -> str:
 def _overview(reports: Mapping[str, Report]) -> str:
     """Format a row per set: the first variant, and its nDCG@10 minus that of the better lane."""
     name = next(iter(reports.values())).outcomes[0].name
-    head = [name, "questions", *_OVERVIEW, "against the better lane"]
+    head = [name, "questions", *_OVERVIEW, "refused", "against the better lane"]
     rows = (
         [
             name,
             str(report.sizes[ALL]),
             *(_figure(report.outcomes[0], metric) for metric in _OVERVIEW),
+            f"{_lost_share(report):.1%}",
             _against_better_lane(report),
         ]
         for name, report in reports.items()
     )
     return _table(head, rows)
+
+
+def _lost_share(report: Report) -> float:
+    """Return the share of questions with a right note for which the first variant finds nothing at all."""
+    results = report.results[report.outcomes[0].name]
+    answerable = [query.id for query in report.queries if any(grade > 0 for grade in query.grades.values())]
+    return sum(not results[id].paths for id in answerable) / len(answerable)
 
 
 def _against_better_lane(report: Report) -> str:
