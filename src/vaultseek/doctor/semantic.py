@@ -16,6 +16,7 @@ from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find
 from vaultseek.models.directories import fetched_directory
 from vaultseek.models.fetch import recorded_digests
 from vaultseek.models.metadata import digest, window_of
+from vaultseek.models.packed import PACKED, PackedModel, verify_packed
 from vaultseek.models.safety import check_model, verify_bundled
 from vaultseek.settings.model import Settings
 from vaultseek.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
@@ -54,6 +55,8 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
 
 def _model(check: str, name: str) -> Finding:
     try:
+        if name in PACKED:
+            return _packed(check, PACKED[name])
         directory = find_directory(name)
         if directory is None:
             return Finding(check, WARNING, f"{name}: the stand-in for tests, without meaning", _OTHER_MODEL)
@@ -73,6 +76,11 @@ def _model(check: str, name: str) -> Finding:
     return Finding(
         check, OK, f"{label}, {details}", public=f"the user's own, {details}" if is_private else None
     )
+
+
+def _packed(check: str, model: PackedModel) -> Finding:
+    verify_packed(model)
+    return Finding(check, OK, f"{model.name}, digest {model.sha256[:16]}, window {model.window} tokens")
 
 
 async def _embed_and_find(model: LocalModel) -> str:

@@ -46,17 +46,18 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
     """
     if (stand_in := HashingEncoder.from_name(name)) is not None:
         return stand_in
-    if name in PACKED:
-        return load_packed(PACKED[name], half=half)
-    if directory is None:
-        directory = model_directory(name)
-    refuse_code(directory)
     try:
+        if name in PACKED:
+            return load_packed(PACKED[name], half=half)
+        if directory is None:
+            directory = model_directory(name)
+        refuse_code(directory)
         return _load(name, directory, half)
     except ConfigError:
         raise
     except Exception as error:  # each library raises its own errors
-        raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; fetch it again") from None
+        advice = f"install {PACKED[name].package}" if name in PACKED else "fetch it"
+        raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; {advice} again") from None
 
 
 def embed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from vaultseek import paths
 from vaultseek.errors import ConfigError
 from vaultseek.models.directories import bundled_directory
 from vaultseek.models.metadata import Kind, digest, dimension_of, kind_of, window_of
+from vaultseek.models.packed import PACKED, PackedModel, verify_packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,14 @@ class InstalledModel:
 
 
 def installed_models() -> Iterator[InstalledModel | ConfigError]:
-    """Yield the bundled and the fetched models; an error in place of each that cannot be read."""
+    """Yield the bundled, the packed and the fetched models; an error in place of each that cannot be read."""
     try:
         yield describe_model("bundled", bundled_directory())
     except ConfigError as error:
         yield error
+    for model in PACKED.values():
+        with suppress(ConfigError):  # it need not be installed
+            yield describe_packed(model)
     folder = paths.models_directory()
     for directory in sorted(folder.iterdir()) if folder.is_dir() else ():
         if directory.is_dir() and not directory.name.startswith("."):
@@ -38,6 +43,15 @@ def installed_models() -> Iterator[InstalledModel | ConfigError]:
                 yield describe_model(directory.name.replace("--", "/", 1), directory)
             except ConfigError as error:
                 yield error
+
+
+def describe_packed(model: PackedModel) -> InstalledModel:
+    """Describe a packed model. Raises `ConfigError` if it is not installed or not the one that is known."""
+    file = verify_packed(model)
+    size = file.stat().st_size
+    return InstalledModel(
+        model.name, "embedding", file.parent, size, model.dimension, model.window, model.sha256
+    )
 
 
 def describe_model(name: str, directory: Path) -> InstalledModel:

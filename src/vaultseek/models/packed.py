@@ -71,6 +71,11 @@ PACKED = {MULTILINGUAL.name: MULTILINGUAL}
 """Packed models by their names in the settings."""
 
 
+def verify_packed(model: PackedModel) -> Path:
+    """Return the model's file after checking its digest. Raises `ConfigError`, as `read_packed` does."""
+    return _read(model, 0)[0]
+
+
 def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFile:
     """Return the model's contents after checking the digest of the whole file.
 
@@ -79,27 +84,29 @@ def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFi
     """
     from vaultseek.models.packed_file import PackedFile
 
-    file = model.file()
-    digest, data = hashlib.sha256(), bytearray()
+    file, data = _read(model, most)
     try:
-        if file.stat().st_size > limits.PACKED_BYTES:
-            raise _untrusted(model, file)
-        with file.open("rb") as stream:
-            while step := stream.read(_STEP_BYTES):
-                digest.update(step)
-                data += step[: most - len(data)]
-    except OSError as error:
-        raise ConfigError(f"cannot read {file} ({error.strerror}); install {model.package} again") from None
-    if digest.hexdigest() != model.sha256:
-        raise _untrusted(model, file)
-    try:
-        return PackedFile(bytes(data))
+        return PackedFile(data)
     except ValueError as error:
         raise ConfigError(f"{file} is damaged: {error}; install {model.package} again") from None
 
 
-def _untrusted(model: PackedModel, file: Path) -> ConfigError:
-    return ConfigError(f"{file} is not the model that vaultseek trusts; install {model.package} again")
+def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:
+    """Return the file and its first bytes after checking its digest."""
+    file = model.file()
+    digest, data = hashlib.sha256(), bytearray()
+    try:
+        is_known = file.stat().st_size <= limits.PACKED_BYTES
+        if is_known:
+            with file.open("rb") as stream:
+                while step := stream.read(_STEP_BYTES):
+                    digest.update(step)
+                    data += step[: most - len(data)]
+    except OSError as error:
+        raise ConfigError(f"cannot read {file} ({error.strerror}); install {model.package} again") from None
+    if not is_known or digest.hexdigest() != model.sha256:
+        raise ConfigError(f"{file} is not the model that vaultseek trusts; install {model.package} again")
+    return file, data
 
 
 class PackedCounter:

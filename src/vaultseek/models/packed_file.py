@@ -31,6 +31,8 @@ from vaultseek.models.unigram import Vocabulary
 
 MAGIC = b"E5S1"
 VERSION = 1
+LEAST_POSITIONS = 3
+"""A token between those of begin and end."""
 _FLOATS, _QUANTIZED = 0, 1
 _HEADER = struct.Struct("<4sI7ifi")
 _VOCABULARY = struct.Struct("<5iQ")
@@ -65,7 +67,7 @@ class PackedFile:
     ``get`` and ``rows`` know the tensors by the names that BERT models give them, as `Weights` does.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | bytearray) -> None:
         self._data = memoryview(data)
         self._at = 0
         magic, version, *sizes, epsilon, block = self._unpack(_HEADER)
@@ -79,6 +81,8 @@ class PackedFile:
                 strict=True,
             )
         )
+        if min(self.tokens, self._kinds) < 1 or self.positions < LEAST_POSITIONS:
+            raise ValueError("it has no tokens, positions or kinds of text")
         if not 0 < epsilon < 1:
             raise ValueError(f"the epsilon of the norms is {epsilon}")
         self.shape = BertShape.from_config({**config, "layer_norm_eps": epsilon})
@@ -104,7 +108,7 @@ class PackedFile:
             ValueError: its size or place is wrong.
         """
         short = _short_name(name)
-        place = self._places[short]
+        place = self._place(short)
         if place.kind == _QUANTIZED:
             rows, width = shape
             return self._matrix(short, rows, width)[:]
@@ -112,11 +116,24 @@ class PackedFile:
             raise ValueError(f"the tensor {short} has {place.length} numbers, not {shape}")
         return np.frombuffer(self._bytes_at(place, short), "<f4").astype(np.float32).reshape(shape)
 
+    def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | None:
+        """Return the weights that BERT models call ``name`` as they are; None if they have all their bits."""
+        short = _short_name(name)
+        return self._matrix(short, rows, width) if self._place(short).kind == _QUANTIZED else None
+
     def _matrix(self, name: str, rows: int, width: int) -> QuantizedMatrix:
-        place = self._places[name]
+        place = self._place(name)
         if place.kind != _QUANTIZED or place.length != rows * width:
             raise ValueError(f"the tensor {name} has {place.length} numbers, not {rows} x {width}")
-        return QuantizedMatrix(self._bytes_at(place, name), rows, width)
+        try:
+            return QuantizedMatrix(self._bytes_at(place, name), rows, width)
+        except ValueError as error:
+            raise ValueError(f"the tensor {name}: {error}") from None
+
+    def _place(self, name: str) -> _Place:
+        if name not in self._places:
+            raise KeyError(f"it has no tensor {name}")
+        return self._places[name]
 
     def _bytes_at(self, place: _Place, name: str) -> memoryview:
         data = self._data[place.start : place.start + place.size]

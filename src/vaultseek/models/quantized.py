@@ -36,7 +36,25 @@ class QuantizedMatrix:
     def __getitem__(self, rows: NDArray[Any] | slice) -> NDArray[np.float32]:
         """Return rows by their numbers, an array of any shape: ``(*rows.shape, width)``."""
         blocks = self._blocks[rows]
-        scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
-        pairs = blocks[..., 2:]
-        numbers = np.concatenate((pairs & 0x0F, pairs >> 4), axis=-1).astype(np.float32) - _ZERO
-        return (numbers * scales).reshape(*blocks.shape[:-2], self.shape[1])
+        numbers = _numbers(blocks).astype(np.float32) - _ZERO
+        return (numbers * _scales(blocks)).reshape(*blocks.shape[:-2], self.shape[1])
+
+    def interleaved(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Return the numbers in pairs of neighbours, the first in the lower half of a byte, and the scales.
+
+        Shapes are ``(rows, blocks, 16)`` and ``(rows * blocks,)``, as onnxruntime's ``MatMulNBits`` reads
+        them.
+        """
+        numbers = _numbers(self._blocks)
+        pairs: NDArray[np.uint8] = numbers[..., 0::2] | numbers[..., 1::2] << np.uint8(4)
+        return pairs, _scales(self._blocks).ravel()
+
+
+def _scales(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
+
+
+def _numbers(blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the numbers in their order, from 0 to 15."""
+    pairs = blocks[..., 2:]
+    return np.concatenate((pairs & 0x0F, pairs >> 4), axis=-1)

@@ -101,12 +101,16 @@ def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -
     from vaultseek.models.catalogue import PINNED
     from vaultseek.models.directories import has_bundled_package, is_bundled
     from vaultseek.models.fetch import fetch as download
+    from vaultseek.models.packed import PACKED, verify_packed
 
-    if is_bundled(name) and has_bundled_package():
+    if name in PACKED:
+        verify_packed(PACKED[name])
+    if name in PACKED or (is_bundled(name) and has_bundled_package()):
+        known = name if name in PACKED else "bundled"
         if json_:
-            print_json({"name": "bundled", "fetched": False})
+            print_json({"name": known, "fetched": False})
         else:
-            print("nothing to fetch: the bundled model came with the installation")
+            print(f"nothing to fetch: the {known} model came with the installation")
         return SUCCESS
     with _bar(name, quiet=json_, color=invocation.color) as update:
         model = download(name, update, pinned=PINNED, accept_change=accept_change)
@@ -234,11 +238,15 @@ def _resolve(model: str) -> tuple[str, Kind]:
     from vaultseek import paths
     from vaultseek.models.catalogue import BUNDLED, find_directory
     from vaultseek.models.directories import bundled_directory, is_bundled
+    from vaultseek.models.packed import PACKED, verify_packed
     from vaultseek.models.safety import check_model, verify_bundled
 
     if is_bundled(model):
         verify_bundled(bundled_directory())
         return BUNDLED, "embedding"
+    if model in PACKED:
+        verify_packed(PACKED[model])
+        return model, "embedding"
     fetched = paths.model_directory(model)
     folder = Path(os.path.abspath(os.path.expanduser(model)))  # noqa: PTH100, PTH111
     if fetched is not None and fetched.is_dir():
