@@ -223,8 +223,24 @@ def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert {name: entry["in_use"] for name, entry in listed.items()} == {
         "bundled": True,
+        "multilingual-e5-small": False,
         "cross-encoder/tiny": True,
     }
+
+
+@pytest.mark.model
+def test_the_multilingual_model_is_listed_used_and_examined(run):
+    name = "multilingual-e5-small"
+    assert "nothing to fetch" in run("models", "fetch", name).stdout
+    assert run("models", "use", name).returncode == 0
+    assert load().model.name == name
+    listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
+    assert (listed[name]["in_use"], listed["bundled"]["in_use"]) == (True, False)
+    assert (listed[name]["dimension"], listed[name]["kind"]) == (384, "embedding")
+    looked = json.loads(run("doctor", "--json").stdout)
+    messages = {finding["check"]: finding["message"] for finding in looked["findings"]}
+    assert messages["model"].startswith(f"{name}, digest 1571fc98")
+    assert "384 numbers a vector" in messages["worker"]
 
 
 def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_written(run, model, tmp_path):

@@ -194,7 +194,7 @@ def _library() -> Tokenizer:
 LIBRARY = _library()
 
 
-@given(st.text(st.sampled_from([*"abcdeghinorst ?:äюб中文 x", "the", "ing ", "note"]), max_size=60))
+@given(st.lists(st.sampled_from([*"abcdeghinorst ?:äюб中文 x", "the", "ing ", "note"])).map("".join))
 def test_tokens_are_those_of_the_tokenizers_library(text: str) -> None:
     tokens = TOKENIZER.encode(text, 1000)
     assert tokens[1:-1] == LIBRARY.encode(text, add_special_tokens=False).ids

@@ -56,8 +56,12 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
     except ConfigError:
         raise
     except Exception as error:  # each library raises its own errors
-        advice = f"install {PACKED[name].package}" if name in PACKED else "fetch it"
-        raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; {advice} again") from None
+        if name in PACKED:
+            package = PACKED[name].package
+            raise ConfigError(
+                f"model {name!r} cannot be loaded: {_line(error)}; install {package} again"
+            ) from None
+        raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; fetch it again") from None
 
 
 def embed(
