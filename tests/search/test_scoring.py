@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,22 @@ def test_words_that_match_little_of_the_query_count_less_if_meaning_was_asked():
     full_keyword, full_semantic = weights("why is the pump loud", Retrieval(poor))
     assert keyword == pytest.approx(full_keyword * 0.5**formula.TRUST_EXPONENT)
     assert semantic == full_semantic
+
+
+def test_meaning_counts_less_the_worse_the_model_reads_the_query():
+    answers = [replace(by_meaning({1: [0.8]}, {1: 0.5}), reading=reading) for reading in (1.0, 0.4, 0.0)]
+    word = by_word(hit(1, 10.0))
+    pairs = [weights("насос", Retrieval(word, answer)) for answer in answers]
+    assert [semantic / pairs[0][1] for _, semantic in pairs] == [1.0, 0.4, formula.LEAST_MEANING]
+    assert len({keyword for keyword, _ in pairs}) == 1
+    assert weights("насос", Retrieval(word, answers[2]), profile="balanced") == (1.0, 1.0)
+
+
+def test_cosines_become_confidence_by_the_curve_of_the_model_that_answered():
+    answer = by_meaning({1: [0.8]}, {1: 0.8})
+    strict = replace(answer, meaning_curve=(-40.0, 46.0))
+    assert confidence([1], None, answer)[1] == pytest.approx(1 / (1 + math.exp(4.5 - 5.7 * 0.8)), abs=1e-4)
+    assert confidence([1], None, strict)[1] < 0.1 < confidence([1], None, answer)[1]
 
 
 def test_trust_looks_at_the_first_notes_only():

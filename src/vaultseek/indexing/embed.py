@@ -39,6 +39,7 @@ from vaultseek.limits import (
 from vaultseek.markdown.chunk import CHUNKER_VERSION
 from vaultseek.markdown.embedding_text import EMBEDDING_TEXT_VERSION, EmbeddingText, note_text, passage_text
 from vaultseek.model import JSON, Problem, Reason
+from vaultseek.models.calibration import calibration_of, share_read
 from vaultseek.models.catalogue import find_model
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
@@ -74,6 +75,12 @@ class EmbeddingSpec:
     def chunking(self) -> str:
         """The chunking version: notes that were chunked by another one are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
+
+    def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
+        """Return the answer to ``text`` with how well the model read it and what its cosines mean."""
+        calibration = calibration_of(self.fingerprint)
+        reading = share_read(text, self.count, calibration.fluent_pieces)
+        return replace(answer, reading=reading, meaning_curve=calibration.meaning_curve)
 
     def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
         """Return the text that is embedded for a chunk."""
@@ -235,16 +242,18 @@ class Embedding:
         """
         previous = self._previous
         if previous is None:
-            return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+            answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+            return self.spec.judged(answer, text)
         query: Any = text
         if previous["fingerprint"] != self.spec.fingerprint:
             query = await self._old_models.vector(previous["model"], text)
         store = self._directory / previous["folder"]
         try:
-            return await self._worker.query(store, query, k, allowed=allowed, deadline=deadline)
+            answer = await self._worker.query(store, query, k, allowed=allowed, deadline=deadline)
         except IndexDamaged:
             await self._swap()
-            return await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+            answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+        return self.spec.judged(answer, text)
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""

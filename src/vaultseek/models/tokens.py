@@ -31,7 +31,7 @@ class Tokenizer(Protocol):
     """A tokenizer, such as ``tokenizers.Tokenizer``."""
 
     def encode(self, sequence: str, *, add_special_tokens: bool) -> Any:
-        """Return an object whose ``ids`` are the tokens of ``sequence``."""
+        """Return an object whose ``ids`` are the tokens of ``sequence``, and ``offsets`` their places."""
 
 
 class TokenCounter:
@@ -49,6 +49,7 @@ class TokenCounter:
         self._tokenizer = tokenizer
         self._special: re.Pattern[str] | None = None
         self._words: _WordCounts | None = None
+        self._unknown = _unknown_token(description or {})
         if description is not None and _counts_add_up(description):
             self._special = _special_tokens(description)
             self._words = _WordCounts(self._count, description)
@@ -88,11 +89,25 @@ class TokenCounter:
         parts = self._special.split(text)
         return len(parts) - 1 + sum(sum(map(count, WORD.findall(part))) for part in parts)
 
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in pieces that the vocabulary does not have."""
+        if self._unknown is None or text.isascii():
+            return 0
+        encoding = self._encode(text)
+        return sum(
+            sum(map(str.isalnum, text[start:end]))
+            for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+            if token == self._unknown
+        )
+
     def _count(self, text: str) -> int:
+        return len(self._encode(text).ids)
+
+    def _encode(self, text: str) -> Any:
         try:
-            return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+            return self._tokenizer.encode(text, add_special_tokens=False)
         except (UnicodeEncodeError, TypeError):  # a lone surrogate, which cannot come from a file
-            return len(self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids)
+            return self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
 
 
 def count_words(text: str) -> int:
@@ -187,6 +202,13 @@ class _Pieces:
 
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+
+
+def _unknown_token(description: Mapping[str, Any]) -> int | None:
+    """Return the token for what the vocabulary does not have, if the tokenizer has one."""
+    model = description.get("model") or {}
+    vocabulary = model.get("vocab")
+    return vocabulary.get(model.get("unk_token")) if isinstance(vocabulary, dict) else None
 
 
 def _counts_add_up(description: Mapping[str, Any]) -> bool:

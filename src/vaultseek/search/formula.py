@@ -6,8 +6,8 @@ In the order in which a search uses it:
    words of the query near each other (:func:`keyword_score`). By meaning: the cosines of the best passage and
    of the note's own vector, each on its own scale (:func:`semantic_shares`).
 2. **Trust.** Words count in full if a top note covers most of the query, or if its score could hardly arise
-   by chance (:func:`keyword_trust`); the weights themselves come from the kind of query
-   (``query/profile.py``).
+   by chance (:func:`keyword_trust`), meaning if the model reads the query's language
+   (:func:`semantic_trust`); the weights themselves come from the kind of query (``query/profile.py``).
 3. **Fusion.** ``weight / (k + rank)`` summed over the lanes (weighted reciprocal rank fusion: Cormack, Clarke
    and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
    or a weighted mean of min-max normalised scores (:func:`normalized`).
@@ -37,6 +37,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.models.calibration import DEFAULT
+
 Floats = NDArray[np.floating[Any]]
 Number = TypeVar("Number", float, Floats)
 
@@ -55,6 +57,10 @@ TRUSTED_COVERAGE = 0.7
 """Share of the query's words, by idf, that one of these must have for words to be trusted in full."""
 TRUST_EXPONENT = 1.5
 """Above 1, so that words half trusted count for less than half: chance matches score high, too."""
+
+LEAST_MEANING = 0.05
+"""Trust in the meaning of a query that the model does not read at all; more than nothing, so that there is an
+order where no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
 """Ranks between two scores that are a standard deviation apart."""
@@ -77,10 +83,11 @@ EXACT_NAME_STEP = 0.05
 
 JUDGED_NOTES = 10
 """Best notes whose confidence decides whether anything was found; no lane proposes fewer."""
-MEANING_CURVE = (-4.5, 5.7)
+MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
 """Intercept and slope of the logistic curves from cosine and from coverage to confidence, fitted on the
-development sets with questions of other sets as those without an answer."""
+development sets with questions of other sets as those without an answer. That of meaning is the bundled
+model's; others have their own (``models/calibration.py``)."""
 EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
 
@@ -145,6 +152,15 @@ def interpolated_rank(score: float, best: float, scale: Scale) -> float:
 def reciprocal_rank(weight: float, k: float, rank: float) -> float:
     """Return ``weight / (k + rank)``."""
     return weight / (k + rank)
+
+
+def semantic_trust(reading: float) -> float:
+    """Return how far to trust the semantic lane, in [0, 1], of a query that its model reads that well.
+
+    ``reading`` is :func:`vaultseek.models.calibration.share_read`. What the model does not read has a vector,
+    too, but one that says little about the meaning.
+    """
+    return min(max(reading, LEAST_MEANING), 1.0)
 
 
 def normalized(score: float, best: float, minimum: float) -> float:
@@ -216,13 +232,15 @@ def anchor_factor(boost: float, share: float) -> float:
     return 1.0 + (boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
 
 
-def confidence(cosines: Floats, coverages: Floats) -> Floats:
+def confidence(
+    cosines: Floats, coverages: Floats, meaning_curve: tuple[float, float] = MEANING_CURVE
+) -> Floats:
     """Return the probabilities in [0, 1] that notes answer the query; NaN where a lane does not know a note.
 
     A passage of the same meaning (its cosine) or most of the query's words by idf (their coverage) is enough:
     each gives a probability by a logistic curve, and the result is 1 less the product of being wrong twice.
     """
-    wrong: Floats = (1 - _logistic(MEANING_CURVE, cosines)) * (1 - _logistic(WORDS_CURVE, coverages))
+    wrong: Floats = (1 - _logistic(meaning_curve, cosines)) * (1 - _logistic(WORDS_CURVE, coverages))
     return 1 - wrong
 
 

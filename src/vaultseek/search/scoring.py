@@ -95,7 +95,7 @@ def semantic_scores(answer: SemanticAnswer | None) -> LaneScores:
 
 
 def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> tuple[float, float]:
-    """Return keyword and semantic weight: as set, else by the kind of query and how far to trust words."""
+    """Return keyword and semantic weight: as set, else by the kind of query and how far to trust each."""
     settings, weights = parsed.request.settings, parsed.profile.weights
     if settings.fusion == "linear":
         fixed = not settings.adaptive or settings.has_explicit_alpha
@@ -103,9 +103,12 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -
         return 1 - alpha, alpha
     if not settings.adaptive or settings.has_explicit_weights:
         return settings.keyword_weight, settings.semantic_weight
-    doubtful = settings.profile == "auto" and retrieval.semantic is not None
-    trust = keyword_trust(retrieval.keyword, population) if doubtful else 1.0
-    return weights.keyword * trust, weights.semantic
+    if settings.profile != "auto" or retrieval.semantic is None:
+        return weights.keyword, weights.semantic
+    return (
+        weights.keyword * keyword_trust(retrieval.keyword, population),
+        weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
+    )
 
 
 def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
@@ -144,6 +147,7 @@ def confidence(
     likelihood = formula.confidence(
         np.array([cosines.get(note, np.nan) for note in notes]),
         np.array([coverage.get(note, np.nan) for note in notes]),
+        formula.MEANING_CURVE if semantic is None else semantic.meaning_curve,
     )
     return dict(zip(notes, likelihood.tolist(), strict=True))
 

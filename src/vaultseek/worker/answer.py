@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.models.calibration import DEFAULT
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker.pipe import Frame
 
@@ -58,6 +59,10 @@ class SemanticAnswer:
     search_ms: float = 0.0
     note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
     """Unit vectors of the best notes, by note, as far as they have one."""
+    reading: float = 1.0
+    """How well the model reads the query, in [0, 1]."""
+    meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
+    """Intercept and slope of the model's logistic curve from cosine to confidence."""
 
     @classmethod
     def of_hits(

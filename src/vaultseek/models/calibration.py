@@ -1,0 +1,70 @@
+"""What differs between models when their cosines are judged: constants of each, and how well it reads a text.
+
+Cosines of two models cannot be compared: for one .3 is near, for another .8 is far. So each model has a curve
+of its own from cosine to confidence. And a model of English does not read Russian, however it is asked. Its
+tokenizer tells, without asking it: a word of English is one or two pieces of its vocabulary, one of German is
+two or three, and one in another script is spelled letter by letter or is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from vaultseek.models.packed import MULTILINGUAL
+from vaultseek.text import UNSPACED
+
+CHARACTERS_PER_WORD = 2
+"""Characters that count as a word in scripts without spaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The constants of a model; the defaults are those of the bundled one.
+
+    ``meaning_curve`` has intercept and slope of the logistic curve from cosine to confidence.
+    ``fluent_pieces`` are the most pieces per word of a text that the model reads well.
+    """
+
+    meaning_curve: tuple[float, float] = (-4.5, 5.7)
+    fluent_pieces: float = 1.6
+
+
+DEFAULT = Calibration()
+_OF_FINGERPRINT = {MULTILINGUAL.fingerprint: Calibration((-40.0, 46.0), 3.0)}
+
+
+@runtime_checkable
+class KnowsUnknown(Protocol):
+    """A counter of tokens that can tell what the vocabulary lacks."""
+
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in pieces that the vocabulary does not have."""
+
+
+def calibration_of(fingerprint: str) -> Calibration:
+    """Return the constants of the model with this fingerprint; those of the bundled one for others."""
+    return _OF_FINGERPRINT.get(fingerprint, DEFAULT)
+
+
+def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
+    """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
+
+    The share of letters that it knows at all, times ``fluent_pieces`` to the pieces per word if there are
+    more. A text without letters and digits is read.
+    """
+    letters = sum(map(len, _WORD.findall(text)))
+    if not letters:
+        return 1.0
+    unspaced = len(_UNSPACED.findall(text))
+    spaced = len(_WORD.findall(_UNSPACED.sub(" ", text)))
+    words = spaced + -(-unspaced // CHARACTERS_PER_WORD)
+    pieces = sum(map(count, _WORD.findall(text)))
+    unknown = count.unknown_letters(text) if isinstance(count, KnowsUnknown) else 0
+    return max(0.0, 1 - unknown / letters) * min(1.0, fluent_pieces * words / max(pieces, 1))
+
+
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")

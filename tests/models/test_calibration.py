@@ -1,0 +1,58 @@
+"""How well a model reads a text, by the pieces that its tokenizer makes of the words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.errors import ConfigError
+from vaultseek.models.calibration import DEFAULT, calibration_of, share_read
+from vaultseek.models.catalogue import find_model
+from vaultseek.models.packed import MULTILINGUAL
+
+
+@pytest.fixture(scope="module")
+def count():
+    try:
+        return find_model("bundled").counter()
+    except ConfigError:
+        pytest.skip("the bundled model is not installed")
+
+
+def letters(text):
+    """Count every letter as a piece, as for a script that a vocabulary hardly knows."""
+    return sum(map(str.isalnum, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("how do I back up the pump controller every week", 1.0, 1.0),
+        ("Welche Einrichtungen wurden durch die Verordnung gefördert", 0.4, 0.9),
+        ("Сколько очков уступила защита", 0.1, 0.4),
+        ("电动泵的噪音从哪里来", 0.0, 0.5),
+        ("ปั๊มไฟฟ้าเสียงดังมาจากไหน", 0.0, 0.4),
+        ("", 1.0, 1.0),
+        ("?! —", 1.0, 1.0),
+    ],
+)
+def test_a_model_of_english_reads_other_languages_less_well(count, text, least, most):
+    assert least <= share_read(text, count) <= most
+
+
+def test_a_vocabulary_of_letters_reads_one_in_so_many():
+    assert share_read("abcdefgh", letters, 2.0) == pytest.approx(0.25)
+    assert share_read("ab cd", letters, 2.0) == 1.0
+
+
+@given(st.text(max_size=60), st.text(alphabet=" \n\t.,;!?", max_size=5))
+def test_what_is_read_is_a_share_and_punctuation_does_not_change_it(text, marks):
+    share = share_read(text, letters)
+    assert 0 <= share <= 1
+    assert share_read(text + marks, letters) == share
+
+
+def test_models_have_constants_of_their_own():
+    assert calibration_of("anything") is DEFAULT
+    assert calibration_of(MULTILINGUAL.fingerprint) != DEFAULT
