@@ -17,7 +17,7 @@ P = TypeVar("P", bound=BaseModel)
 class Nothing(BaseModel):
     """No parameters."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class VaultParams(Nothing):
