@@ -29,7 +29,7 @@ def open_note(vault: str, result: JSON) -> None:
     file = str(Path(vault, result["path"]))
     editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
     if editor:
-        command = editor_command(editor, file, int(result.get("start_line") or 1))
+        command = editor_command(editor, file, int(result.get("line") or result.get("start_line") or 1))
     else:
         command = ["open" if sys.platform == "darwin" else "xdg-open", obsidian_url(file)]
     try:

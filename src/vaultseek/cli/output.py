@@ -60,6 +60,19 @@ def print_paths(answer: JSON, key: str = "results") -> None:
         sys.stdout.write(f"{os.path.relpath(file) if relative else file}\n")
 
 
+def print_places(answer: JSON) -> None:
+    """Print each result as ``path:line:column:text``, which editors and ``fzf`` read as places."""
+    from vaultseek.cli.terminal import clean
+
+    vault = str(answer.get("vault_path") or "")
+    relative = _contains_current_folder(vault)
+    for result in answer.get("results") or ():
+        file = os.path.join(vault, result["path"])  # noqa: PTH118
+        path = os.path.relpath(file) if relative else file
+        line, column = result.get("line", 1), result.get("column", 1)
+        sys.stdout.write(f"{clean(path)}:{line}:{column}:{clean(result.get('preview', ''))}\n")
+
+
 def print_answer(
     answer: JSON,
     invocation: Invocation,

@@ -32,8 +32,15 @@ FILTERS = (
 )
 """Options that filter, each with its metavariable and its help. All may be repeated."""
 
-FLAGS = {"--json": "json", "--paths": "paths", "--open": "open", "--explain": "explain", "--wait": "wait"}
-"""Flags of ``search``: the attribute of the call that each sets."""
+FORMATS = ("text", "json", "paths", "vimgrep")
+FLAGS = {
+    "--json": ("format", "json"),
+    "--paths": ("format", "paths"),
+    "--open": ("open", True),
+    "--explain": ("explain", True),
+    "--wait": ("wait", True),
+}
+"""Flags of ``search``: the attribute of the call that each sets, and its value."""
 SHARED_FLAGS = {
     "--no-start": ("autostart", False),
     "--no-color": ("color", False),
@@ -136,7 +143,7 @@ class _SearchReader(Reader):
 
     def set_flag(self, name: str) -> bool:
         if name in FLAGS:
-            setattr(self.call, FLAGS[name], True)
+            setattr(self.call, *FLAGS[name])
         return name in FLAGS or super().set_flag(name)
 
     def set_option(self, name: str, value: str) -> bool:
@@ -144,6 +151,8 @@ class _SearchReader(Reader):
             self.call.filters.setdefault(_FIELDS[name], []).append(value)
         elif name == "--mode" and value in MODES:
             self.call.mode = value
+        elif name == "--format" and value in FORMATS:
+            self.call.format = value
         elif name in LIMIT and (limit := limit_of(value, limits.RESULTS)):
             self.call.limit = limit
         else:

@@ -24,8 +24,8 @@ class SearchCall:
         self.explain = False
         self.wait = False
         self.open = False
-        self.json = False
-        self.paths = False
+        self.format = "text"
+        """One of text, json, paths and vimgrep."""
 
     def run(self, invocation: Invocation) -> int:
         """Ask the daemon, print its answer and return the exit code.
@@ -49,7 +49,7 @@ class SearchCall:
             "limit": self.limit,
             "mode": self.mode,
             "filters": self.filters or None,
-            "brief": (self.paths and not self.json) or None,
+            "brief": (self.format == "paths" and not self.open) or None,
         }
         params: JSON = {"query": " ".join(self.query), "explain": self.explain, "wait": self.wait}
         return params | {name: value for name, value in options.items() if value is not None}
@@ -66,7 +66,7 @@ class SearchCall:
 
     def _load_printing(self) -> None:
         """Import what prints the answer, while the daemon searches."""
-        if self.json or self.paths:
+        if self.format != "text":
             import vaultseek.cli.terminal
         else:
             import datetime  # noqa: F401
@@ -74,10 +74,12 @@ class SearchCall:
             import vaultseek.cli.search_page  # noqa: F401
 
     def _print(self, answer: JSON, invocation: Invocation) -> None:
-        if self.json or self.paths:
-            from vaultseek.cli.output import print_json, print_paths
+        if self.format != "text":
+            from vaultseek.cli import output
 
-            return print_json(answer) if self.json else print_paths(answer)
+            if self.format == "json":
+                return output.print_json(answer)
+            return output.print_paths(answer) if self.format == "paths" else output.print_places(answer)
         import time
 
         from vaultseek.cli.search_page import page

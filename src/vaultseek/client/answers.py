@@ -96,6 +96,10 @@ class FullResult(Result, total=False):
     chunk_id: str | None
     start_line: int
     end_line: int
+    line: NotRequired[int]
+    """The line of the passage with most of the query's words."""
+    column: NotRequired[int]
+    """The character of that line where the first of them begins."""
     preview: str
     highlights: list[list[int]]
     """Ranges ``[start, end)`` of characters of ``preview``."""

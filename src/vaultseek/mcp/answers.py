@@ -255,7 +255,7 @@ def _result(result: JSON, *, scored: bool) -> JSON:
     headings = [_line(heading) for heading in result.get("heading_path") or ()]
     if headings and headings != [item["title"]]:
         item["heading"] = " > ".join(headings)
-    for name in ("start_line", "end_line", "link"):
+    for name in ("line", "start_line", "end_line", "link"):
         if result.get(name) is not None:
             item[name] = result[name]
     if scored:

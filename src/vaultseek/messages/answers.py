@@ -99,6 +99,8 @@ class FullResult(Result):
     chunk_id: str | None
     start_line: int
     end_line: int
+    line: int = Field(default=1, description="The line of the passage with most of the query's words.")
+    column: int = Field(default=1, description="The character of that line where the first of them begins.")
     preview: str
     highlights: list[list[int]] = Field(description="Ranges ``[start, end)`` of characters of ``preview``.")
     tags: list[str]

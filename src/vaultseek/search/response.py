@@ -63,6 +63,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "chunk_id": chunk.id if chunk else None,
         "start_line": chunk.start_line if chunk else 1,
         "end_line": chunk.end_line if chunk else 1,
+        "line": min(chunk.start_line + snippet.line, chunk.end_line) if chunk else 1,
+        "column": snippet.column + 1,
         "score": round(candidate.score, 6),
         "confidence": round(trace.confidence(candidate), 4),
         "preview": snippet.text,

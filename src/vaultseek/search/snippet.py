@@ -24,10 +24,15 @@ NARROW = 16
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One line of text and the character ranges in it that match the query, in order and apart."""
+    """One line of text and the character ranges in it that match the query, in order and apart.
+
+    ``line`` and ``column`` are the place in the Markdown text, from 0, where most of the words match.
+    """
 
     text: str
     highlights: tuple[tuple[int, int], ...] = ()
+    line: int = 0
+    column: int = 0
 
 
 _Match = tuple[int, int, int]
@@ -78,7 +83,35 @@ def preview(text: str, width: int, matcher: TermMatcher | None = None) -> Previe
     tail = ELLIPSIS if end < len(line) and width >= NARROW else ""
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
-    return Preview(head + line[start:end] + tail, tuple(_merged(marks)))
+    place = _best_line(text, {line[low:high]: word for low, high, word in matches})
+    return Preview(head + line[start:end] + tail, tuple(_merged(marks)), *place)
+
+
+def _best_line(text: str, words: Mapping[str, int]) -> tuple[int, int]:
+    """Return the first line with most of the words as they are written, and the column of the first of them.
+
+    ``words`` are the written forms, each with the number of the query's word. Without any, this is the first
+    line that is not blank.
+    """
+    best, place = 0, None
+    for number, line in enumerate(text.split("\n")):
+        columns = {written: _column(line, written) for written in words if written in line}
+        if len({words[written] for written in columns}) > best:
+            best, place = len({words[written] for written in columns}), (number, min(columns.values()))
+    if place is None:
+        blank = len(text) - len(text.lstrip())
+        return text.count("\n", 0, blank) if blank < len(text) else 0, 0
+    return place
+
+
+def _column(line: str, written: str) -> int:
+    """Return where ``written`` stands in the line, as a word of its own if it does so anywhere."""
+    first = start = line.find(written)
+    while start >= 0:
+        if not line[start - 1 : start].isalnum() and not line[start + len(written) :][:1].isalnum():
+            return start
+        start = line.find(written, start + 1)
+    return first
 
 
 @lru_cache(maxsize=CACHED_LINES)

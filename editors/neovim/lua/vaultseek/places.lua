@@ -9,7 +9,7 @@ function M.place(answer, result)
   if type(root) ~= "string" or type(path) ~= "string" or ("/" .. path .. "/"):find("/../", 1, true) then
     return nil
   end
-  local line = tonumber(result.start_line or result.line) or 1
+  local line = tonumber(result.line or result.start_line) or 1
   local headings = result.heading_path or {}
   local heading = headings[#headings]
   local title = say.clean(result.title)

@@ -12,14 +12,12 @@ from vaultseek.cli.completion_values import complete_query
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import (
     daemon_options,
-    json_option,
     limit_option,
     mode_option,
     pass_invocation,
-    paths_option,
 )
 from vaultseek.cli.query_arguments import QueryCommand, unescaped
-from vaultseek.cli.search_arguments import FILTERS
+from vaultseek.cli.search_arguments import FILTERS, FORMATS
 from vaultseek.cli.search_call import SearchCall
 
 
@@ -35,8 +33,15 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, shell_complete=complete_query)
 @limit_option("Show at most N results.")
-@json_option
-@paths_option
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="text",
+    help="Print text, one JSON object, paths, or a line path:line:column:text for each result.",
+)
+@click.option("--json", "json_", is_flag=True, help="Same as --format json.")
+@click.option("--paths", is_flag=True, help="Same as --format paths: only the paths, one per line.")
 @click.option("--open", "open_", is_flag=True, help="Open the best note in $VISUAL, $EDITOR or Obsidian.")
 @click.option("--explain", is_flag=True, help="Explain the rank of each result.")
 @mode_option("Search with all lanes, by words only or by meaning only.")
@@ -49,6 +54,7 @@ def search(
     /,
     query: tuple[str, ...],
     limit: int | None,
+    format_: str,
     json_: bool,
     paths: bool,
     open_: bool,
@@ -76,5 +82,5 @@ def search(
         name: [unescaped(value) for value in values] for name, values in filters.items() if values
     }
     call.explain, call.wait, call.open = explain, wait, open_
-    call.json, call.paths = json_, paths
+    call.format = "json" if json_ else "paths" if paths else format_
     return call.run(invocation)
