@@ -85,7 +85,7 @@ def main() -> None:
     parser = arguments_for_sets(__doc__)
     parser.add_argument("--constant", action="append", default=[], help="measure only this constant")
     # nDCG@10 depends only on the first ten results.
-    parser.set_defaults(compare=[], only=["vaultseek"], limit=10)
+    parser.set_defaults(compare=[], only=["vaultseek"], limit=10, refusals=False)
     arguments = parser.parse_args()
     for folder in filter(is_held_out, arguments.sets):
         parser.error(f"{folder} is for testing only; constants are chosen without it")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vaultseek.evaluate import (
@@ -29,16 +29,19 @@ from vaultseek.evaluate import (
     variants,
 )
 from vaultseek.evaluate.judgements import ALL
-from vaultseek.evaluate.report import as_text
+from vaultseek.evaluate.report import REFUSAL_HEAD, as_text
 from vaultseek.evaluate.run import Outcome
 from vaultseek.evaluate.variants import KEYWORD, SEMANTIC
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.model import Settings
 
+FOREIGN_QUESTIONS = 10
+"""Questions of another set that are asked as ones without an answer."""
 HELD_OUT = "held-out"
 """Name of a folder of sets for testing only."""
 METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@100")
+_KINDS = ("noise", "foreign", "lost")
 _OVERVIEW = ("nDCG@10", "nDCG@5", "Hit@1", "Hit@5", "P@5", "MRR", "Recall@100")
 
 
@@ -53,7 +56,30 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     cache = cache_directory(root, arguments.cache)
     options, model = VaultOptions(root.name, root), find_model(arguments.model)
     async with measured_vault(options, cache, model, lambda phase, counts: None) as vault:
-        return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit)
+        foreign = foreign_questions(folder, arguments.sets) if arguments.refusals else None
+        return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit, foreign=foreign)
+
+
+def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
+    """Return questions of the other ``sets`` that the notes of this one have no answer to: ten of each that
+    is about something else."""
+    others = [each for each in sets if _subject(each) != _subject(folder)]
+    foreign: list[str] = []
+    for other in others:
+        texts = [
+            query.text for query in read_queries(other / "queries.jsonl", other / "qrels.tsv", plain=True)
+        ]
+        foreign += texts[:: -(-len(texts) // FOREIGN_QUESTIONS)]
+    return foreign
+
+
+def _subject(folder: Path) -> str:
+    """Return what the notes of a set are about: the same for all sets of one text in several languages, and
+    for all vaults of notes about software."""
+    parent = folder.resolve().parent.name
+    if folder.name.partition("-")[0] in ("xquad", "cross"):
+        return "xquad"
+    return "judged" if parent in ("judged", HELD_OUT) else folder.name
 
 
 def vault_of(folder: Path, vaults: Path | None) -> Path:
@@ -84,6 +110,24 @@ def tables(reports: Mapping[str, Report]) -> Iterator[str]:
     if reports:
         yield _overview(reports)
         yield from (summary(reports, metric) for metric in METRICS)
+        yield _refusals(reports)
+
+
+def _refusals(reports: Mapping[str, Report]) -> str:
+    """Format the curve of refusals: means over the sets, and the set that loses most."""
+    curves = {name: report.refusals for name, report in reports.items() if report.refusals}
+    rows = []
+    for points in zip(*curves.values(), strict=True):
+        lost = {name: point.lost or 0.0 for name, point in zip(curves, points, strict=True)}
+        worst = max(lost, key=lost.__getitem__)
+        shares = [_mean_percent([getattr(point, kind) for point in points]) for kind in _KINDS]
+        rows.append([f"{points[0].threshold:g}", *shares, f"{worst} {100 * lost[worst]:.1f} %"])
+    return _table(list(REFUSAL_HEAD), iter(rows))
+
+
+def _mean_percent(shares: Sequence[float | None]) -> str:
+    known = [share for share in shares if share is not None]
+    return f"{100 * sum(known) / len(known):.1f} %" if known else ""
 
 
 def summary(reports: Mapping[str, Report], metric: str) -> str:
@@ -143,6 +187,7 @@ def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--model", default="bundled", help="as in the settings")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
     parser.add_argument("--limit", type=int, default=100)
+    parser.set_defaults(refusals=True)
     return parser
 
 

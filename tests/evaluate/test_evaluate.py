@@ -20,13 +20,14 @@ from vaultseek.evaluate import (
     variants,
 )
 from vaultseek.evaluate.html import as_html
-from vaultseek.evaluate.judgements import read_qrels
+from vaultseek.evaluate.judgements import JudgedQuery, read_qrels
 from vaultseek.evaluate.metrics import (
     bootstrap_interval,
     compute_metrics,
     latency_percentiles,
     paired_difference,
 )
+from vaultseek.evaluate.refusal import THRESHOLDS, Refusal, keyboard_noise, refusals
 from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
@@ -170,6 +171,36 @@ async def test_a_whole_measurement(vault, tmp_path):
     html = as_html(report)
     assert html.startswith("<!doctype html>")
     assert "http" not in html
+
+
+async def test_the_curve_of_refusals_says_what_a_threshold_refuses_and_loses(vault, tmp_path):
+    queries = [JudgedQuery("1", "slugs", grades={"slugs.md": 1}), JudgedQuery("2", "zeppelin")]
+    root, ways = vault(GARDEN), variants(SearchSettings())[:1]
+    measured = open_measured(
+        VaultOptions("notes", root), tmp_path / "cache", WorkerHere(), find_model("hashing")
+    )
+    try:
+        await index_vault(measured)
+        report = await evaluate(measured, queries, ways, plain=True, foreign=["qwrtzu vbnmjk"])
+        without = await evaluate(measured, queries, ways, plain=True, foreign=None)
+    finally:
+        measured.close()
+    assert [point.threshold for point in report.refusals] == list(THRESHOLDS)
+    for kind in ("noise", "foreign", "lost"):
+        shares = [getattr(point, kind) for point in report.refusals]
+        assert shares == sorted(shares)
+        assert 0 <= shares[0] <= shares[-1] <= 1
+    assert as_json(report)["refusals"][0]["threshold"] == THRESHOLDS[0]
+    assert "foreign refused" in as_text(report)
+    assert not without.refusals
+
+
+def test_refusals_are_shares_below_the_threshold_and_name_the_category_that_loses_most():
+    curve = refusals([0.01], [0.01, 0.055], {"question": [0.5, 0.9], "paraphrase": [0.055, 0.5]})
+    point = next(each for each in curve if each.threshold == 0.06)
+    assert point == Refusal(0.06, 1.0, 1.0, 0.25, ("paraphrase", 0.5))
+    assert refusals([], [], {})[0] == Refusal(THRESHOLDS[0], None, None, None, None)
+    assert keyboard_noise() == keyboard_noise()
 
 
 async def test_expansion_can_be_compared(vault, tmp_path):

@@ -11,6 +11,8 @@ from vaultseek.model import JSON
 
 _CATEGORY_METRICS = ("nDCG@10", "Hit@1", "Recall@10")
 _MISSING_LISTED = 5
+REFUSAL_HEAD = ("nothing_below", "noise refused", "foreign refused", "questions lost", "most of them")
+"""The columns of the curve of refusals."""
 
 
 def as_json(report: Report) -> JSON:
@@ -22,6 +24,16 @@ def as_json(report: Report) -> JSON:
         "queries": dict(report.sizes),
         "unjudged": report.unjudged,
         "missing": list(report.missing),
+        "refusals": [
+            {
+                "threshold": each.threshold,
+                "noise_refused": each.noise,
+                "foreign_refused": each.foreign,
+                "questions_lost": each.lost,
+                "worst_category": None if each.worst is None else list(each.worst),
+            }
+            for each in report.refusals
+        ],
         "variants": {outcome.name: _variant(outcome, report) for outcome in report.outcomes},
     }
 
@@ -40,6 +52,23 @@ def confidences(outcome: Outcome) -> Iterator[list[str]]:
     """Yield rows of category, mean confidence of the top result, and share of queries without results."""
     for group, value in outcome.confidence.items():
         yield [group, f"{value:.3f}", f"{100 * outcome.empty_share[group]:.0f} %"]
+
+
+def refusal_rows(report: Report) -> Iterator[list[str]]:
+    """Yield rows of the curve of refusals: the threshold, and the shares of queries that find nothing."""
+    for each in report.refusals:
+        name, share = each.worst or ("", 0.0)
+        yield [
+            f"{each.threshold:g}",
+            _percent(each.noise),
+            _percent(each.foreign),
+            _percent(each.lost),
+            f"{name} {_percent(share)}".strip() if share else "",
+        ]
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
 
 
 def _variant(outcome: Outcome, report: Report) -> JSON:
@@ -93,6 +122,9 @@ def _lines(report: Report) -> Iterator[str]:
         for metric in _CATEGORY_METRICS:
             yield ""
             yield from _by_category(report, metric)
+    if report.refusals:
+        yield ""
+        yield from _table(REFUSAL_HEAD, list(refusal_rows(report)))
     for outcome in report.outcomes:
         if outcome.refused:
             yield f"{outcome.name}: {len(outcome.refused)} invalid queries, such as {outcome.refused[0]}"

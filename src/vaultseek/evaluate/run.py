@@ -20,11 +20,13 @@ from vaultseek.evaluate.metrics import (
     latency_percentiles,
     paired_difference,
 )
+from vaultseek.evaluate.refusal import Refusal, keyboard_noise, refusals
 from vaultseek.evaluate.variants import Variant, overrides
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.query.fields import from_fields
 from vaultseek.search.filter import filter_notes
 from vaultseek.search.pipeline import Searcher
+from vaultseek.search.ranking import strongest_confidence
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import respond
 
@@ -37,13 +39,15 @@ _INVALID = "refused"
 class QueryResult:
     """The results of one query: paths, best first, the top result's confidence in [0, 1], and the time.
 
-    ``partial`` names the lanes that were left out.
+    ``partial`` names the lanes that were left out. ``strongest`` is the best confidence, in [0, 1], of the
+    notes that decide whether anything is found, whatever the threshold; None if the query is never refused.
     """
 
     paths: tuple[str, ...]
     confidence: float | None
     milliseconds: float
     partial: tuple[str, ...] = ()
+    strongest: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ class Report:
     missing: Sequence[str] = ()
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings in which each variant differs from the first one, the mode included."""
+    refusals: Sequence[Refusal] = ()
+    """The curve of refusals of the first variant."""
 
 
 async def evaluate(
@@ -97,11 +103,14 @@ async def evaluate(
     *,
     plain: bool = False,
     limit: int = limits.MEASURED_CANDIDATES,
+    foreign: Sequence[str] | None = (),
     on_query: OnQuery = lambda name, done, total: None,
 ) -> Report:
     """Run every query with every variant; the first variant is the one compared with the others.
 
     ``plain`` treats queries as words without operators; ``limit`` is the number of results per query.
+    ``foreign`` are queries that the vault has no answer to, for the curve of refusals, as are judged queries
+    without a right note; None leaves the curve out.
 
     Raises:
         UsageError: the vault has no notes.
@@ -133,7 +142,37 @@ async def evaluate(
         queries=queries,
         missing=missing_notes(queries, paths),
         overrides={variant.name: overrides(variant, variants[0]) for variant in variants},
+        refusals=await _refusals(vault, queries, results[variants[0].name], variants[0], foreign),
     )
+
+
+async def _refusals(
+    vault: OpenVault,
+    queries: Sequence[JudgedQuery],
+    results: Mapping[str, QueryResult],
+    variant: Variant,
+    foreign: Sequence[str] | None,
+) -> list[Refusal]:
+    """Return the curve of refusals; of nothing for a variant that refuses nothing."""
+    if foreign is None or variant.grep or variant.mode != "hybrid":
+        return []
+    searcher = Searcher(vault)
+
+    async def strongest(texts: Sequence[str]) -> list[float]:
+        answers = [await _run(searcher, JudgedQuery("", text), variant, True, 1) for text in texts]
+        return [answer.strongest for answer in answers if answer.strongest is not None]
+
+    of_queries = [(query, results[query.id].strongest) for query in queries]
+    without = [value for query, value in of_queries if value is not None and not _is_answerable(query)]
+    answerable: dict[str, list[float]] = {}
+    for query, value in of_queries:
+        if _is_answerable(query):
+            answerable.setdefault(query.category, []).append(1.0 if value is None else value)
+    return refusals(await strongest(keyboard_noise()), [*without, *await strongest(foreign)], answerable)
+
+
+def _is_answerable(query: JudgedQuery) -> bool:
+    return any(grade > 0 for grade in query.grades.values())
 
 
 async def _run_all(
@@ -191,6 +230,7 @@ async def _run(
         confidence=round(trace.confidence(trace.results[0]), 4) if trace.results else None,
         milliseconds=milliseconds,
         partial=tuple(trace.partial),
+        strongest=strongest_confidence(trace.parsed, trace.retrieval, trace.ranking, trace.filtered is None),
     )
 
 

@@ -1,4 +1,4 @@
-"""What differs between models when their cosines are judged: constants of each, and how well it reads a text.
+"""Constants of each model by which its cosines are judged, and how well a model reads a text.
 
 Cosines of two models cannot be compared: for one .3 is near, for another .8 is far. So each model has a curve
 of its own from cosine to confidence. And a model of English does not read Russian, however it is asked. Its

@@ -120,19 +120,35 @@ def select_results(
     Filters are a match by themselves, and a note that a lane does not know yet may be the answer: in both
     cases the nearest notes stay.
     """
-    settings = parsed.request.settings
-    results = [
-        each
-        for each in ranking.candidates
-        if ranking.confidence.get(each.note, 1.0) >= settings.min_confidence
-    ]
-    best = max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
+    results = _confident(parsed, ranking)
     complete = not (retrieval.partial or ranking.partial) and _is_complete(index_state)
-    both = retrieval.keyword is not None and retrieval.unexpanded is not None
-    may_be_nothing = best is not None and allowed is None and both and complete
-    if best is not None and may_be_nothing and ranking.confidence[best.note] < settings.nothing_below:
-        return Selection([], best)
+    strongest = strongest_confidence(parsed, retrieval, ranking, allowed is None)
+    if complete and strongest is not None and strongest < parsed.request.settings.nothing_below:
+        return Selection([], _strongest(results, ranking))
     return Selection(_scaled_to_best(results))
+
+
+def strongest_confidence(
+    parsed: ParsedRequest, retrieval: Retrieval, ranking: Ranking, unfiltered: bool
+) -> float | None:
+    """Return the best confidence of the notes that decide whether anything is found, in [0, 1].
+
+    None if that is not decided: there is a filter, a lane is missing, or there are no notes at all.
+    """
+    both = retrieval.keyword is not None and retrieval.unexpanded is not None
+    best = _strongest(_confident(parsed, ranking), ranking)
+    return ranking.confidence[best.note] if best is not None and unfiltered and both else None
+
+
+def _confident(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
+    """Return the candidates that reach the least confidence of a result, in their order."""
+    least = parsed.request.settings.min_confidence
+    return [each for each in ranking.candidates if ranking.confidence.get(each.note, 1.0) >= least]
+
+
+def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | None:
+    """Return the most confident of the best candidates; None if there is no candidate."""
+    return max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
 
 
 def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
