@@ -79,6 +79,23 @@ def test_a_renamed_file_keeps_its_vectors() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("file_name", "first_line"),
+    [
+        ("sea.wrecks.great-reef", "Reef (sea wrecks great reef)"),
+        ("暗礁", "Reef (暗礁)"),
+        ("2031-03-09", "Reef"),
+        ("a36p3", "Reef"),
+        (None, "Reef"),
+    ],
+)
+def test_a_file_name_in_words_stands_beside_another_title(file_name: str | None, first_line: str) -> None:
+    for make in (passage, whole):
+        named = make(file_name=file_name)
+        assert named.text.startswith(f"{first_line}\n")
+        assert (named.key == make().key) == (first_line == "Reef")
+
+
 def test_empty_notes_do_not_share_a_vector() -> None:
     empty = {"title_is_name": True, "opening": "- [ ] "}
     assert whole(title="Apples", **empty).key != whole(title="Rockets", **empty).key
@@ -116,7 +133,14 @@ TEXT = st.text() | st.lists(
 def test_no_text_is_longer_than_the_window(
     title: str, aliases: list[str], path: list[str], text: str, window: int, by_name: bool
 ) -> None:
-    values = {"title": title, "title_is_name": by_name, "aliases": aliases, "window": window}
+    name = None if by_name else text
+    values = {
+        "title": title,
+        "title_is_name": by_name,
+        "aliases": aliases,
+        "window": window,
+        "file_name": name,
+    }
     result = passage(**values, heading_path=path, text=text)
     assert COUNT(result.text) <= window
     result = whole(**values, tags=path, description=text, opening=text + title)

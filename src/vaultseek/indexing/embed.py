@@ -92,6 +92,7 @@ class EmbeddingSpec:
             text=row.chunk.text,
             count=self.count,
             window=self.window,
+            file_name=note.other_name,
         )
 
     def note(self, note: NoteRow, opening: str) -> EmbeddingText:
@@ -106,6 +107,7 @@ class EmbeddingSpec:
             opening=opening,
             count=self.count,
             window=self.window,
+            file_name=note.other_name,
         )
 
 

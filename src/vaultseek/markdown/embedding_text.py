@@ -1,7 +1,8 @@
 """Compose the texts that are embedded: of a passage, and of a whole note.
 
 A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
-description and the opening of its body. Title, aliases and heading path have a limit each, so the room for
+description and the opening of its body. A file name in words that says something else than the title stands
+beside it. Title, aliases and heading path have a limit each, so the room for
 the passage does not depend on them and a longer file name does not move the borders of chunks.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from vaultseek.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
 from vaultseek.markdown.plain import plain_passage
 from vaultseek.model import TokenCount
+from vaultseek.text import is_unspaced
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
@@ -26,7 +28,7 @@ KEY_TEXT_CHARS = 16
 """A title from the file name is part of the key if the rest has fewer letters and digits than this."""
 
 EMBEDDING_TEXT_VERSION = 1
-"""The version of these texts: raise it with every change that gives other texts for the same note."""
+"""The version of these texts: raise it with every change that gives another text under the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,12 @@ def passage_text(
     text: str,
     count: TokenCount,
     window: int,
+    file_name: str | None = None,
 ) -> EmbeddingText:
-    """Return the text to embed for a chunk: at most ``window`` tokens, the passage without its markup."""
+    """Return the text to embed for a chunk: at most ``window`` tokens, the passage without its markup.
+
+    ``file_name`` is the name of the note's file, if it says something else than the title.
+    """
     path = heading_path
     if path and not title_is_name and _same(path[0], title):
         path = path[1:]
@@ -60,7 +66,8 @@ def passage_text(
         heading_line(path, count, window),
         plain_passage(text) or text.strip(),
     ]
-    return _embedding_text(title, title_is_name, parts, count, window)
+    named = _with_file_name(title, file_name)
+    return _embedding_text(named, title_is_name, parts, count, window)
 
 
 def note_text(
@@ -73,6 +80,7 @@ def note_text(
     opening: str,
     count: TokenCount,
     window: int,
+    file_name: str | None = None,
 ) -> EmbeddingText:
     """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown."""
     body = plain_passage(opening)
@@ -85,7 +93,18 @@ def note_text(
         fit(plain_passage(description), count, int(window * DESCRIPTION_SHARE)),
         body,
     ]
-    return _embedding_text(title, title_is_name, parts, count, window)
+    named = _with_file_name(title, file_name)
+    return _embedding_text(named, title_is_name, parts, count, window)
+
+
+def _with_file_name(title: str, name: str | None) -> str:
+    """Return the title, and in brackets the words of the file name; dates and numbers are none."""
+    words = " ".join(_JOINTS.split(name)).strip() if name else ""
+    return f"{title} ({words})" if is_unspaced(words) or _WORD.search(words) else title
+
+
+_JOINTS = re.compile(r"[\s._/-]+")
+_WORD = re.compile(r"[^\W\d_]{3}")
 
 
 def names_room(window: int) -> int:

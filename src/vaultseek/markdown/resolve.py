@@ -2,8 +2,9 @@
 
 The rules in order: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
 folder and a leading ``/`` is exact from the root, both without a fallback; else an exact path; else every
-path whose last segments are the target, first those below the source's folder, then the shortest; last,
-aliases, for targets without a folder. A target is tried as written before ``.md`` is added. Names are
+path whose last segments are the target, first those below the source's folder, then the shortest; then
+aliases, for targets without a folder; last, the page that a file name stands for in Logseq
+(``pumps___sump.md`` for ``pumps/sump``). A target is tried as written before ``.md`` is added. Names are
 compared without regard to case and to Unicode normalization.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from vaultseek.markdown.title import file_stem, note_name
 from vaultseek.model import Link, LinkKind
 from vaultseek.text import fold_case
 
@@ -59,6 +61,8 @@ def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
         return frozenset()
     keys = {_bare(_fold(path).rpartition("/")[2])}
     keys.update(_bare(alias) for alias in map(_alias_key, aliases) if alias)
+    if page := _page_key(path):
+        keys.add(_bare(page.rpartition("/")[2]))
     return frozenset(keys)
 
 
@@ -70,6 +74,7 @@ class Names:
         self._by_path: dict[str, list[str]] = {}
         self._by_name: dict[str, list[str]] = {}
         self._by_alias: dict[str, list[str]] = {}
+        self._by_page: dict[str, list[str]] = {}
         self._sorted_paths: dict[str, _SortedPaths] = {}
 
     def __len__(self) -> int:
@@ -91,6 +96,8 @@ class Names:
         self._sorted_paths.pop(folded.rpartition("/")[2], None)
         for key in keys:
             self._by_alias.setdefault(key, []).append(path)
+        if page := _page_key(path):
+            self._by_page.setdefault(page, []).append(path)
 
     def remove(self, path: str) -> None:
         """Remove a file; an unknown one is ignored."""
@@ -103,6 +110,8 @@ class Names:
         self._sorted_paths.pop(folded.rpartition("/")[2], None)
         for key in keys:
             _drop(self._by_alias, key, path)
+        if page := _page_key(path):
+            _drop(self._by_page, page, path)
 
     def paths(self) -> tuple[str, ...]:
         """Return all paths."""
@@ -130,6 +139,8 @@ class Names:
             resolution = self._literal(target + NOTE_SUFFIX, folded_target + NOTE_SUFFIX, source)
         if resolution is None and "/" not in folded_target:
             resolution = self._alias(folded_target, source)
+        if resolution is None and (pages := self._by_page.get(folded_target)):
+            resolution = _choice(sorted(pages, key=_rank))
         return resolution or UNRESOLVED
 
     def resolve_link(self, link: Link, source: str) -> Resolution:
@@ -284,6 +295,12 @@ def _alias_key(alias: str) -> str:
     """Return the folded alias; empty if it has a slash, since a path never matches an alias."""
     key = _fold(alias.strip())
     return "" if "/" in key else key
+
+
+def _page_key(path: str) -> str:
+    """Return the folded name of the page that a file name stands for; empty if it is the file name."""
+    name = note_name(path)
+    return "" if name == file_stem(path) else _fold(name)
 
 
 def _is_hidden(path: str) -> bool:

@@ -105,6 +105,16 @@ def test_a_note_that_moves_keeps_its_vectors(ledger):
     assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == ["x/b.md:one", "x/b.md:two"]
 
 
+def test_another_file_name_beside_a_title_makes_every_vector_wait_again(ledger):
+    (number,) = put(ledger, indexed("a.md", "one", "two", title="T", title_source="frontmatter"))
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    for path, pending in (("x/a.md", 0), ("x/b.md", 3)):
+        with ledger.commit() as revision:
+            ledger.notes.move(ledger.notes.by_id([number])[number].path, path)
+            ledger.notes.put(indexed(path, "one", "two", title="T", title_source="frontmatter"), revision)
+        assert ledger.counts().pending == pending
+
+
 def test_another_title_makes_every_chunk_wait_again(ledger):
     (number,) = put(ledger, indexed("a.md", "one", "two"))
     ledger.vectors.mark_stored(numbers(ledger), [number], [])

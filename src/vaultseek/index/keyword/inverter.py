@@ -45,7 +45,7 @@ class KeywordChunk:
 class KeywordDocument:
     """A note to be indexed. ``note`` is its id in the ledger, which stays when its text is replaced.
 
-    A file name that says something else than the title is a second title.
+    A file name that says something else than the title is one more alias.
     """
 
     note: int
@@ -62,8 +62,8 @@ class KeywordDocument:
         code = [chunk.code for chunk in self.chunks]
         path = self.path.removesuffix(".md").split("/")
         name = other_name(self.title, self.path)
-        titles = (self.title, name) if name else (self.title,)
-        return (titles, self.aliases, self.headings, self.tags, path, prose, code)
+        aliases = (*self.aliases, name) if name else self.aliases
+        return ((self.title,), aliases, self.headings, self.tags, path, prose, code)
 
 
 class Lexicon:

@@ -23,6 +23,7 @@ from vaultseek.index.ledger.rows import (
     note_rows,
     note_vector_id,
 )
+from vaultseek.markdown.title import file_stem
 from vaultseek.text import fold
 from vaultseek.vault.diff import FileState
 from vaultseek.vault.scan import FileStat
@@ -83,6 +84,8 @@ class NoteTable:
     def move(self, source: str, target: str) -> None:
         """Change the path of the note at ``source``; ``put`` of its content has to follow."""
         self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
+        if file_stem(source) != file_stem(target):
+            self._outdate_vectors(target)
         self._problems.remove(source)
 
     def remove(self, path: str, revision: int) -> int | None:
@@ -215,6 +218,13 @@ class NoteTable:
         names = ((number, name) for number, rows in notes for name in rows.names)
         self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
         self._links.add((number, rows.links) for number, rows in notes)
+
+    def _outdate_vectors(self, path: str) -> None:
+        """Mark the vectors of a note that has a title of its own: its file name is embedded beside it."""
+        row = self._database.one("SELECT id FROM notes WHERE path = ? AND title_source != 'name'", path)
+        if row is not None:
+            self._database.run("UPDATE notes SET stored = 0 WHERE id = ?", row[0])
+            self._database.run("UPDATE chunks SET stored = 0 WHERE note = ?", row[0])
 
     def _remove_names_and_tags(self, number: int) -> None:
         self._database.run("DELETE FROM tags WHERE note = ?", number)
