@@ -44,3 +44,20 @@ def test_several_vaults_are_named_in_the_question(daemon, folder: Path, tmp_path
     assert "which vault? use --vault NAME (known: journal, work), or add one: vaultseek vault add DIR" in (
         done.stderr
     )
+
+
+def test_all_vaults_are_searched_at_once(daemon, folder: Path, tmp_path: Path) -> None:
+    work = write_files(tmp_path / "work", {"Salad.md": "A salad for the party.", "Plan.md": "A plan."})
+    for vault in (folder, work):
+        daemon.run("index", "--wait", "--vault", str(vault))
+    answer = daemon.json("search", "salad", "--all-vaults", "--mode", "keyword", cwd=Path("/"))
+    assert {(result["vault"], result["path"]) for result in answer["results"]} == {
+        ("journal", "Slugs.md"),
+        ("work", "Salad.md"),
+    }
+    assert [vault["vault"] for vault in answer["vaults"]] == ["journal", "work"]
+    done = daemon.run("search", "salad", "--all-vaults", "--mode", "keyword", "--paths", cwd=Path("/"))
+    assert set(done.stdout.splitlines()) == {str(folder / "Slugs.md"), str(work / "Salad.md")}
+    done = daemon.run("search", "salad", "--all-vaults", "--mode", "keyword", cwd=Path("/"))
+    assert "work: Salad.md:1" in done.stdout
+    assert daemon.run("search", "salad", "--all-vaults", "--vault", "work").returncode == 2

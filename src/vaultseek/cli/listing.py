@@ -24,7 +24,7 @@ def place(item: JSON, terminal: Terminal, answer: JSON | None = None) -> str:
 
 def file_of(item: JSON, answer: JSON) -> str:
     """Return the absolute path of an item's note, or an empty string if the answer has no folder."""
-    vault = str(answer.get("vault_path") or "")
+    vault = str(item.get("vault_path") or answer.get("vault_path") or "")
     return f"{vault.rstrip('/')}/{item.get('path') or ''}" if vault else ""
 
 

@@ -53,24 +53,25 @@ def failure(code: str, message: str) -> JSON:
 
 def print_paths(answer: JSON, key: str = "results") -> None:
     """Print the path of each item once, one a line, so that it can be opened from the current folder."""
-    vault = str(answer.get("vault_path") or "")
-    relative = _contains_current_folder(vault)
-    for path in dict.fromkeys(item["path"] for item in answer.get(key) or ()):
-        file = os.path.join(vault, path)  # noqa: PTH118
-        sys.stdout.write(f"{os.path.relpath(file) if relative else file}\n")
+    for path in dict.fromkeys(_openable(item, answer) for item in answer.get(key) or ()):
+        sys.stdout.write(f"{path}\n")
 
 
 def print_places(answer: JSON) -> None:
     """Print each result as ``path:line:column:text``, which editors and ``fzf`` read as places."""
     from vaultseek.cli.terminal import clean
 
-    vault = str(answer.get("vault_path") or "")
-    relative = _contains_current_folder(vault)
     for result in answer.get("results") or ():
-        file = os.path.join(vault, result["path"])  # noqa: PTH118
-        path = os.path.relpath(file) if relative else file
+        path = _openable(result, answer)
         line, column = result.get("line", 1), result.get("column", 1)
         sys.stdout.write(f"{clean(path)}:{line}:{column}:{clean(result.get('preview', ''))}\n")
+
+
+def _openable(item: JSON, answer: JSON) -> str:
+    """Return the path of an item's note, relative if the current folder is in the vault."""
+    vault = str(item.get("vault_path") or answer.get("vault_path") or "")
+    file = os.path.join(vault, item["path"])  # noqa: PTH118
+    return os.path.relpath(file) if _contains_current_folder(vault) else file
 
 
 def print_answer(

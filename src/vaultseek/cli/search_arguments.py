@@ -39,6 +39,7 @@ FLAGS = {
     "--open": ("open", True),
     "--explain": ("explain", True),
     "--wait": ("wait", True),
+    "--all-vaults": ("all_vaults", True),
 }
 """Flags of ``search``: the attribute of the call that each sets, and its value."""
 SHARED_FLAGS = {

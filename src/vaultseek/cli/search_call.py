@@ -24,6 +24,7 @@ class SearchCall:
         self.explain = False
         self.wait = False
         self.open = False
+        self.all_vaults = False
         self.format = "text"
         """One of text, json, paths and vimgrep."""
 
@@ -36,12 +37,15 @@ class SearchCall:
             raise UsageError(
                 "search needs a word, a phrase or a filter; list the filters with `vaultseek search -h`"
             )
+        if self.all_vaults and invocation.vault:
+            raise UsageError("--all-vaults searches every vault; leave --vault out")
         answer = self._ask(invocation)
         self._print(answer, invocation)
         if self.open and answer.get("results"):
             from vaultseek.cli.editor import open_note
 
-            open_note(answer["vault_path"], answer["results"][0])
+            best = answer["results"][0]
+            open_note(best.get("vault_path") or answer["vault_path"], best)
         return SUCCESS if answer.get("results") else NO_MATCH
 
     def _params(self) -> JSON:
@@ -58,10 +62,13 @@ class SearchCall:
         from vaultseek.cli.connect import connect
 
         settings = environment_settings()
-        params = invocation.params(**self._params(), settings=settings)
+        method = "search/all" if self.all_vaults else "search"
+        params = {**self._params(), "settings": settings}
+        if not self.all_vaults:
+            params = invocation.params(**params)
         seconds = None if self.wait else limits.CALL_SECONDS
         with connect(invocation) as client, naming_the_variable(settings):
-            answer: JSON = client.call("search", params, timeout=seconds, meanwhile=self._load_printing)
+            answer: JSON = client.call(method, params, timeout=seconds, meanwhile=self._load_printing)
         return answer
 
     def _load_printing(self) -> None:

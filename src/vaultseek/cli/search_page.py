@@ -103,7 +103,8 @@ def _title(result: JSON) -> str:
 
 def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
     room = terminal.width - _INDENT
-    path = f"{clean(result.get('path') or '')}:{result.get('line') or result.get('start_line', 1)}"
+    vault = f"{clean(result['vault'])}: " if result.get("vault") else ""
+    path = f"{vault}{clean(result.get('path') or '')}:{result.get('line') or result.get('start_line', 1)}"
     link = terminal.link(terminal.paint(path, "cyan"), file_of(result, answer))
     tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
     details = " · ".join(part for part in (tags, age(result.get("modified"), now)) if part)

@@ -145,6 +145,46 @@ class Search(OfVault):
     """With ``explain``."""
 
 
+class VaultSearch(OfVault):
+    """The part of a vault in the answer to a search of all vaults."""
+
+    took_ms: float
+    count: int
+    partial: list[Lane]
+    index: IndexNow
+    nearest: NotRequired[Nearest | None]
+    """Only if no note is near enough."""
+    total: NotRequired[int | None]
+    """For a query of filters alone: how many notes match."""
+
+
+class FullResultOfVault(FullResult, OfVault):
+    """A result with its vault."""
+
+
+class ResultOfVault(Result, OfVault):
+    """A result in short, with its vault."""
+
+
+class LaneOfVault(Lane):
+    """A lane that was left out in a vault."""
+
+    vault: str
+
+
+class SearchAll(TypedDict):
+    """Results of every vault, best first."""
+
+    query: str
+    mode: str
+    took_ms: float
+    results: list[FullResultOfVault | ResultOfVault]
+    count: int
+    partial: list[LaneOfVault]
+    interpreted: dict[str, Any]
+    vaults: list[VaultSearch]
+
+
 class WhyLane(TypedDict):
     """Rank and score of a note in one lane, or the reason for which it has none."""
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         RemovedVault,
         Schemas,
         Search,
+        SearchAll,
         Status,
         Subscribed,
         Tags,
@@ -102,6 +103,55 @@ class AsyncMethods:
                 brief=brief,
                 vault=vault,
                 cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def search_all(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        mode: Mode | None = None,
+        explain: bool = False,
+        wait: bool = False,
+        settings: dict[str, Any] | None = None,
+        filters: dict[str, Any] | None = None,
+        brief: bool = False,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> SearchAll:
+        """Search every vault and return notes, best first, each with its vault.
+
+        Scores of a vault count as much as its best note is certain. ``vaults`` has the state of each.
+
+        Args:
+            query: Words, phrases and operators of the query language.
+            limit: Maximum number of results; by default the settings'.
+            mode: Lanes to ask; by default the settings' mode.
+            explain: Explain the rank of each result.
+            wait: Index first what is on disk now.
+            settings: Settings of ``[search]`` for this request.
+            filters: Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...
+            brief: Leave the passages out of the results.
+
+        Raises BadQuery, Unavailable if no lane can answer, UsageError if there is no vault.
+        """
+        answer: SearchAll = await self.call(
+            "search/all",
+            without_defaults(
+                query=query,
+                limit=limit,
+                mode=mode,
+                explain=explain,
+                wait=wait,
+                settings=settings,
+                filters=filters,
+                brief=brief,
                 deadline_ms=deadline_ms,
                 supersedes=supersedes,
             ),

@@ -78,6 +78,23 @@ class VaultRegistry:
         options = self._by_name(vault) if vault else self._around(folder)
         return await self._open(options)
 
+    async def find_all(self) -> list[VaultFollower]:
+        """Return the configured vaults and the open ones. Raises UsageError if there is none."""
+        await self.close_missing()
+        known = self._known()
+        if not known:
+            raise UsageError(f"there is no vault yet; {self._choices()}")
+        opened = await asyncio.gather(
+            *(self._open(self._by_path(root)) for root in known), return_exceptions=True
+        )
+        followers = [follower for follower in opened if isinstance(follower, VaultFollower)]
+        for error in opened:
+            if isinstance(error, BaseException):
+                if not followers:
+                    raise error
+                log.error("a vault could not be opened: %s", error)
+        return followers
+
     async def close_missing(self) -> None:
         """Close unconfigured vaults whose folders have been missing for long; their indexes are kept."""
         configured = {entry.path for entry in self.settings.vaults}

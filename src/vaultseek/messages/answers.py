@@ -139,6 +139,44 @@ class Search(OfVault):
     explain: dict[str, Any] | None = Field(default=None, description="With ``explain``.")
 
 
+class VaultSearch(OfVault):
+    """The part of a vault in the answer to a search of all vaults."""
+
+    took_ms: float
+    count: int
+    partial: list[Lane]
+    index: IndexNow
+    nearest: Nearest | None = Field(default=None, description="Only if no note is near enough.")
+    total: int | None = Field(default=None, description="For a query of filters alone: how many notes match.")
+
+
+class FullResultOfVault(FullResult, OfVault):
+    """A result with its vault."""
+
+
+class ResultOfVault(Result, OfVault):
+    """A result in short, with its vault."""
+
+
+class LaneOfVault(Lane):
+    """A lane that was left out in a vault."""
+
+    vault: str
+
+
+class SearchAll(Answer):
+    """Results of every vault, best first."""
+
+    query: str
+    mode: str
+    took_ms: float
+    results: list[FullResultOfVault | ResultOfVault]
+    count: int
+    partial: list[LaneOfVault]
+    interpreted: dict[str, Any]
+    vaults: list[VaultSearch]
+
+
 class WhyLane(Answer):
     """Rank and score of a note in one lane, or the reason for which it has none."""
 

@@ -32,6 +32,14 @@ METHODS: dict[str, Method] = {
         "``preview``. ``partial`` names the lanes that were left out, with a code of the cause.",
         "BadQuery for a query that cannot be searched for, Unavailable if no lane can answer",
     ),
+    "search/all": Method(
+        params.AllVaultsParams,
+        answers.SearchAll,
+        "search_all",
+        "Search every vault and return notes, best first, each with its vault.\n\n"
+        "Scores of a vault count as much as its best note is certain. ``vaults`` has the state of each.",
+        "BadQuery, Unavailable if no lane can answer, UsageError if there is no vault",
+    ),
     "search/why": Method(
         params.WhyParams,
         answers.Why,

@@ -29,8 +29,8 @@ class VaultParams(Nothing):
     )
 
 
-class SearchParams(VaultParams):
-    """A query and how to answer it."""
+class AllVaultsParams(Nothing):
+    """A query to every vault, and how to answer it."""
 
     query: str = Field(description="Words, phrases and operators of the query language.")
     limit: int | None = Field(
@@ -50,6 +50,10 @@ class SearchParams(VaultParams):
         description="Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...",
     )
     brief: bool = Field(default=False, description="Leave the passages out of the results.")
+
+
+class SearchParams(AllVaultsParams, VaultParams):
+    """A query and how to answer it."""
 
 
 class NoteParams(VaultParams):

@@ -46,6 +46,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--explain", is_flag=True, help="Explain the rank of each result.")
 @mode_option("Search with all lanes, by words only or by meaning only.")
 @click.option("--wait", is_flag=True, help="Wait until every change on disk is indexed.")
+@click.option("--all-vaults", is_flag=True, help="Search every vault, instead of one.")
 @_filter_options
 @daemon_options
 @pass_invocation
@@ -61,6 +62,7 @@ def search(
     explain: bool,
     mode: str | None,
     wait: bool,
+    all_vaults: bool,
     **filters: tuple[str, ...],
 ) -> int:
     """Search the notes of a vault.
@@ -82,5 +84,6 @@ def search(
         name: [unescaped(value) for value in values] for name, values in filters.items() if values
     }
     call.explain, call.wait, call.open = explain, wait, open_
+    call.all_vaults = all_vaults
     call.format = "json" if json_ else "paths" if paths else format_
     return call.run(invocation)

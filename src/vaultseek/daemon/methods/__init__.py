@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from vaultseek import __version__, limits
 from vaultseek.daemon.follow import VaultFollower
@@ -46,7 +46,7 @@ class Methods:
         self._vaults = VaultMethods(file, registry)
         self._parts = (
             self._vaults,
-            SearchMethods(self._find, lambda: registry.settings.search),
+            SearchMethods(self._find, self._find_all, lambda: registry.settings.search),
             NoteMethods(self._find),
             IndexMethods(
                 registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon
@@ -76,6 +76,10 @@ class Methods:
     async def _find(self, call: VaultParams) -> VaultFollower:
         await self._vaults.follow_settings()
         return await self._registry.find(call.vault, call.cwd)
+
+    async def _find_all(self) -> Sequence[VaultFollower]:
+        await self._vaults.follow_settings()
+        return await self._registry.find_all()
 
     def _daemon(self) -> JSON:
         worker = self._worker.state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
@@ -16,6 +16,8 @@ from vaultseek.notes.lookup import resolve_note
 
 Find = Callable[[VaultParams], Awaitable[VaultFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
+FindAll = Callable[[], Awaitable[Sequence[VaultFollower]]]
+"""A function that returns every vault. Raises UsageError if there is none, or ConfigError."""
 
 
 async def find_note(name: str, follower: VaultFollower) -> NoteRow:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
-from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.messages.params import SearchParams, WhyParams, read
-from vaultseek.model import JSON
+from vaultseek.daemon.methods.access import Find, FindAll, about_note, about_vault, find_note, with_degraded
+from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.messages.params import AllVaultsParams, SearchParams, WhyParams, read
+from vaultseek.model import JSON, Reason
 from vaultseek.notes.why import why
+from vaultseek.search.merge import merge_answers
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
@@ -21,18 +23,40 @@ from vaultseek.wire.context import Handler, RequestContext
 class SearchMethods:
     """Handlers of `search` and `search/why`."""
 
-    def __init__(self, find: Find, settings: Callable[[], SearchSettings]) -> None:
+    def __init__(self, find: Find, every: FindAll, settings: Callable[[], SearchSettings]) -> None:
         self._find = find
+        self._every = every
         self._settings = settings
 
     def handlers(self) -> dict[str, Handler]:
         """Return the handlers by method name."""
-        return {"search": self.search, "search/why": self.why}
+        return {"search": self.search, "search/all": self.search_all, "search/why": self.why}
 
     async def search(self, params: JSON, context: RequestContext) -> JSON:
         """Answer a query."""
         call = read(SearchParams, params)
-        follower = await self._find(call)
+        return await self._answer(call, await self._find(call), context)
+
+    async def search_all(self, params: JSON, context: RequestContext) -> JSON:
+        """Answer a query by the notes of every vault."""
+        call = read(AllVaultsParams, params)
+        followers = await self._every()
+        answers = await asyncio.gather(
+            *(self._answer(call, follower, context) for follower in followers), return_exceptions=True
+        )
+        answered = [answer for answer in answers if isinstance(answer, dict)]
+        for error in answers:
+            if isinstance(error, BaseException) and not (answered and isinstance(error, Unavailable)):
+                raise error
+        merged = merge_answers(answered, call.limit or self._settings().limit)
+        merged["partial"] += [
+            {"lane": "vault", **Reason.of(error).as_json(), "vault": follower.vault.name}
+            for follower, error in zip(followers, answers, strict=True)
+            if isinstance(error, Unavailable)
+        ]
+        return merged
+
+    async def _answer(self, call: AllVaultsParams, follower: VaultFollower, context: RequestContext) -> JSON:
         request = self._request(call, explain=call.explain, brief=call.brief)
         await follower.wait_if_new()
         if call.wait:
@@ -52,7 +76,7 @@ class SearchMethods:
         return about_note(follower.vault, row, answer)
 
     def _request(
-        self, call: SearchParams | WhyParams, *, explain: bool = False, brief: bool = False
+        self, call: AllVaultsParams | WhyParams, *, explain: bool = False, brief: bool = False
     ) -> SearchRequest:
         settings = with_overrides(self._settings(), call.settings)
         return SearchRequest(

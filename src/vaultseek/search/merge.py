@@ -1,0 +1,53 @@
+"""Answers of several vaults to one query as one list.
+
+Scores of two vaults cannot be compared: in each, the best note has 1. The confidences of the best notes can,
+so they say how much the scores of a vault count for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+
+from vaultseek.model import JSON
+
+_OF_A_VAULT = ("vault", "vault_path", "took_ms", "count", "total", "partial", "index", "nearest")
+
+
+def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
+    """Return the best ``limit`` results of all answers, at least one, each with its vault.
+
+    A score is multiplied by the confidence of its vault's best note, divided by the greatest of these.
+    """
+    certain = [_best_confidence(answer) for answer in answers]
+    most = max(certain) or 1.0
+    results = [
+        result
+        for answer, confidence in zip(answers, certain, strict=True)
+        for result in _weighed(answer, confidence / most)
+    ]
+    results.sort(key=lambda result: (-result["score"], result["rank"]))
+    return {
+        "query": answers[0]["query"],
+        "mode": answers[0]["mode"],
+        "took_ms": max(map(itemgetter("took_ms"), answers)),
+        "results": [{**result, "rank": rank} for rank, result in enumerate(results[:limit], start=1)],
+        "count": min(len(results), limit),
+        "partial": [{**lane, "vault": answer["vault"]} for answer in answers for lane in answer["partial"]],
+        "interpreted": answers[0]["interpreted"],
+        "vaults": [{key: answer[key] for key in _OF_A_VAULT if key in answer} for answer in answers],
+    }
+
+
+def _best_confidence(answer: JSON) -> float:
+    """Return the confidence of the first result; 1 for a list of notes that match filters."""
+    results = answer["results"]
+    return float(results[0].get("confidence", 1.0)) if results else 0.0
+
+
+def _weighed(answer: JSON, weight: float) -> list[JSON]:
+    vault = {"vault": answer["vault"], "vault_path": answer["vault_path"]}
+    return [
+        {**result, **vault, "score": round(float(result["score"]) * weight, 6)}
+        for result in answer["results"]
+    ]
