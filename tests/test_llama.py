@@ -61,6 +61,16 @@ def wait_until_gone():
         time.sleep(0.02)
 
 
+def test_a_document_without_a_file_is_called_by_its_first_heading():
+    (node,) = VaultNodeParser(count=words, window=100).get_nodes_from_documents(
+        [Document(text="## *Tea*\n\nHot.")]
+    )
+    assert node.metadata["title"] == "Tea"
+    named = Document(text="## *Tea*\n\nHot.", metadata={"file_name": "Drinks.md"})
+    (node,) = VaultNodeParser(count=words, window=100).get_nodes_from_documents([named])
+    assert node.metadata["title"] == "Drinks"
+
+
 def test_nodes_are_the_passages_of_the_daemon():
     document = Document(text=TEA, metadata={"path": "Drinks.md", "source": "mine"})
     nodes = VaultNodeParser(count=words, window=100).get_nodes_from_documents([document])

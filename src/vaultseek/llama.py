@@ -27,6 +27,7 @@ from vaultseek.errors import NotFound, Unavailable
 from vaultseek.limits import MODEL_WINDOW
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.parse import parse
+from vaultseek.markdown.plain import plain_heading
 from vaultseek.model import JSON, Chunk, Note, TokenCount
 
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
@@ -142,7 +143,7 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
         id_=passage.id,
         text=passage.text,
         metadata={
-            "title": note.title,
+            "title": _title(note, source),
             "heading": " > ".join(passage.heading_path),
             "start_line": passage.start_line,
             "end_line": passage.end_line,
@@ -152,6 +153,13 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
         excluded_embed_metadata_keys=[*source.excluded_embed_metadata_keys, *_FOR_PROGRAMS],
         relationships={NodeRelationship.SOURCE: source.as_related_node_info()},
     )
+
+
+def _title(note: Note, source: BaseNode) -> str:
+    """Return the note's title; of a document without a file, whose name is only an id, its first heading."""
+    if note.title_source == "name" and note.headings and _path_of(source) == source.node_id:
+        return plain_heading(note.headings[0].text) or note.title
+    return note.title
 
 
 def _scored(answer: JSON, texts: Sequence[str]) -> list[NodeWithScore]:

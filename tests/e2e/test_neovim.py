@@ -518,6 +518,17 @@ def test_wrong_settings_are_named(indexed):
     assert "limit must be a number" in result[1]
 
 
+def test_a_file_name_that_is_not_the_title_stands_beside_it(indexed):
+    answer = "{ vault_path = '/notes' }"
+    shown = {
+        "file_name = 'Boiler'": "Hot water (Boiler) › Care",
+        "file_name = vim.NIL": "Hot water › Care",
+    }
+    for field, title in shown.items():
+        result = f"{{ path = 'Boiler.md', title = 'Hot water', heading_path = {{ 'Care' }}, {field} }}"
+        assert indexed.ask(f"require('vaultseek.places').place({answer}, {result}).title") == title
+
+
 def test_no_place_outside_of_the_vault(indexed):
     place = "require('vaultseek.places').place({ vault_path = '/v' }, { path = %s })"
     assert indexed.ask(place % "'a/../../etc/passwd'") is None
