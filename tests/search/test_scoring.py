@@ -147,6 +147,8 @@ def test_cosines_become_confidence_by_the_curve_of_the_model_that_answered():
     answer = by_meaning({1: [0.8]}, {1: 0.8})
     strict = replace(answer, meaning_curve=(-40.0, 46.0))
     assert confidence([1], None, answer)[1] == pytest.approx(1 / (1 + math.exp(4.5 - 5.7 * 0.8)), abs=1e-4)
+    unread = replace(answer, reading=0.5)
+    assert confidence([1], None, unread)[1] == pytest.approx(confidence([1], None, answer)[1] / 2)
     assert confidence([1], None, strict)[1] < 0.1 < confidence([1], None, answer)[1]
 
 

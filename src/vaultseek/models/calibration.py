@@ -33,7 +33,9 @@ class Calibration:
 
 
 DEFAULT = Calibration()
-_OF_FINGERPRINT = {MULTILINGUAL.fingerprint: Calibration((-40.0, 46.0), 3.0)}
+_OF_FINGERPRINT = {MULTILINGUAL.fingerprint: Calibration((-50.0, 62.0), 3.0)}
+"""Of multilingual-e5-small: right passages have cosines above .8 in the question's language, and above .74 in
+another one; questions of other sets come to .79 at the median."""
 
 
 @runtime_checkable

@@ -233,14 +233,21 @@ def anchor_factor(boost: float, share: float) -> float:
 
 
 def confidence(
-    cosines: Floats, coverages: Floats, meaning_curve: tuple[float, float] = MEANING_CURVE
+    cosines: Floats,
+    coverages: Floats,
+    meaning_curve: tuple[float, float] = MEANING_CURVE,
+    reading: float = 1.0,
 ) -> Floats:
     """Return the probabilities in [0, 1] that notes answer the query; NaN where a lane does not know a note.
 
     A passage of the same meaning (its cosine) or most of the query's words by idf (their coverage) is enough:
     each gives a probability by a logistic curve, and the result is 1 less the product of being wrong twice.
+    That of meaning counts as far as the model reads the query, in [0, 1]: letters typed at random have a
+    vector, too, and some passage is always nearest to it.
     """
-    wrong: Floats = (1 - _logistic(meaning_curve, cosines)) * (1 - _logistic(WORDS_CURVE, coverages))
+    wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (
+        1 - _logistic(WORDS_CURVE, coverages)
+    )
     return 1 - wrong
 
 

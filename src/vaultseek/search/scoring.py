@@ -147,7 +147,7 @@ def confidence(
     likelihood = formula.confidence(
         np.array([cosines.get(note, np.nan) for note in notes]),
         np.array([coverage.get(note, np.nan) for note in notes]),
-        formula.MEANING_CURVE if semantic is None else semantic.meaning_curve,
+        *(() if semantic is None else (semantic.meaning_curve, semantic.reading)),
     )
     return dict(zip(notes, likelihood.tolist(), strict=True))
 

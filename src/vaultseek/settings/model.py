@@ -202,7 +202,7 @@ class SearchSettings(_Section):
         default=0.0, ge=0.0, le=1.0, description="Confidence below which a result is dropped; 0 keeps all."
     )
     nothing_below: float = Field(
-        default=0.06,
+        default=0.04,
         ge=0.0,
         le=1.0,
         description="No results if none of the top ten reaches this confidence; 0 turns this off.",
