@@ -206,6 +206,8 @@ EMBED_SECONDS = 120.0
 """Deadline for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
 """Deadline for the semantic lane of a search."""
+SECOND_QUERY_SECONDS = 5.0
+"""The same where the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
 """Default deadline for reranking."""
 VECTOR_SCAN_BYTES = 128 * MIB

@@ -29,6 +29,7 @@ ReasonCode = Literal[
     "model_unusable",
     "worker_unavailable",
     "not_embedded",
+    "unread_language",
     "being_built",
     "index_damaged",
     "deadline",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
 from vaultseek.indexing.reader_pool import merge_step
 from vaultseek.indexing.reading import NoteReader
+from vaultseek.indexing.second_space import SecondSpace
+from vaultseek.indexing.spaces import Spaces
 from vaultseek.indexing.status import Activity
 from vaultseek.indexing.writer import WriterThread
 from vaultseek.limits import (
@@ -33,11 +36,17 @@ from vaultseek.limits import (
     OPENING_CHARS,
     QUERY_EMBED_SECONDS,
     RESCAN_SECONDS,
+    SECOND_QUERY_SECONDS,
 )
 from vaultseek.model import JSON, Reason
+from vaultseek.models.catalogue import LocalModel
+from vaultseek.models.choice import VaultModels
 from vaultseek.worker import SemanticAnswer, SemanticWorker
+from vaultseek.worker.pool import WorkerPool
 
 T = TypeVar("T")
+SECOND_FOLDER = "semantic-2"
+"""Folder of the second vector space in that of the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,8 @@ class Patience:
     """Longest wait of a search for the model: by default as long as a person would."""
 
     query_seconds: float = QUERY_EMBED_SECONDS
+    second_seconds: float = SECOND_QUERY_SECONDS
+    """The same for the model of the second space, which may have to be loaded."""
     rerank_seconds: float | None = None
     """None: as long as the search's own settings say."""
     complete: bool = False
@@ -87,6 +98,7 @@ class OpenVault:
         keyword: KeywordSync,
         indexer: Indexer,
         embedding: Embedding,
+        spaces: Spaces,
         concepts: Concepts,
         writer: WriterThread,
         patience: Patience,
@@ -96,6 +108,7 @@ class OpenVault:
         self.ledger = ledger
         self.indexer = indexer
         self.embedding = embedding
+        self.spaces = spaces
         self.concepts = concepts
         self.activity = Activity()
         self._worker = worker
@@ -114,10 +127,13 @@ class OpenVault:
         *,
         patience: Patience | None = None,
         old_models: OldModels | None = None,
+        models: VaultModels | None = None,
+        pool: WorkerPool | None = None,
     ) -> OpenVault:
         """Open the index in ``directory``, or begin an empty one; ``load`` of its indexer has to follow.
 
-        Raises AlreadyRunning if another process has it open, and OSError.
+        ``models`` are those of the vault; without them there is ``spec`` alone. ``pool`` has the worker of a
+        second one. Raises AlreadyRunning if another process has it open, and OSError.
         """
         with contextlib.ExitStack() as files:
             files.enter_context(paths.lock_directory(paths.private_directory(directory)))
@@ -132,6 +148,13 @@ class OpenVault:
             writer = WriterThread(options.name)
             files.callback(writer.close)
             reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes)
+            models = models or VaultModels(LocalModel(spec.model, None, spec.fingerprint, spec.window))
+            second = None
+            if models.second is not None and pool is not None:
+                folder = directory / SECOND_FOLDER
+                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run)
+            else:
+                shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
             return cls(
                 options,
                 worker,
@@ -139,6 +162,7 @@ class OpenVault:
                 keyword,
                 Indexer(reader, ledger, keyword, crash_marker, options.exclude),
                 Embedding(ledger, worker, directory / "semantic", spec, writer.run, old_models),
+                Spaces(models, second, spec.count, ledger),
                 Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
                 writer,
                 patience or Patience(),
@@ -185,8 +209,10 @@ class OpenVault:
             self._keyword.rebuilding = True
             self._writer.submit(self._keyword.rebuild, self.ledger)
 
-    def semantic_reason(self) -> Reason | None:
-        """Return why the semantic lane cannot answer, or None."""
+    def semantic_reason(self, text: str = "") -> Reason | None:
+        """Return why the semantic lane cannot answer ``text``, or None."""
+        if text and self.spaces.second_for(text) is not None:
+            return None
         state = self._worker.state
         if state.status != "ready" and not self._patience.complete:
             return state.reason or Reason("worker_unavailable", f"the semantic worker is {state.status}")
@@ -202,8 +228,11 @@ class OpenVault:
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
 
-        Raises WorkerUnavailable or IndexDamaged.
+        One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
         """
+        second = self.spaces.second_for(text)
+        if second is not None:
+            return await self._ask_second(second, text, k, allowed)
         try:
             answer = await self.embedding.query(text, k, allowed, self._patience.query_seconds)
         except IndexDamaged:
@@ -215,7 +244,12 @@ class OpenVault:
         return answer
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable."""
+        """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
+
+        The concepts have vectors in the vault's own space only.
+        """
+        if self.spaces.second_for(text) is not None:
+            return []
         if self._patience.complete:
             await self.concepts.refresh()
         elif not self.embedding.is_current:
@@ -228,8 +262,22 @@ class OpenVault:
                 raise Unavailable(self.options.paused_reason.text, "paused") from None
             raise
 
-    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
-        """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
+    def unread_reason(self, text: str) -> Reason | None:
+        """Return why the semantic lane does not read the language of ``text``, or None."""
+        return self.spaces.unread_reason(text)
+
+    def lag_reason(self, text: str) -> Reason | None:
+        """Return why the space that answers ``text`` lacks notes that others have, or None."""
+        return self.spaces.lag_reason(text)
+
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        """Return the stored vectors of ``notes`` in the space that answers ``text``.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        second = self.spaces.second_for(text) if text else None
+        if second is not None:
+            return await second.note_vectors(notes, self._patience.query_seconds)
         return await self.embedding.note_vectors(notes, self._patience.query_seconds)
 
     async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
@@ -245,6 +293,16 @@ class OpenVault:
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
+
+    async def _ask_second(
+        self, second: SecondSpace, text: str, k: int, allowed: NoteIds | None
+    ) -> SemanticAnswer:
+        try:
+            answer = await second.query(text, k, allowed, self._patience.second_seconds)
+        except IndexDamaged:
+            await second.discard_store()
+            raise
+        return await asyncio.to_thread(self._without_removed, answer)
 
     def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
         """Leave out chunks and notes that the vector store still has and the ledger has not."""

@@ -248,11 +248,12 @@ class Searcher:
 
     async def _note_vectors(self, parsed: ParsedRequest, notes: Sequence[int]) -> Mapping[int, Any]:
         """Return the notes' unit vectors; there is a ranking without them as well."""
-        if not notes or self._vault.semantic_reason() is not None:
+        text = parsed.query.rank_text
+        if not notes or self._vault.semantic_reason(text) is not None:
             return {}
         with contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
             async with asyncio.timeout(parsed.request.seconds):
-                return await self._vault.note_vectors(notes)
+                return await self._vault.note_vectors(notes, text)
         return {}
 
 

@@ -35,8 +35,14 @@ class SearchedVault(Protocol):
     def rebuild_keyword_index(self) -> None:
         """Report that the keyword index is damaged."""
 
-    def semantic_reason(self) -> Reason | None:
-        """Return why the semantic lane is left out, None if it is not."""
+    def semantic_reason(self, text: str = "") -> Reason | None:
+        """Return why the semantic lane cannot answer ``text``, None if it can."""
+
+    def unread_reason(self, text: str) -> Reason | None:
+        """Return why the semantic lane does not read the language of ``text``, None if it does."""
+
+    def lag_reason(self, text: str) -> Reason | None:
+        """Return why the vectors that answer ``text`` are of fewer notes than there are, None if not."""
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
@@ -44,9 +50,10 @@ class SearchedVault(Protocol):
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the vault's terms nearest to the text with this vector. Raises Unavailable."""
 
-    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
-        """Return the notes' own unit vectors, where there are any. Raises WorkerUnavailable or
-        IndexDamaged."""
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        """Return the notes' own unit vectors, where there are any, comparable with those of ``text``.
+
+        Raises WorkerUnavailable or IndexDamaged."""
 
     async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
         """Return how well each text answers the query, in [0, 1]. Raises WorkerUnavailable."""

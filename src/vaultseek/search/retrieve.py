@@ -124,25 +124,33 @@ def wants_semantic(parsed: ParsedRequest) -> bool:
 async def ask_semantic(
     parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault
 ) -> SemanticRetrieval:
-    """Ask the semantic worker for ``parsed.depth`` notes."""
-    reason = vault.semantic_reason()
+    """Ask the semantic worker for ``parsed.depth`` notes.
+
+    A question in a language that no model here reads is left to the words, unless meaning is all that was
+    asked for.
+    """
+    text = parsed.query.rank_text
+    reason, unread = vault.semantic_reason(text), vault.unread_reason(text)
+    if reason is None and parsed.request.mode != "semantic":
+        reason = unread
     if reason is not None:
         return SemanticRetrieval(reasons={"semantic": reason})
+    doubt = unread or vault.lag_reason(text)
     began = time.perf_counter()
     own: SemanticAnswer | None = None
     answer: SemanticAnswer | None = None
     concepts: tuple[Concept, ...] = ()
-    reasons: dict[str, Reason] = {}
+    reasons: dict[str, Reason] = {} if doubt is None else {"semantic": doubt}
     try:
         async with asyncio.timeout(parsed.request.seconds):
-            own = answer = await vault.ask_semantic(parsed.query.rank_text, parsed.depth, allowed)
+            own = answer = await vault.ask_semantic(text, parsed.depth, allowed)
             expansion = await _expand(parsed, own, allowed, vault)
             if expansion is not None:
                 answer, concepts = expansion.semantic, expansion.concepts
     except TimeoutError:
-        reasons = {_missing(own): LATE}
+        reasons |= {_missing(own): LATE}
     except (Unavailable, IndexDamaged) as error:
-        reasons = {_missing(own): Reason.of(error)}
+        reasons |= {_missing(own): Reason.of(error)}
     return SemanticRetrieval(answer, own, concepts, reasons, _milliseconds_since(began))
 
 

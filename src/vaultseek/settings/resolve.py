@@ -8,7 +8,8 @@ from pathlib import Path
 
 from vaultseek import paths
 from vaultseek.models.catalogue import BUNDLED, HASHING
-from vaultseek.models.packed import PACKED
+from vaultseek.models.choice import AUTO, OFF
+from vaultseek.models.packed import MULTILINGUAL, PACKED
 from vaultseek.settings.describe import Location, quote_value
 from vaultseek.settings.model import ModelSettings, Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem
@@ -30,13 +31,17 @@ def resolve_paths(
             resolved.append(vault)
         except _Unusable as error:
             problems.append(error.problem)
-    model = settings.model
-    try:
-        model = model.model_copy(update={"name": _model_name(model.name, origin)})
-    except _Unusable as error:
-        missing = _missing_model(model.name, origin)
-        problems.append(replace(error.problem, fatal=missing is None))
-        model = ModelSettings(name=missing) if missing else ModelSettings()
+    names: dict[str, str] = {}
+    for key in ModelSettings.model_fields:
+        name = getattr(settings.model, key)
+        try:
+            names[key] = _model_name(name, key, origin)
+        except _Unusable as error:
+            missing = _missing_model(name, origin)
+            problems.append(replace(error.problem, fatal=missing is None))
+            if missing:
+                names[key] = missing
+    model = ModelSettings(**names)
     return settings.model_copy(update={"vaults": tuple(resolved), "model": model}), problems
 
 
@@ -73,15 +78,16 @@ def _refuse_duplicate(
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 
-def _model_name(name: str, origin: Origin) -> str:
-    """Return ``bundled``, packed models and stand-ins unchanged, others as an absolute path."""
-    if name == BUNDLED or name in PACKED or name.partition("-")[0] == HASHING:
+def _model_name(name: str, key: str, origin: Origin) -> str:
+    """Return the names of installed models and stand-ins unchanged, others as an absolute path."""
+    choices = {AUTO, OFF} if key == "other_languages" else {AUTO}
+    if name in {BUNDLED, *PACKED, *choices} or name.partition("-")[0] == HASHING:
         return name
     fetched = paths.model_directory(name)
     if fetched is not None and fetched.is_dir():
         return str(fetched)
-    expected = f'"{BUNDLED}", a fetched model or the folder of a model'
-    return str(_folder(Path(name), ("model", "name"), origin, expected))
+    expected = f'"{AUTO}", "{BUNDLED}", "{MULTILINGUAL.name}", a fetched model or the folder of a model'
+    return str(_folder(Path(name), ("model", key), origin, expected))
 
 
 def _missing_model(name: str, origin: Origin) -> str | None:

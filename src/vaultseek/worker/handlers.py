@@ -37,6 +37,7 @@ class RequestHandlers:
             "embed": self._embed,
             "query": self._query,
             "vectors": self._vectors,
+            "numbers": self._numbers,
             "apply": self._apply,
             "version": self._version,
             "count": self._count,
@@ -88,6 +89,12 @@ class RequestHandlers:
         header = frame.header
         with self._stores.reading(Path(header["store"])) as collection:
             return {}, _vectors_of(collection(header["collection"]), frame.arrays[0])
+
+    def _numbers(self, frame: Frame) -> Reply:
+        header = frame.header
+        with self._stores.reading(Path(header["store"])) as collection:
+            index = collection(header["collection"])
+            return {}, [np.zeros(0, np.int64) if index is None else index.numbers(frame.arrays[0])]
 
     def _apply(self, frame: Frame) -> Reply:
         header = frame.header

@@ -198,6 +198,22 @@ class SemanticWorker:
         frame = await self._at_store("count", store, {"collection": collection}, _Deadline(deadline))
         return int(frame.header["count"])
 
+    async def numbers(
+        self,
+        store: Path,
+        notes: Sequence[int] | NDArray[np.int64],
+        *,
+        collection: str,
+        deadline: float | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the numbers of all vectors of those notes in the collection; none if there is none."""
+        arrays = (np.asarray(notes, dtype=np.int64),)
+        frame = await self._at_store(
+            "numbers", store, {"collection": collection}, _Deadline(deadline), arrays
+        )
+        numbers: NDArray[np.int64] = frame.arrays[0]
+        return numbers
+
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
         """Remove the store and its collections, even if they are damaged or the child is down."""
         self._supervisor.clear_crashes(store)

@@ -8,7 +8,7 @@ from typing import Any
 
 from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.row_cache import RowCache
-from vaultseek.index.ledger.rows import CHUNK_COLUMNS, chunk_row
+from vaultseek.index.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
 from vaultseek.model import Chunk
 
 CACHED_NOTES = 2000
@@ -75,6 +75,11 @@ class ChunkTable:
         for row in self._database.all_in(sql, notes):
             chunks[row[0]].append(chunk_row(row).chunk)
         return chunks
+
+    def rows(self, notes: Sequence[int]) -> list[ChunkRow]:
+        """Return the chunks of these notes with their numbers, a note's in its order."""
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.note, c.ordinal"
+        return [chunk_row(row) for row in self._database.all_in(sql, notes)]
 
     def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
         """Return number and id of each chunk, in the order of the note, of the notes that have any."""

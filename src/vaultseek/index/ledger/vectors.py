@@ -116,3 +116,11 @@ class VectorTable:
     def set_previous_store(self, previous: JSON | None) -> None:
         """Set the store that answers queries until the present one is full; None once it is full."""
         self._database.set_meta("previous_store", "" if previous is None else to_json(previous))
+
+    def second_store(self) -> str:
+        """Return the version of the store of the second vector space, as it was written last; "" if none."""
+        return self._database.meta("second_store")
+
+    def set_second_store(self, version: str) -> None:
+        """Set the version of the store of the second vector space."""
+        self._database.set_meta("second_store", version)

@@ -107,6 +107,11 @@ class VectorIndex:
         found, first = np.unique(snapshot.notes[rows], return_index=True)
         return found, snapshot.vectors[rows[first]]
 
+    def numbers(self, notes: Sequence[int] | NoteIds) -> Numbers:
+        """Return the numbers of all vectors of these notes."""
+        _, snapshot = self._current
+        return snapshot.numbers[snapshot.rows_of(np.asarray(notes, dtype=np.int64))]
+
     def _load(self) -> Matrix:
         """Return the matrix, from its files if they are of the store's state, else from the store."""
         matrix = Matrix(limits.VECTOR_SCAN_BYTES)

@@ -1,0 +1,74 @@
+"""The vector spaces of a vault: which of them answers a question, and why one may be answered badly.
+
+A vault has the space of its own model. A vault in English may have a second one, of a model that reads other
+languages, for questions that the first does not read; a question is answered by exactly one of them, because
+cosines of different models cannot be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.legibility import Legibility, legibility
+from vaultseek.indexing.second_space import SecondSpace
+from vaultseek.model import Reason
+from vaultseek.models.choice import VaultModels
+
+JUDGED_TEXTS = 1000
+"""Texts whose legibility is kept."""
+LAGGING_NOTES = 20
+"""Notes that a space may lack without a word about it."""
+
+
+class Spaces:
+    """Chooses between the vault's own space and ``second``, if there is one.
+
+    ``count`` counts the pieces of a text for the model of the first.
+    """
+
+    def __init__(
+        self, models: VaultModels, second: SecondSpace | None, count: Callable[[str], int], ledger: Ledger
+    ) -> None:
+        self.models = models
+        self.second = second
+        self._ledger = ledger
+        self._judge = lru_cache(JUDGED_TEXTS)(lambda text: legibility(text, count))
+
+    def second_for(self, text: str) -> SecondSpace | None:
+        """Return the second space if it is the one to answer the text.
+
+        While it is being filled, it answers only what the first does not read at all.
+        """
+        if self.second is None:
+            return None
+        reads = self._reads(text)
+        if reads == "well" or not self._has_some():
+            return None
+        return self.second if reads == "not" or self.second.was_full else None
+
+    def unread_reason(self, text: str) -> Reason | None:
+        """Return why no space can answer the text, or None."""
+        if self._reads(text) != "not" or self.second_for(text) is not None:
+            return None
+        if self.second is not None:
+            return Reason("being_built", "the vectors for other languages than English are not computed yet")
+        unread = f"{self.models.main.name} does not read this language"
+        return Reason("unread_language", f"{unread}; {self.models.advice}" if self.models.advice else unread)
+
+    def lag_reason(self, text: str) -> Reason | None:
+        """Return why the second space, which answers the text, lacks notes; None if it lacks few."""
+        space = self.second_for(text)
+        behind = 0 if space is None else space.behind() or 0
+        if behind <= LAGGING_NOTES:
+            return None
+        notes = self._ledger.counts().notes
+        return Reason("being_built", f"{behind} of {notes} notes have no vectors for this language yet")
+
+    def _has_some(self) -> bool:
+        behind = None if self.second is None else self.second.behind()
+        return behind is not None and (behind == 0 or behind < self._ledger.counts().notes)
+
+    def _reads(self, text: str) -> Legibility:
+        return self._judge(text) if self.models.only_english else "well"

