@@ -33,7 +33,7 @@ from vaultseek.evaluate.report import REFUSAL_HEAD, as_text
 from vaultseek.evaluate.run import Outcome
 from vaultseek.evaluate.variants import KEYWORD, SEMANTIC
 from vaultseek.indexing.open_vault import VaultOptions
-from vaultseek.models.catalogue import find_model
+from vaultseek.models.choice import AUTO, choose_models
 from vaultseek.settings.model import Settings
 
 FOREIGN_QUESTIONS = 10
@@ -54,8 +54,9 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     if arguments.only:
         ways = [way for way in ways if way.name in arguments.only]
     cache = cache_directory(root, arguments.cache)
-    options, model = VaultOptions(root.name, root), find_model(arguments.model)
-    async with measured_vault(options, cache, model, lambda phase, counts: None) as vault:
+    options, models = VaultOptions(root.name, root), choose_models(arguments.model)
+    questions = [query.text for query in queries]
+    async with measured_vault(options, cache, models, lambda phase, counts: None, questions) as vault:
         foreign = foreign_questions(folder, arguments.sets) if arguments.refusals else None
         return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit, foreign=foreign)
 
@@ -184,7 +185,7 @@ def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--vaults", type=Path)
-    parser.add_argument("--model", default="bundled", help="as in the settings")
+    parser.add_argument("--model", default=AUTO, help="as in the settings")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
     parser.add_argument("--limit", type=int, default=100)
     parser.set_defaults(refusals=True)

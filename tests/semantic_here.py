@@ -31,9 +31,20 @@ class WorkerHere:
 
     state = WorkerState("ready")
 
-    def __init__(self) -> None:
-        self._encoder = HashingEncoder()
+    def __init__(self, dimension: int | None = None) -> None:
+        self._encoder = HashingEncoder() if dimension is None else HashingEncoder(dimension)
         self._stores: dict[tuple[str, str], VectorIndex] = {}
+
+    memory_bytes = None
+
+    async def start(self) -> None:
+        return None
+
+    async def stop(self) -> None:
+        return None
+
+    async def ready(self, deadline: float | None = None) -> None:
+        return None
 
     async def embed(self, texts: Any, **_: Any) -> Any:
         return self._encoder.encode(list(texts))
@@ -58,6 +69,10 @@ class WorkerHere:
     async def version(self, store: Path, collection: str, **_: Any) -> str | None:
         index = self._stores.get((str(store), collection))
         return index.version if index else None
+
+    async def numbers(self, store: Path, notes: Any, *, collection: str, **_: Any) -> Any:
+        index = self._stores.get((str(store), collection))
+        return index.numbers(notes) if index else np.zeros(0, np.int64)
 
     async def count(self, store: Path, collection: str, **_: Any) -> int:
         index = self._stores.get((str(store), collection))

@@ -15,9 +15,10 @@ from vaultseek import paths
 from vaultseek.daemon import follow, vaults
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.indexing.embed import EmbeddingSpec
-from vaultseek.models.catalogue import find_model
+from vaultseek.indexing.model_source import ModelSource
+from vaultseek.models.choice import choose_models
 from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.worker.pool import WorkerPool
 
 
 @pytest.fixture
@@ -26,9 +27,8 @@ async def registry(tmp_path: Path) -> AsyncIterator[VaultRegistry]:
     for name in ("kept", "named"):
         (tmp_path / name / ".obsidian").mkdir(parents=True)
     settings = Settings(vaults=[VaultSettings(name="kept", path=tmp_path / "kept")])
-    model = find_model("hashing")
-    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
-    registry = VaultRegistry(settings, WorkerHere(), spec, lambda follower, paths: None)
+    models = ModelSource(choose_models("hashing"), WorkerPool(lambda model: WorkerHere()))
+    registry = VaultRegistry(settings, models, lambda follower, paths: None)
     await registry.open_configured(settings)
     await registry.find(None, str(tmp_path / "named"))
     yield registry

@@ -13,7 +13,7 @@ from typing import Any
 from vaultseek import paths
 from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING
-from vaultseek.indexing import concepts, embed, reconcile
+from vaultseek.indexing import concepts, embed, reconcile, second_space
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.indexing.status import Activity, VaultStatus
 from vaultseek.limits import RETRY_SECONDS
@@ -54,7 +54,7 @@ class VaultFollower:
 
     def __init__(self, vault: OpenVault, worker: SemanticWorker, on_progress: OnProgress) -> None:
         self.vault = vault
-        self._worker = worker
+        self.worker = worker
         self._on_progress = on_progress
         self._loop = asyncio.get_running_loop()
         self._hints = Hints(self._loop)
@@ -66,6 +66,9 @@ class VaultFollower:
         self._scans_done = 0
         self._scan_seconds = 0.0
         self._loss_accepted = False
+        self._changed_notes = 0
+        self._notes_changed = asyncio.Event()
+        self._judged_at: int | None = None
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
         self._opened = time.monotonic()
@@ -83,6 +86,8 @@ class VaultFollower:
         vault.activity = Activity("indexing")
         self._spawn(self._follow(), "follow")
         self._spawn(embed.follow(vault.embedding, self._set_embed_problem), "embed")
+        if (second := vault.spaces.second) is not None:
+            self._spawn(second_space.follow(second, self._is_idle), "second space")
         self._spawn(self._check_watcher(), "check")
         self._spawn(self._merge_segments(), "merge")
         self._spawn(concepts.follow(vault.concepts, self._is_idle), "concepts")
@@ -194,6 +199,17 @@ class VaultFollower:
                     await self._scanned.wait_for(lambda: self._scans_done > 0)
         return self._scans_done > 0
 
+    async def wait_for_change_of_notes(self, pause: float, share: float) -> None:
+        """Return ``pause`` seconds after the first scan, then after ``share`` of the notes have changed."""
+        while True:
+            await self._notes_changed.wait()
+            self._notes_changed.clear()
+            await asyncio.sleep(pause)
+            new = self._changed_notes - (self._judged_at or 0)
+            if self._judged_at is None or new > share * self.vault.ledger.counts().notes:
+                self._judged_at = self._changed_notes
+                return
+
     async def wait_until_embedded(self) -> None:
         """Return when every vector is stored and searchable. Raises WorkerUnavailable if that fails."""
         failures = 0
@@ -207,7 +223,7 @@ class VaultFollower:
             await asyncio.sleep(EMBED_POLL_SECONDS)
             problem = self.vault.activity.embed_problem
             failures = failures + 1 if problem else 0
-            if failures > EMBED_FAILURES or self._worker.state.status == "broken":
+            if failures > EMBED_FAILURES or self.worker.state.status == "broken":
                 raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
 
     async def refresh_concepts(self) -> None:
@@ -325,6 +341,10 @@ class VaultFollower:
         self._merge_wake.set()
         vault.embedding.wake.set()
         vault.concepts.wake.set()
+        if vault.spaces.second is not None:
+            vault.spaces.second.wake.set()
+        self._changed_notes += len(changed)
+        self._notes_changed.set()
         self._on_progress(self, changed)
 
     def _report_read(self, done: int, total: int) -> None:
@@ -379,7 +399,7 @@ class VaultFollower:
         return reason is None and self.state in ("ready", "polling") and not self.pending
 
     def _lanes(self) -> JSON:
-        vault, worker = self.vault, self._worker.state
+        vault, worker = self.vault, self.worker.state
         semantic_up = vault.embedding.ready and worker.status == "ready"
         unready = Reason("being_built", "the vectors are not ready yet")
         reasons = {

@@ -18,9 +18,9 @@ from vaultseek import limits, paths
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import ConfigError, Unavailable, VaultseekError
-from vaultseek.indexing.embed import EmbeddingSpec
-from vaultseek.models.catalogue import LocalModel, absent_model, find_model
+from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.indexing.model_source import ModelSource
+from vaultseek.models.choice import choose_models
 from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
@@ -29,6 +29,7 @@ from vaultseek.wire.endpoint import Endpoint, answers
 from vaultseek.wire.loopback import LoopbackPort, forget_address
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker
+from vaultseek.worker.pool import WorkerPool, log_name
 
 LOG_FILES = 5
 STOP_SECONDS = 5.0
@@ -66,15 +67,14 @@ def serve(config_path: Path | None = None) -> int:
 
 
 async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager) -> int:
-    model, spec = _model(settings.model.name)
-    worker = SemanticWorker(model, log=paths.state_directory() / "worker.log")
+    models = _models(settings)
     subscribers = Subscribers()
-    registry = VaultRegistry(settings, worker, spec, subscribers.publish)
-    methods = Methods(file, registry, worker, str(endpoint.path), subscribers)
+    registry = VaultRegistry(settings, models, subscribers.publish)
+    methods = Methods(file, registry, str(endpoint.path), subscribers)
     server = Server(methods.handlers())
     stop_on_signal(methods.stop.set)
     serving = asyncio.create_task(server.serve(endpoint.socket))
-    opening = asyncio.create_task(_open(registry, file, settings, worker))
+    opening = asyncio.create_task(_open(registry, file, settings))
     watching = asyncio.create_task(_keep_address(endpoint, server, methods.stop.set))
     reporting = asyncio.create_task(_report(manager, endpoint, registry))
     log.info("listening on %s", endpoint.path)
@@ -86,7 +86,7 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
         for task in (reporting, opening, watching, serving):
             task.cancel()
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(_close(server, registry, worker), STOP_SECONDS)
+            await asyncio.wait_for(_close(server, registry, models.pool), STOP_SECONDS)
     log.info("stopped")
     return 0
 
@@ -114,20 +114,18 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
         port.close()
 
 
-async def _open(
-    registry: VaultRegistry, file: SettingsFile, settings: Settings, worker: SemanticWorker
-) -> None:
-    # First, because the model takes longest; it is loaded while the vaults are opened.
-    await worker.start()
+async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings) -> None:
     try:
+        # First, because a model takes longest; it is loaded while the vaults are opened.
+        await registry.start_workers()
         await registry.open_configured(settings, file.registry.paused)
     except Exception:
         log.exception("opening the configured vaults failed")
 
 
-async def _close(server: Server, registry: VaultRegistry, worker: SemanticWorker) -> None:
+async def _close(server: Server, registry: VaultRegistry, pool: WorkerPool) -> None:
     await server.close(STOP_SECONDS / 2)
-    await worker.stop()
+    await pool.stop()
     await registry.close()
 
 
@@ -169,19 +167,13 @@ def stop_on_signal(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def _model(name: str) -> tuple[LocalModel, EmbeddingSpec]:
-    """Return the configured model, or a stand-in with the reason: keyword search needs no model."""
-    try:
-        model = find_model(name)
-        return model, _spec(model)
-    except ConfigError as error:
-        log.error("semantic search is off: %s", error)
-        absent = absent_model(name, str(error))
-        return absent, _spec(absent)
-
-
-def _spec(model: LocalModel) -> EmbeddingSpec:
-    return EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
+def _models(settings: Settings) -> ModelSource:
+    """Return the models of the settings; keyword search works without any."""
+    choice = choose_models(settings.model.name, settings.model.other_languages)
+    if choice.main.fault is not None:
+        log.error("semantic search is off: %s", choice.main.fault)
+    folder = paths.state_directory()
+    return ModelSource(choice, WorkerPool(lambda model: SemanticWorker(model, log=folder / log_name(model))))
 
 
 def _start_log() -> None:

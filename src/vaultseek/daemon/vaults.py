@@ -10,12 +10,18 @@ from pathlib import Path
 from vaultseek import paths
 from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.indexing.embed import EmbeddingSpec, OldModels
+from vaultseek.indexing.embed import OldModels
+from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.models.choice import VaultModels
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.vault.ignore import OBSIDIAN_FOLDER
 from vaultseek.worker import SemanticWorker
 
+LANGUAGE_SECONDS = 2.0
+"""Time between a change of notes and judging the language of their vault."""
+LANGUAGE_CHANGED_SHARE = 0.1
+"""Share of notes that have to change before the language of a vault is judged again."""
 MISSING_SECONDS = 300.0
 """Close an unconfigured vault after its folder has been missing this many seconds."""
 
@@ -25,17 +31,27 @@ log = logging.getLogger(__name__)
 class VaultRegistry:
     """The configured vaults, and folders that a request named; each is opened once and followed."""
 
-    def __init__(
-        self, settings: Settings, worker: SemanticWorker, spec: EmbeddingSpec, on_progress: OnProgress
-    ) -> None:
+    def __init__(self, settings: Settings, models: ModelSource, on_progress: OnProgress) -> None:
         self.settings = settings
-        self._worker = worker
-        self._spec = spec
+        self._models = models
         self._on_progress = on_progress
         self._old_models = OldModels()
         self._paused: frozenset[Path] = frozenset()
         self._followers: dict[Path, VaultFollower] = {}
         self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
+        self._judging: dict[Path, asyncio.Task[None]] = {}
+
+    async def start_workers(self) -> None:
+        """Start the workers that the configured vaults will need."""
+        roots = [vault.path for vault in self.settings.vaults]
+        await self._models.start([paths.vault_data_directory(root) for root in roots])
+
+    @property
+    def worker(self) -> SemanticWorker:
+        """The worker of the first vault, or the usual one if none is open."""
+        if self._followers:
+            return next(iter(self._followers.values())).worker
+        return self._models.pool.worker(self._models.choice.main)
 
     @property
     def followers(self) -> list[VaultFollower]:
@@ -109,10 +125,11 @@ class VaultRegistry:
         follower = self._followers.pop(root, None)
         if follower is not None:
             await follower.close()
+            self._models.pool.release(follower.vault.models.main)
 
     async def close(self) -> None:
         """Close all vaults."""
-        for task in self._opening.values():
+        for task in (*self._opening.values(), *self._judging.values()):
             task.cancel()
         await asyncio.gather(*(follower.close() for follower in self._followers.values()))
         self._followers.clear()
@@ -217,12 +234,50 @@ class VaultRegistry:
         return await asyncio.shield(opening)
 
     async def _start(self, options: VaultOptions) -> VaultFollower:
-        vault = await asyncio.to_thread(self._open_files, options)
-        follower = VaultFollower(vault, self._worker, self._on_progress)
+        directory = paths.vault_data_directory(options.root)
+        models = await asyncio.to_thread(self._models.of_vault, options, directory)
+        worker = await self._models.pool.keep(models.main)
+        try:
+            vault = await asyncio.to_thread(self._open_files, options, directory, models)
+        except BaseException:
+            self._models.pool.release(models.main)
+            raise
+        follower = VaultFollower(vault, worker, self._on_progress)
         follower.start()
         self._followers[options.root] = follower
+        if self._models.choice.automatic and not options.paused:
+            self._judging[options.root] = asyncio.create_task(self._judge_language(follower, directory))
         return follower
 
-    def _open_files(self, options: VaultOptions) -> OpenVault:
-        directory = paths.vault_data_directory(options.root)
-        return OpenVault.open(options, directory, self._worker, self._spec, old_models=self._old_models)
+    def _open_files(self, options: VaultOptions, directory: Path, models: VaultModels) -> OpenVault:
+        pool = self._models.pool
+        return OpenVault.open(
+            options,
+            directory,
+            pool.worker(models.main),
+            self._models.spec(models.main),
+            old_models=self._old_models,
+            models=models,
+            pool=pool,
+        )
+
+    # -- language --------------------------------------------------------------------------------------
+
+    async def _judge_language(self, follower: VaultFollower, directory: Path) -> None:
+        """Judge the language of the vault's notes, at first and whenever many have changed.
+
+        If it asks for another model, the vault is opened again with that.
+        """
+        vault = follower.vault
+        while True:
+            await follower.wait_for_change_of_notes(LANGUAGE_SECONDS, LANGUAGE_CHANGED_SHARE)
+            if self._followers.get(vault.options.root) is not follower:
+                return
+            models = await asyncio.to_thread(self._models.of_notes, vault.ledger, directory)
+            if models is not None and models.main != vault.models.main:
+                break
+        root = vault.options.root
+        log.info("%s is opened again with the model %s, by its language", vault.name, models.main.name)
+        options = vault.options
+        await self.close_vault(root)
+        await self._open(options)

@@ -13,6 +13,7 @@ import numpy as np
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import ConfigError, VaultseekError
 from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find_model
+from vaultseek.models.choice import AUTO, choose_models
 from vaultseek.models.directories import fetched_directory
 from vaultseek.models.fetch import recorded_digests
 from vaultseek.models.metadata import digest, window_of
@@ -30,7 +31,12 @@ _OTHER_MODEL = "see `vaultseek models list`; `vaultseek models use bundled` goes
 
 def check_models(settings: Settings) -> Iterator[Finding]:
     """Check that the models in use exist, are complete and have not changed since they were fetched."""
-    yield _model("model", settings.model.name)
+    choice = choose_models(settings.model.name, settings.model.other_languages)
+    yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
+    if choice.other is not None:
+        yield _model("model for other languages", choice.other.name)
+    elif choice.advice:
+        yield Finding("model for other languages", OK, f"there is none; {choice.advice}")
     if settings.search.rerank_enabled:
         yield _model("reranker", settings.search.rerank_model)
 
@@ -38,7 +44,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
 def check_worker(settings: Settings) -> Iterator[Finding]:
     """Start the worker, embed a text, store its vector and find it again."""
     try:
-        model = find_model(settings.model.name)
+        model = find_model(BUNDLED if settings.model.name == AUTO else settings.model.name)
     except VaultseekError:
         yield Finding("worker", BROKEN, "not started, since there is no model", _OTHER_MODEL)
         return

@@ -10,35 +10,64 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from vaultseek import limits, paths
 from vaultseek.errors import VaultMissing, WorkerUnavailable
 from vaultseek.index.ledger import Counts
 from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
 from vaultseek.models.catalogue import LocalModel
+from vaultseek.models.choice import ModelChoice, VaultModels
 from vaultseek.worker import SemanticWorker
+from vaultseek.worker.pool import WorkerPool
 
 OnIndexing = Callable[[str, Counts], None]
-PATIENCE = Patience(limits.CALL_SECONDS, rerank_seconds=limits.CALL_SECONDS, complete=True)
+PATIENCE = Patience(
+    limits.CALL_SECONDS,
+    second_seconds=limits.CALL_SECONDS,
+    rerank_seconds=limits.CALL_SECONDS,
+    complete=True,
+)
 """A measurement waits for what a person would not wait for."""
 
 
 @contextlib.asynccontextmanager
 async def measured_vault(
-    options: VaultOptions, cache: Path, model: LocalModel, on_indexing: OnIndexing
+    options: VaultOptions,
+    cache: Path,
+    model: LocalModel | ModelChoice,
+    on_indexing: OnIndexing,
+    questions: Sequence[str] = (),
 ) -> AsyncIterator[OpenVault]:
-    """Open the vault and bring its index, kept in ``cache``, up to what is on disk."""
-    worker = SemanticWorker(model, log=paths.private_directory(cache) / "worker.log")
-    vault = open_measured(options, cache, worker, model)
+    """Open the vault and bring its index, kept in ``cache``, up to what is on disk.
+
+    A second vector space is filled if one of the ``questions`` is answered by it.
+    """
+    log = paths.private_directory(cache) / "worker.log"
+    pool = WorkerPool(lambda model: SemanticWorker(model, log=log))
+    choice = model if isinstance(model, ModelChoice) else ModelChoice(model)
+    source = ModelSource(choice, pool)
+    models = await asyncio.to_thread(source.of_vault, options, cache)
+    vault = _open(options, cache, source, models)
     try:
-        await index_vault(vault, on_indexing)
+        await index_vault(vault, on_indexing, questions)
+        present = source.of_notes(vault.ledger, cache) if choice.automatic else models
+        if present is not None and present.main != models.main:
+            vault.close()
+            vault = _open(options, cache, source, present)
+            await index_vault(vault, on_indexing, questions)
         yield vault
     finally:
-        await worker.stop()
+        await pool.stop()
         vault.close()
+
+
+def _open(options: VaultOptions, cache: Path, source: ModelSource, models: VaultModels) -> OpenVault:
+    worker, spec = source.pool.worker(models.main), source.spec(models.main)
+    return OpenVault.open(options, cache, worker, spec, patience=PATIENCE, models=models, pool=source.pool)
 
 
 def open_measured(options: VaultOptions, cache: Path, worker: SemanticWorker, model: LocalModel) -> OpenVault:
@@ -47,8 +76,12 @@ def open_measured(options: VaultOptions, cache: Path, worker: SemanticWorker, mo
     return OpenVault.open(options, cache, worker, spec, patience=PATIENCE)
 
 
-async def index_vault(vault: OpenVault, on_indexing: OnIndexing = lambda phase, counts: None) -> None:
-    """Bring the index up to what is on disk, vectors included.
+async def index_vault(
+    vault: OpenVault,
+    on_indexing: OnIndexing = lambda phase, counts: None,
+    questions: Sequence[str] = (),
+) -> None:
+    """Bring the index up to what is on disk, vectors included; those of a second space for its ``questions``.
 
     Raises VaultMissing, or WorkerUnavailable if the model cannot be used.
     """
@@ -57,10 +90,13 @@ async def index_vault(vault: OpenVault, on_indexing: OnIndexing = lambda phase, 
         raise VaultMissing(f"no vault at {root}: no such folder; use --vault DIR")
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0
-    while await _embed_batch(vault):
-        if time.monotonic() - last_report > limits.PROGRESS_SECONDS:
-            last_report = time.monotonic()
-            on_indexing("embedding", vault.ledger.counts())
+    second = vault.spaces.second if vault.spaces.wants_second(questions) else None
+    steps = [vault.embedding.step, *([second.step] if second is not None else [])]
+    for step in steps:
+        while await _embed_batch(step):
+            if time.monotonic() - last_report > limits.PROGRESS_SECONDS:
+                last_report = time.monotonic()
+                on_indexing("embedding", vault.ledger.counts())
     on_indexing("done", vault.ledger.counts())
 
 
@@ -82,9 +118,9 @@ def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:
     vault.indexer.build_graph()
 
 
-async def _embed_batch(vault: OpenVault) -> bool:
+async def _embed_batch(step: Callable[[], Awaitable[bool]]) -> bool:
     for pause in limits.WORKER_BACKOFF_SECONDS[:3]:
         with contextlib.suppress(WorkerUnavailable):
-            return await vault.embedding.step()
+            return await step()
         await asyncio.sleep(pause)
-    return await vault.embedding.step()
+    return await step()

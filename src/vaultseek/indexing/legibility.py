@@ -1,5 +1,5 @@
-"""Judge how well a model of English reads a text, without asking it: by the script of the letters, by stop words,
-and by the pieces that the model's own tokenizer makes of the words.
+"""Judge how well a model of English reads a text, without asking it: by the script of the letters, by stop
+words, and by the pieces that the model's own tokenizer makes of the words.
 
 A word of English is one or two pieces of such a model's vocabulary. A word of another language in Latin
 letters is two or three, which the model has met seldom; one in another script is spelled letter by letter, or
@@ -87,5 +87,5 @@ def _foreign_stop_words(words: list[str]) -> int:
 
 @cache
 def _stop_words(code: str) -> frozenset[str]:
-    """Return the stop words of a language, without accents; single letters are also variables and initials."""
+    """Return the stop words of a language, without accents; single letters are often variables."""
     return frozenset(word for word in Analyzer(code).stop_words if len(word) > 1)

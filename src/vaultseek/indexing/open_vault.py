@@ -184,6 +184,11 @@ class OpenVault:
         return self.options.name
 
     @property
+    def models(self) -> VaultModels:
+        """The models of the vault."""
+        return self.spaces.models
+
+    @property
     def keyword_index(self) -> KeywordIndex:
         """The current keyword index; a rebuild replaces it."""
         return self._keyword.index

@@ -1,11 +1,10 @@
 """The second vector space of a vault: the passages and notes that the vault's own model embeds, embedded by
 another model, which answers questions in the languages that the first does not read.
 
-It follows the ledger as the keyword index does, from the position it is at, which is the version of its store:
-no note is marked. The notes that changed since are written again; their vectors come from the ledger where the
-same text was embedded before. It is filled when the vault's own vectors are complete, and its model is loaded
-only while it is used: changes are collected for some minutes, or until somebody asks.
-"""
+It follows the ledger as the keyword index does, from the position it is at, which is the version of its
+store: no note is marked. The notes that changed since are written again; their vectors come from the ledger
+where the same text was embedded before. It is filled when the vault's own vectors are complete, and its model
+is loaded only while it is used: changes are collected for some minutes, or until somebody asks."""
 
 from __future__ import annotations
 
@@ -176,8 +175,8 @@ class SecondSpace:
         self._position = self._position or position
 
     def _kept_position(self) -> Position | None:
-        """Return the position as the ledger remembers it, if the space has all notes: it saves loading the model
-        to ask the store."""
+        """Return the position as the ledger remembers it, if the space has all notes: it saves loading the
+        model to ask the store."""
         position = self._position_of(self._ledger.vectors.second_store())
         return position if position and self.store.is_dir() else None
 

@@ -7,7 +7,7 @@ cosines of different models cannot be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from vaultseek.index.ledger import Ledger
@@ -47,6 +47,10 @@ class Spaces:
         if reads == "well" or not self._has_some():
             return None
         return self.second if reads == "not" or self.second.was_full else None
+
+    def wants_second(self, texts: Iterable[str]) -> bool:
+        """True if one of the texts is in another language than the first space reads."""
+        return any(self._reads(text) != "well" for text in texts)
 
     def unread_reason(self, text: str) -> Reason | None:
         """Return why no space can answer the text, or None."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from vaultseek.errors import ConfigError
 from vaultseek.models.catalogue import BUNDLED, LocalModel, absent_model, find_model
@@ -52,28 +54,40 @@ class ModelChoice:
 def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
     """Return the models that the settings ``model.name`` and ``model.other_languages`` name.
 
-    A second model that is not installed is left out; a first one that is not, is replaced by one with a fault.
-    """
+    A second model that is not installed is left out; a first one that is not, is replaced by one with a
+    fault."""
     automatic = name == AUTO
-    main = _find(BUNDLED if automatic else name)
+    main = _readable(_find(BUNDLED if automatic else name))
     only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
     if not only_english or other_languages == OFF:
-        return ModelChoice(main, None, False, only_english and other_languages != OFF)
-    wanted = MULTILINGUAL if other_languages == AUTO else other_languages
-    other = _find(wanted)
+        return ModelChoice(main, only_english=only_english)
+    other = _find(MULTILINGUAL if other_languages == AUTO else other_languages)
     if other.fault is not None:
         advice = INSTALL if other_languages == AUTO else other.fault
-        return ModelChoice(main, None, False, only_english, advice)
+        return ModelChoice(main, only_english=only_english, advice=advice)
     if automatic and main.fault is not None:
-        return ModelChoice(other)
+        return ModelChoice(_readable(other))
     return ModelChoice(main, other, automatic, only_english)
+
+
+@cache
+def counter_of(model: LocalModel) -> Callable[[str], int]:
+    """Return the function that counts the model's tokens, loaded once. Raises ConfigError."""
+    return model.counter()
 
 
 def _find(name: str) -> LocalModel:
     """Return the model, or a placeholder with the reason why there is none."""
     try:
-        model = find_model(name)
-        model.counter()
-        return model
+        return find_model(name)
     except ConfigError as error:
         return absent_model(name, str(error))
+
+
+def _readable(model: LocalModel) -> LocalModel:
+    """Return the model, or a placeholder if its tokenizer cannot be read."""
+    try:
+        counter_of(model)
+    except ConfigError as error:
+        return absent_model(model.name, str(error))
+    return model

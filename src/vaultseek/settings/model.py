@@ -93,8 +93,8 @@ class ModelSettings(_Section):
         default=AUTO,
         min_length=1,
         description="Model for what an English one does not read: a vault in another language, and questions "
-        'in other languages to an English vault, which gets a second set of vectors. "auto" is "multilingual" '
-        'where it is installed; "off" is none; or a model as in ``name``.',
+        "in other languages to an English vault, which gets a second set of vectors. "
+        '"auto" is "multilingual" where it is installed; "off" is none; or a model as in ``name``.',
     )
 
 

@@ -20,8 +20,8 @@ MakeWorker = Callable[[Model], SemanticWorker]
 class WorkerPool:
     """The workers by model, for one event loop.
 
-    A worker that is kept runs until it is released; any other for as long as it is in use, and a while longer.
-    """
+    A worker that is kept runs until it is released; any other for as long as it is in use, and a while
+    longer."""
 
     def __init__(self, make: MakeWorker, idle_seconds: float = IDLE_SECONDS) -> None:
         self._make = make

@@ -134,13 +134,13 @@ async def _measure(
 ) -> Report:
     from vaultseek.evaluate import cache_directory, measured_vault
     from vaultseek.evaluate import evaluate as run
-    from vaultseek.models.catalogue import find_model
+    from vaultseek.models.choice import choose_models
 
     progress = _Progress()
     directory = cache_directory(options.root, cache)
-    async with measured_vault(
-        options, directory, find_model(settings.model.name), progress.indexing
-    ) as vault:
+    models = choose_models(settings.model.name, settings.model.other_languages)
+    questions = [query.text for query in judged]
+    async with measured_vault(options, directory, models, progress.indexing, questions) as vault:
         return await run(vault, judged, ways, plain=plain, limit=limit, on_query=progress.asking)
 
 

@@ -216,9 +216,12 @@ def _settings(invocation: Invocation) -> Settings:
 
 def _used(settings: Settings) -> set[str]:
     """Return the folders of the models in use."""
-    from vaultseek.models.catalogue import find_directory
+    from vaultseek.models.catalogue import BUNDLED, find_directory
+    from vaultseek.models.choice import AUTO, choose_models
 
-    names = [settings.model.name]
+    names = [BUNDLED if settings.model.name == AUTO else settings.model.name]
+    other = choose_models(settings.model.name, settings.model.other_languages).other
+    names += [] if other is None else [other.name]
     if settings.search.rerank_enabled:
         names.append(settings.search.rerank_model)
     folders = set()
@@ -237,10 +240,13 @@ def _resolve(model: str) -> tuple[str, Kind]:
     """Return the value of the setting for a name or folder, and the kind of the model."""
     from vaultseek import paths
     from vaultseek.models.catalogue import BUNDLED, find_directory
+    from vaultseek.models.choice import AUTO
     from vaultseek.models.directories import bundled_directory, is_bundled
     from vaultseek.models.packed import PACKED, verify_packed
     from vaultseek.models.safety import check_model, verify_bundled
 
+    if model == AUTO:
+        return AUTO, "embedding"
     if is_bundled(model):
         verify_bundled(bundled_directory())
         return BUNDLED, "embedding"

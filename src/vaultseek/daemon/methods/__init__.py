@@ -21,7 +21,6 @@ from vaultseek.messages.params import Nothing, VaultParams, read
 from vaultseek.model import JSON, reason_json
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.wire.context import Handler, RequestContext
-from vaultseek.worker import SemanticWorker
 
 __all__ = ["Methods", "Subscribers"]
 
@@ -33,14 +32,12 @@ class Methods:
         self,
         file: SettingsFile,
         registry: VaultRegistry,
-        worker: SemanticWorker,
         socket: str,
         subscribers: Subscribers | None = None,
     ) -> None:
         self.stop = asyncio.Event()
         self._file = file
         self._registry = registry
-        self._worker = worker
         self._socket = socket
         self._began = time.monotonic()
         self._vaults = VaultMethods(file, registry)
@@ -82,7 +79,8 @@ class Methods:
         return await self._registry.find_all()
 
     def _daemon(self) -> JSON:
-        worker = self._worker.state
+        main = self._registry.worker
+        worker = main.state
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -96,7 +94,7 @@ class Methods:
                 "pid": worker.pid,
                 "model": worker.model,
                 "computing": worker.computing,
-                "memory_bytes": self._worker.memory_bytes,
+                "memory_bytes": main.memory_bytes,
                 "restarts": worker.restarts,
                 "doing": worker.doing,
             },
