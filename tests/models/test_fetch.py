@@ -219,7 +219,7 @@ def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
     assert "the first results are reranked from now on" in run("models", "use", "cross-encoder/tiny").stdout
     search = load().search
     assert (search.rerank_enabled, search.rerank_model) == (True, "cross-encoder/tiny")
-    assert load().model.name == "bundled"
+    assert load().model.name == "auto"
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert {name: entry["in_use"] for name, entry in listed.items()} == {
         "bundled": True,

@@ -25,6 +25,7 @@ from vaultseek.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
 DOCTOR_WORKER_SECONDS = 60.0
 """Time for each step of the worker."""
 
+_OTHER_LANGUAGES = "model for other languages"
 _TEXT = "A text to embed and to find again."
 _OTHER_MODEL = "see `vaultseek models list`; `vaultseek models use bundled` goes back to the bundled model"
 
@@ -34,9 +35,9 @@ def check_models(settings: Settings) -> Iterator[Finding]:
     choice = choose_models(settings.model.name, settings.model.other_languages)
     yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
     if choice.other is not None:
-        yield _model("model for other languages", choice.other.name)
+        yield _model(_OTHER_LANGUAGES, choice.other.name)
     elif choice.advice:
-        yield Finding("model for other languages", OK, f"there is none; {choice.advice}")
+        yield Finding(_OTHER_LANGUAGES, OK, f"there is none; {choice.advice}")
     if settings.search.rerank_enabled:
         yield _model("reranker", settings.search.rerank_model)
 

@@ -17,7 +17,7 @@ from vaultseek.index.keyword.analysis import LANGUAGES, Analyzer
 from vaultseek.text import fold_accents
 
 Legibility = Literal["well", "poorly", "not"]
-"""How a model of English reads a text: ``poorly`` in another language of Latin letters, ``not`` at all in
+"""The success of a model of English with a text: ``poorly`` in another language of Latin letters, ``not`` in
 another script."""
 
 JUDGED_CHARS = 1000

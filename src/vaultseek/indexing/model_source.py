@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from vaultseek.errors import ConfigError
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import VaultOptions
@@ -36,7 +38,7 @@ class ModelSource:
         if share is None:
             count = self.spec(self.choice.main).count
             share = share_of_folder(options.root, options.exclude, count) if options.root.is_dir() else None
-        return self.choice.of_vault(share or 0.0)
+        return self._usable(share or 0.0)
 
     def of_notes(self, ledger: Ledger, directory: Path) -> VaultModels | None:
         """Return the models of a vault by its present notes, and keep the judgement; None without a note."""
@@ -45,8 +47,17 @@ class ModelSource:
             return None
         if share != kept_share(directory):
             keep_share(directory, share)
-        return self.choice.of_vault(share)
+        return self._usable(share)
 
     def spec(self, model: LocalModel) -> EmbeddingSpec:
         """Return what determines the vectors of the model, with its tokenizer loaded."""
         return EmbeddingSpec(model.fingerprint, counter_of(model), model.window, model.name)
+
+    def _usable(self, share: float) -> VaultModels:
+        """Return the models of a vault with this share; the usual ones if a tokenizer cannot be read."""
+        models = self.choice.of_vault(share)
+        try:
+            counter_of(models.main)
+        except ConfigError as error:
+            return replace(self.choice, other=None, advice=str(error)).of_vault(share)
+        return models

@@ -37,6 +37,11 @@ COLLECT_SECONDS = 300.0
 START_SECONDS = 30.0
 """Longest wait of background work for the worker to start."""
 
+_LAST = 2**62
+"""A number above those of all notes."""
+_CHANGED = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
+_COUNT = "SELECT count(*) FROM notes WHERE (revision, id) > (?, ?)"
+
 log = logging.getLogger(__name__)
 
 
@@ -49,9 +54,9 @@ class SpaceModel(Model, Protocol):
 
 
 class Position(NamedTuple):
-    """The last note that a space has: notes follow each other by revision, then by id."""
+    """The last note that a space has: notes follow each other by revision, then by id. The first is 1."""
 
-    revision: int = -1
+    revision: int = 0
     note: int = 0
 
 
@@ -100,7 +105,7 @@ class SecondSpace:
 
     def behind(self) -> int | None:
         """Return how many notes are not in the space as they are now; None before it is opened."""
-        return None if self._position is None else self._ledger.notes.count_after(self._position)
+        return None if self._position is None else int(self._ledger.select(_COUNT, *self._position)[0][0])
 
     @property
     def worker(self) -> SemanticWorker:
@@ -160,7 +165,7 @@ class SecondSpace:
 
     def _is_level(self) -> bool:
         position = self._position
-        if position is None or self._ledger.notes.changed_after(position, 1):
+        if position is None or self._ledger.select(_CHANGED, *position, 1):
             return False
         removed = self._ledger.notes.removed_since(position.revision)
         level = removed is not None and not removed
@@ -200,7 +205,7 @@ class SecondSpace:
         if removed is None:
             await self._begin(worker)
             return True
-        changed = self._ledger.notes.changed_after(position, PAGE_NOTES)
+        changed = self._ledger.select(_CHANGED, *position, PAGE_NOTES)
         rows = [(note, revision) for note, revision in changed if revision <= current]
         if not changed and not removed:
             self.was_full = True
@@ -211,7 +216,7 @@ class SecondSpace:
         if vectors is None:
             return False
         is_last = len(rows) < PAGE_NOTES
-        position = Position(current) if is_last else Position(rows[-1][1], rows[-1][0])
+        position = Position(current, _LAST) if is_last else Position(rows[-1][1], rows[-1][0])
         version = f"{self._name}:{self._ledger.generation}@{position.revision}.{position.note}"
         touched = np.array([*notes, *removed], np.int64)
         await self._write(worker, CHUNKS, passages, vectors, touched, None)

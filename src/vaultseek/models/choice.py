@@ -9,8 +9,9 @@ from functools import cache
 from vaultseek.errors import ConfigError
 from vaultseek.models.catalogue import BUNDLED, LocalModel, absent_model, find_model
 from vaultseek.models.directories import is_bundled
+from vaultseek.models.packed import MULTILINGUAL
 
-AUTO, OFF, MULTILINGUAL = "auto", "off", "multilingual"
+AUTO, OFF = "auto", "off"
 """Values of the settings ``model.name`` and ``model.other_languages``."""
 MIXED_SHARE = 0.25
 """Share of notes that are not in English above which a vault gets the multilingual model."""
@@ -61,7 +62,7 @@ def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
     only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
     if not only_english or other_languages == OFF:
         return ModelChoice(main, only_english=only_english)
-    other = _find(MULTILINGUAL if other_languages == AUTO else other_languages)
+    other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
         advice = INSTALL if other_languages == AUTO else other.fault
         return ModelChoice(main, only_english=only_english, advice=advice)
@@ -72,8 +73,10 @@ def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
 
 @cache
 def counter_of(model: LocalModel) -> Callable[[str], int]:
-    """Return the function that counts the model's tokens, loaded once. Raises ConfigError."""
-    return model.counter()
+    """Return the function that counts the model's tokens, loaded once and tried. Raises ConfigError."""
+    count = model.counter()
+    count("a word")
+    return count
 
 
 def _find(name: str) -> LocalModel:

@@ -86,15 +86,15 @@ class ModelSettings(_Section):
         min_length=1,
         description='"auto" is "bundled" for a vault in English, and for others the model of '
         '``other_languages`` if it is installed. "bundled" is the installed all-MiniLM-L6-v2; else '
-        '"multilingual", a model from `vaultseek models fetch`, or the folder of a model. "hashing" is a '
-        "stand-in without meaning, for tests.",
+        '"multilingual-e5-small", a model from `vaultseek models fetch`, or the folder of a model. '
+        '"hashing" is a stand-in without meaning, for tests.',
     )
     other_languages: str = Field(
         default=AUTO,
         min_length=1,
         description="Model for what an English one does not read: a vault in another language, and questions "
         "in other languages to an English vault, which gets a second set of vectors. "
-        '"auto" is "multilingual" where it is installed; "off" is none; or a model as in ``name``.',
+        '"auto" is "multilingual-e5-small" where it is installed; "off" is none; or a model as in ``name``.',
     )
 
 

@@ -48,7 +48,8 @@ An environment variable overrides the file: `VAULTSEEK_SEARCH__LIMIT=5` sets `li
 tables are written as JSON. Search settings in the environment of a shell apply to the searches made from that
 shell, whatever environment the daemon was started with.
 
-The daemon notices changes to the file by itself. Only a new `model.name` takes effect after a restart.
+The daemon notices changes to the file by itself. Only new models (`[model]`) take effect after
+a restart.
 
 `scripts/settings_docs.py` generates this page and [`config.toml.example`](../config.toml.example) from the
 settings models. Do not edit them by hand.

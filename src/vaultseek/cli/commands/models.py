@@ -218,10 +218,11 @@ def _used(settings: Settings) -> set[str]:
     """Return the folders of the models in use."""
     from vaultseek.models.catalogue import BUNDLED, find_directory
     from vaultseek.models.choice import AUTO, choose_models
+    from vaultseek.models.packed import PACKED
 
     names = [BUNDLED if settings.model.name == AUTO else settings.model.name]
     other = choose_models(settings.model.name, settings.model.other_languages).other
-    names += [] if other is None else [other.name]
+    names += [] if other is None or other.name in PACKED else [other.name]
     if settings.search.rerank_enabled:
         names.append(settings.search.rerank_model)
     folders = set()

@@ -165,16 +165,6 @@ class NoteTable:
         sql = "SELECT id, revision FROM notes WHERE revision > ? ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, limit)
 
-    def changed_after(self, position: tuple[int, int], limit: int) -> list[tuple[int, int]]:
-        """Return (note id, revision) of the notes after a ``position`` of revision and note id, in order."""
-        sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
-        return self._database.all(sql, *position, limit)
-
-    def count_after(self, position: tuple[int, int]) -> int:
-        """Return how many notes follow a ``position`` of revision and note id."""
-        sql = "SELECT count(*) FROM notes WHERE (revision, id) > (?, ?)"
-        return int(self._database.one(sql, *position)[0])
-
     def removed_since(self, revision: int) -> list[int] | None:
         """Return the ids of notes that were removed after ``revision``.
 
