@@ -8,8 +8,10 @@ import re
 import unicodedata
 from functools import cache
 
+SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+"""Thai, Lao, Burmese and Khmer, where vowels and tones are marks around a consonant."""
 UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    f"{SYLLABIC}"
     "\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana, with the iteration mark of Han
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
     "\ua960-\ua97f\uac00-\ud7ff"  # Hangul
@@ -25,6 +27,14 @@ SHOWN_CHARS = 80
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
+_SPELLINGS = str.maketrans("ىةکیۀےٱς", "يهكيهياσ") | {0x640: None}
+"""Letters with two forms in one word, and the stroke that only lengthens an Arabic word."""
+_MARKS = (
+    (0x300, 0x36F), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7),
+    (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
+    (0x6EA, 0x6ED), (0x93C, 0x93C),
+)  # fmt: skip
+"""Accents, the vowel points of Hebrew and Arabic, and the dot below letters of Devanagari."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
 
@@ -47,11 +57,14 @@ def fold(text: str) -> str:
 
 
 def fold_accents(text: str) -> str:
-    """Return lower-case ``text`` without accents, its ligatures spelled out."""
+    """Return lower-case ``text`` without accents and vowel points, its ligatures spelled out.
+
+    The terms of the keyword index depend on it: a change needs a new analyzer version.
+    """
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFD", text.translate(_LIGATURES))
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f"))
+    return unicodedata.normalize("NFC", decomposed.translate(_plain_letters()))
 
 
 def blank_controls(text: str) -> str:
@@ -123,6 +136,11 @@ def _escape(character: str) -> str:
 
 
 # Made at the first use: the command line loads this module each time that it starts.
+
+
+@cache
+def _plain_letters() -> dict[int, str | int | None]:
+    return dict.fromkeys(code for first, last in _MARKS for code in range(first, last + 1)) | _SPELLINGS
 
 
 @cache

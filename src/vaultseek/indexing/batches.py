@@ -37,14 +37,13 @@ log = logging.getLogger(__name__)
 class Batch:
     """Notes that were read: id and rows of those ``indexed``, those ``unchanged``, and how many (``done``).
 
-    ``segment`` of the keyword index is in ``language``.
+    ``segment`` is one of the keyword index.
     """
 
     indexed: Sequence[tuple[int, NoteRows]]
     unchanged: Sequence[UnchangedNote]
     done: int
     segment: PreparedSegment | None = None
-    language: str | None = None
 
 
 @dataclass(slots=True)
@@ -103,7 +102,7 @@ class BatchReader:
         """Make a committed batch searchable by word, and begin to merge segments if it is time to."""
         notes = [number for number, _ in batch.indexed]
         segment = batch.segment
-        if segment is None or not self._keyword.add(self._ledger, segment, batch.language, notes):
+        if segment is None or not self._keyword.add(self._ledger, segment, notes):
             self._keyword.catch_up(self._ledger)
         if self._merging is None or self._merging.done():
             index = self._keyword.index
@@ -119,8 +118,9 @@ class BatchReader:
         notes = list(islice(rest, self._size))
         if not notes:
             return None
-        directory, language = self._keyword.directory, self._keyword.language
-        return ReadJob(notes, self._crash_marker.blocked(), directory, language)
+        return ReadJob(
+            notes, self._crash_marker.blocked(), self._keyword.directory, self._keyword.index.rules
+        )
 
     def _result(self, waiting: _Waiting, stopped: threading.Event) -> ReadNotes | None:
         """Wait for a job, tried again if a note ends its process; None if no process can do it."""
@@ -137,7 +137,7 @@ class BatchReader:
                     return None
                 self._count_crash(waiting.job.notes[error.index][1])
                 job = waiting.job
-                waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.language)
+                waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.rules)
                 waiting.attempts += 1
                 waiting.result = self._pool.read(waiting.job)
         return None
@@ -151,7 +151,7 @@ class BatchReader:
         """Return the batch of a result, and choose the size of the next ones by its time."""
         share = BATCH_SECONDS / max(result.seconds, 0.01)
         self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
-        return Batch(result.indexed, result.unchanged, result.done, result.segment, job.language)
+        return Batch(result.indexed, result.unchanged, result.done, result.segment)
 
     def _read_here(self, job: ReadJob) -> Batch:
         """Read the notes of a job in this process."""

@@ -23,6 +23,7 @@ def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument
             headings=tuple(heading.text for heading in row.headings),
             tags=row.tags,
             chunks=_chunks(chunks[number], row.properties),
+            language=row.language,
         )
         for number, row in notes.items()
     ]
@@ -39,6 +40,7 @@ def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
         headings=tuple(heading.text for heading in note.headings),
         tags=note.tags,
         chunks=_chunks(indexed.chunks, note.frontmatter),
+        language=indexed.language,
     )
 
 

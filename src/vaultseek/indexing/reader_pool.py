@@ -14,10 +14,11 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.ledger import NoteRows, UnchangedNote
 from vaultseek.indexing.frames import receive, send
@@ -51,7 +52,7 @@ class ReadJob:
     notes: Sequence[tuple[int, str, bytes | None]]
     blocked: Sequence[str]
     directory: Path
-    language: str | None
+    rules: LanguageRules
 
     def as_json(self) -> JSON:
         """Return the form that is sent."""
@@ -61,7 +62,7 @@ class ReadJob:
             ],
             "blocked": list(self.blocked),
             "directory": str(self.directory),
-            "language": self.language,
+            "rules": astuple(self.rules),
         }
 
 
@@ -169,11 +170,9 @@ class ReaderProcess:
                 segment = _segment(job.directory, frame["segment"])
                 return ReadNotes(indexed, unchanged, frame["done"], segment, frame["seconds"])
 
-    def merge_files(
-        self, directory: Path, language: str | None, files: Sequence[tuple[str, Collection[int]]]
-    ) -> PreparedSegment:
+    def merge_files(self, directory: Path, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
         """Merge segment files of the index in ``directory``. Raises ReaderError."""
-        self._ask({"files": files, "directory": str(directory), "language": language})
+        self._ask({"files": files, "directory": str(directory)})
         segment = _segment(directory, self._receive()["segment"])
         if segment is None:
             raise ReaderError(-1)

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 from vaultseek.errors import VaultseekError
 from vaultseek.index.keyword.inverter import KeywordDocument
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import PreparedSegment, SegmentPreparer
 from vaultseek.index.ledger import IndexedNote, UnchangedNote, note_rows
 from vaultseek.indexing.crash_marker import crash_key
@@ -71,12 +72,12 @@ class _Server:
         self._progress: int = hello["progress"]
         self._seconds: float = hello["seconds"]
         self._outgoing = outgoing
-        self._preparers: dict[tuple[str, str | None], SegmentPreparer] = {}
+        self._preparers: dict[str, SegmentPreparer] = {}
 
     def read(
-        self, notes: Sequence[Sequence[Any]], blocked: Sequence[str], directory: str, language: str | None
+        self, notes: Sequence[Sequence[Any]], blocked: Sequence[str], directory: str, rules: Sequence[Any]
     ) -> JSON:
-        """Read notes, given as (id, path, stored hash), and write their segment.
+        """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
 
         The notes go out in frames of their own, the return value is the last frame. Reading ends early after
         ``READER_JOB_BYTES``; ``done`` is the number of notes read.
@@ -100,29 +101,28 @@ class _Server:
             if total > READER_JOB_BYTES:
                 break
         self._finish()
-        segment = self._segment(documents, directory, language)
+        segment = self._segment(documents, directory, LanguageRules(*rules))
         seconds = time.process_time() - began
         return {"notes": frame, "done": done, "segment": segment, "seconds": seconds}
 
-    def merge(self, files: Sequence[tuple[str, list[int]]], directory: str, language: str | None) -> JSON:
+    def merge(self, files: Sequence[tuple[str, list[int]]], directory: str) -> JSON:
         """Merge segment files."""
-        return {"segment": _named(self._preparer(directory, language).merged_files(files))}
+        return {"segment": _named(self._preparer(directory).merged_files(files))}
 
     def _segment(
-        self, documents: Sequence[KeywordDocument], directory: str, language: str | None
+        self, documents: Sequence[KeywordDocument], directory: str, rules: LanguageRules
     ) -> list[Any] | None:
         """Return name and size of the documents' segment; None if there is none or it cannot be written."""
         if not documents:
             return None
         with contextlib.suppress(VaultseekError, OSError):
-            return _named(self._preparer(directory, language).documents(documents))
+            return _named(self._preparer(directory).documents(documents, rules))
         return None
 
-    def _preparer(self, directory: str, language: str | None) -> SegmentPreparer:
-        key = directory, language
-        if key not in self._preparers:
-            self._preparers = {key: SegmentPreparer.of(Path(directory), language)}
-        return self._preparers[key]
+    def _preparer(self, directory: str) -> SegmentPreparer:
+        if directory not in self._preparers:
+            self._preparers = {directory: SegmentPreparer.of(Path(directory))}
+        return self._preparers[directory]
 
     def _begin(self, index: int) -> None:
         """Note that a note is begun; its time is processor time, so a busy machine harms no note."""

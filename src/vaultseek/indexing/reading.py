@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Protocol
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import IndexedNote, UnchangedNote
 from vaultseek.indexing.crash_marker import CRASHED
+from vaultseek.languages.detect import SAMPLE_CHARS, detect_language
 from vaultseek.limits import NOTE_PARSE_BYTES
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.dates import created_time
@@ -67,7 +69,10 @@ class NoteReader:
         note, chunks = self._parse_guarded(path, content, digest, guard)
         keys = tuple(link_key(link.target) for link in note.links)
         created = created_time(note, modified)
-        return IndexedNote(note, chunks, keys, content.stat, content.racy, digest, modified, created)
+        language = detect_language(_prose(chunks))
+        return IndexedNote(
+            note, chunks, keys, content.stat, content.racy, digest, modified, created, language
+        )
 
     def _parse_guarded(
         self, path: str, content: NoteBytes, digest: bytes, guard: CrashGuard
@@ -92,3 +97,15 @@ class NoteReader:
 def content_digest(content: NoteBytes) -> bytes:
     """Return the hash of a note's bytes by which the ledger knows them."""
     return hashlib.blake2b(content.data, digest_size=16).digest()
+
+
+def _prose(chunks: Sequence[Chunk]) -> str:
+    """Return the beginning of a note's prose, as much as shows its language."""
+    texts: list[str] = []
+    size = 0
+    for each in chunks:
+        texts.append(each.prose_text())
+        size += len(texts[-1])
+        if size >= SAMPLE_CHARS:
+            break
+    return "\n".join(texts)

@@ -60,7 +60,7 @@ class TermMatcher:
     def of_query(cls, text: str, span_finder: SpanFinder) -> TermMatcher:
         """Match the terms of the query's text, for a search without the keyword index."""
         query = parse_query_terms(text, span_finder.analyzer)
-        terms = [(term.word, (term.term,)) for term in query if term.kind != "character"]
+        terms = [(term.word, (term.term, *term.also)) for term in query if term.kind != "character"]
         return cls(span_finder, _numbered(terms, span_finder))
 
     def matches(self, line: str) -> Iterator[_Match]:
@@ -120,7 +120,7 @@ def _plain_line(text: str) -> str:
 
 
 def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFinder) -> dict[str, int]:
-    stop_words = span_finder.analyzer.stop_words
+    stop_words = span_finder.analyzer.stop_words(" ".join(word for word, _ in terms))
     meaningful = [pair for pair in terms if pair[0] not in stop_words] or terms
     return {term: number for number, (_, group) in enumerate(meaningful) for term in group}
 

@@ -8,8 +8,12 @@ A text is cut into *tokens* by one regular expression. Each distinct token is an
   ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
   ``user id`` matches ``user_id``, and the words around it keep their positions. Letters and digits that
   stand together (``D40``, ``sha256``) are one word and are never split.
-* Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every character
-  and every pair of adjacent characters, which replaces a dictionary.
+* Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
+  and every pair of adjacent syllables, which replaces a dictionary (``languages/syllables.py``).
+
+A note is analysed by the rules of one language, its own or the vault's. Stems of other languages than English
+carry its code: ``hund~de``. So a query, which is analysed by the rules of every language that the index has,
+finds in each note what it would find in a vault of that language alone.
 """
 
 from __future__ import annotations
@@ -17,39 +21,30 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Literal, NamedTuple
 
+from vaultseek.languages.stems import stemmer
+from vaultseek.languages.stopwords import folded_stop_words
+from vaultseek.languages.syllables import SYLLABLE, first_syllable, space_pairs
 from vaultseek.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
 from vaultseek.text import UNSPACED, fold_accents
 
-ANALYZER_VERSION = 1
+ANALYZER_VERSION = 2
 """Version of the rules. Raise it when any text gives other terms: indexes made before are then rebuilt."""
-CACHED_STEMS = 20_000
-"""Stems cached per language."""
 
 Role = Literal["word", "whole", "part", "character"]
 """The part that a term plays in its token: the word itself, a whole compound, a part of one, or a single
-character beside the pairs of an unspaced script."""
-Stem = Callable[[str], str]
-
-LANGUAGES = {
-    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french",
-    "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
-    "ro": "romanian", "ru": "russian", "sv": "swedish",
-}  # fmt: skip
-"""Languages with a stemmer, by two-letter code."""
+syllable beside the pairs of an unspaced script."""
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
-_UNSPACED_PAIR = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _JOINTS = "/:.-_"
 """Characters that join the parts of a compound, the outermost first; "‐" counts as "-"."""
 _HAS_JOINT = re.compile(r"[/:.\-‐_]")
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
-_LEAST_STOP_WORDS = 3
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
 
@@ -79,42 +74,41 @@ class TokenTerms:
 
 
 def is_unspaced(word: str) -> bool:
-    """True if ``word`` begins with a character of an unspaced script, whose terms are pairs of characters."""
+    """True if ``word`` begins with a character of an unspaced script, whose terms are pairs of syllables."""
     return _HAS_UNSPACED.match(word) is not None
 
 
 class Analyzer:
     """The analysis rules for one language; with ``language=None`` words are not stemmed.
 
-    Raises ``ValueError`` for a language without a stemmer.
+    Raises ``ValueError`` for a language that has none.
     """
 
     def __init__(self, language: str | None = "en") -> None:
-        if language is not None and language not in LANGUAGES:
-            raise ValueError(f"no stemmer for {language!r}; use one of {', '.join(LANGUAGES)}, or None")
         self.language = language
-        self.version = f"{ANALYZER_VERSION}:{language or '-'}"
-        """Rules and language: analyzers of the same version give the same terms for the same text."""
-        self._stem: Stem = _stemmer(language)
+        self._stem = stemmer(language)
+        self._mark = "" if language in (None, "en") else f"~{language}"
+        # The tones of Vietnamese tell words apart, so a word typed with them must match as it is.
+        self._keeps_accents = language == "vi"
 
     @property
     def stop_words(self) -> frozenset[str]:
         """The language's stop words, without accents; none without a language."""
-        return _folded_stop_words(self.language) if self.language else frozenset()
+        return folded_stop_words(self.language)
 
     def tokenize(self, text: str) -> list[str]:
-        """Cut the text into tokens, in order; those of unspaced scripts are pairs of characters."""
+        """Cut the text into tokens, in order; those of unspaced scripts are pairs of syllables."""
         if text.isascii():
             return _ascii_pattern().findall(text)
         text = unicodedata.normalize("NFKC", text)
         if _HAS_UNSPACED.search(text):
-            text = _UNSPACED_PAIR.sub(r"\1\2 ", text)
+            text = space_pairs(text)
         return _unicode_pattern().findall(text)
 
     def token_terms(self, token: str) -> TokenTerms:
         """Return the terms of one token."""
         if _HAS_UNSPACED.match(token):
-            return _character_terms(token)
+            return _syllable_terms(token)
         if _is_word(token):
             return TokenTerms(1, self._word_terms(token[:TERM_CHARS], 0, "word"))
         token, advance, terms = self._compound_terms(token)
@@ -123,8 +117,8 @@ class Analyzer:
     def indexed_terms(self, token: str) -> tuple[int, Sequence[Term]]:
         """Return the same as ``token_terms``, advance and terms alone."""
         if _HAS_UNSPACED.match(token):
-            character = _character_terms(token)
-            return character.advance, character.terms
+            syllables = _syllable_terms(token)
+            return syllables.advance, syllables.terms
         if _is_word(token):
             return 1, self._word_terms(token[:TERM_CHARS], 0, "word")
         _, advance, terms = self._compound_terms(token)
@@ -195,16 +189,26 @@ class Analyzer:
         Suffixes carry accents in many languages; a query typed without them has to match as well.
         """
         lower = word.lower()
-        if not lower.isalpha():
+        if not _has_letters_only(lower):
             plain = lower if lower.isascii() else fold_accents(lower)
             return (Term(plain, offset, role, plain),) if plain else ()
-        if lower.isascii():
-            return (Term(self._stem(lower) or lower, offset, role, lower),)
+        if lower.isascii() and not self._keeps_accents:
+            return (Term((self._stem(lower) or lower) + self._mark, offset, role, lower),)
         plain = fold_accents(lower)
+        if not plain:
+            return ()
+        if self._keeps_accents:
+            return (Term(lower + self._mark, offset, role, plain), Term(plain + "~~", offset, role, plain))
         accented = fold_accents(self._stem(lower)) or plain
         bare = self._stem(plain) or plain
-        first = Term(accented, offset, role, plain)
-        return (first,) if bare == accented else (first, Term(bare, offset, role, plain))
+        first = Term(accented + self._mark, offset, role, plain)
+        return (first,) if bare == accented else (first, Term(bare + self._mark, offset, role, plain))
+
+
+@cache
+def analyzer_of(language: str | None) -> Analyzer:
+    """Return the rules for a language, which are made once."""
+    return Analyzer(language)
 
 
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
@@ -214,35 +218,6 @@ def extract_prefixes(text: str) -> tuple[str, list[str]]:
     words = _PREFIX.findall(text)
     prefixes = [fold_accents(unicodedata.normalize("NFKC", word).lower()) for word in words]
     return _PREFIX.sub(" ", text), prefixes
-
-
-def detect_language(sample: str) -> str:
-    """Return the language of the sample by its stop words; ``"en"`` if they do not show one."""
-    words = re.findall(r"[^\W\d_]+", sample.lower())
-    counts = {code: sum(map(stopwords.__contains__, words)) for code, stopwords in _stop_words().items()}
-    best = max(counts, key=lambda code: (counts[code], code == "en"))
-    return best if counts[best] >= _LEAST_STOP_WORDS and counts[best] * 20 > len(words) else "en"
-
-
-def _stemmer(language: str | None) -> Stem:
-    if language is None:
-        return str
-    from whoosh.lang import stemmer_for_language
-
-    stem: Stem = lru_cache(CACHED_STEMS)(stemmer_for_language(language))
-    return stem
-
-
-@cache
-def _stop_words() -> dict[str, frozenset[str]]:
-    from whoosh.lang import stopwords_for_language
-
-    return {code: frozenset(stopwords_for_language(code)) for code in LANGUAGES if code != "ro"}
-
-
-@cache
-def _folded_stop_words(language: str) -> frozenset[str]:
-    return frozenset(map(fold_accents, _stop_words().get(language, ())))
 
 
 def fold_compound(compound: str) -> str:
@@ -262,7 +237,7 @@ def _ascii_pattern() -> re.Pattern[str]:
 
 @cache
 def _unicode_pattern() -> re.Pattern[str]:
-    return _compile_token_pattern(f"[^{_separators()}{UNSPACED}]+", f"[{UNSPACED}]{{1,2}}|")
+    return _compile_token_pattern(f"[^{_separators()}{UNSPACED}]+", f"{SYLLABLE}{{1,2}}|")
 
 
 def _compile_token_pattern(word: str, first: str = "") -> re.Pattern[str]:
@@ -284,9 +259,10 @@ def _separators() -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-def _character_terms(pair: str) -> TokenTerms:
-    single = Term(pair[0], 0, "character", pair[0])
-    if len(pair) == 1:
+def _syllable_terms(pair: str) -> TokenTerms:
+    first = first_syllable(pair)
+    single = Term(first, 0, "character", first)
+    if len(pair) == len(first):
         return TokenTerms(1, (single,))
     return TokenTerms(1, (Term(pair, 0, "word", pair), single))
 
@@ -302,7 +278,14 @@ def _without_elision(token: str) -> list[str]:
 
 
 def _is_word(token: str) -> bool:
-    return token.isalpha() and (token.islower() or token[1:].islower() or token.isupper())
+    return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
+
+
+def _has_letters_only(word: str) -> bool:
+    """True for a word of letters, some of which may carry marks, as the vowels of Hindi do."""
+    if word.isascii() or word.isalpha():
+        return word.isalpha()
+    return word[0].isalpha() and all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in word)
 
 
 def _distinct(terms: list[Term]) -> tuple[Term, ...]:
@@ -314,5 +297,5 @@ def _distinct(terms: list[Term]) -> tuple[Term, ...]:
 
 def _is_identifier(token: str, terms: list[Term]) -> bool:
     if not any(term.role == "whole" for term in terms):
-        return any(not c.isalpha() for c in token) and len(terms) == 1
+        return not _has_letters_only(token) and len(terms) == 1
     return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", token) or bool(_CAMEL.search(token))

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.errors import IndexDamaged
-from vaultseek.index.keyword.analysis import Analyzer
+from vaultseek.index.keyword.analysis import ANALYZER_VERSION, analyzer_of
 from vaultseek.index.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit, MatchedTerm
 from vaultseek.index.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
 from vaultseek.index.keyword.commits import (
@@ -31,7 +31,9 @@ from vaultseek.index.keyword.commits import (
 )
 from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument
 from vaultseek.index.keyword.merge import MergeSource, choose_segments
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import SegmentPreparer
+from vaultseek.index.keyword.query_terms import QueryAnalyzer
 from vaultseek.index.keyword.searcher import Searcher
 from vaultseek.index.keyword.segment import Bools, Ints, Segment
 from vaultseek.index.keyword.snapshot import Snapshot
@@ -55,47 +57,61 @@ MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
 class KeywordIndex:
     """The keyword index of one vault; call ``open`` or ``create``."""
 
-    def __init__(self, commits: Commits, analyzer: Analyzer, state: _State) -> None:
+    def __init__(self, commits: Commits, rules: LanguageRules, state: _State) -> None:
         self._commits = commits
-        self._analyzer = analyzer
-        self.span_finder = SpanFinder(analyzer)
-        """Finds the terms of this index in a text."""
-        self._preparer = SegmentPreparer(commits, analyzer)
+        self.rules = rules
+        """How the language of a note is chosen; may change as long as its ``version`` stays the same."""
+        self._preparer = SegmentPreparer(commits)
         self._state = state
+        self._analysis = _Analysis(rules.given, frozenset())
         self._changing = threading.Lock()
         self._merging = threading.Lock()
 
     @classmethod
-    def create(cls, directory: Path, *, language: str | None = "en") -> KeywordIndex:
+    def create(
+        cls, directory: Path, *, language: str | None = "en", rules: LanguageRules | None = None
+    ) -> KeywordIndex:
         """Create an empty index in an empty or new directory.
+
+        Without ``rules``, all notes are in ``language``.
 
         Raises ``ValueError`` for an unknown language.
         """
-        analyzer = Analyzer(language)
+        rules = LanguageRules(language, for_all=True) if rules is None else rules
         private_directory(directory)
-        Commits(directory).create(analyzer.version)
-        return cls.open(directory, language=language)
+        Commits(directory).create(_version(rules))
+        return cls.open(directory, rules=rules)
 
     @classmethod
-    def open(cls, directory: Path, *, language: str | None = "en") -> KeywordIndex:
+    def open(
+        cls, directory: Path, *, language: str | None = "en", rules: LanguageRules | None = None
+    ) -> KeywordIndex:
         """Open the index in the directory and verify every byte.
 
-        Raises ``IndexDamaged`` if there is none, if it is damaged, or if it was made for another language or
-        with another version of the analyzer.
+        Raises ``IndexDamaged`` if there is none, if it is damaged, or if it was made with other rules.
         """
-        analyzer = Analyzer(language)
+        rules = LanguageRules(language, for_all=True) if rules is None else rules
         commits = Commits(directory)
         state = _load(commits, {}, verify=True)
-        if state.commit.analyzer_version != analyzer.version:
+        if state.commit.analyzer_version != _version(rules):
             raise IndexDamaged("keyword index: made with other rules of analysis; it will be rebuilt")
         with translate_read_errors():
             commits.sweep()
-        return cls(commits, analyzer, state)
+        return cls(commits, rules, state)
 
     @property
     def language(self) -> str | None:
-        """The language whose words are stemmed."""
-        return self._analyzer.language
+        """The main language, that of notes whose own is not clear."""
+        return self.rules.given
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """Finds the terms of this index in a text."""
+        return self._analysis_of(self._state.snapshot).spans
+
+    def given_other_language(self) -> list[int]:
+        """Return the ids of notes that have to be applied again, as the rules now say another language."""
+        return self._state.snapshot.given_other_language(self.rules)
 
     @property
     def revision(self) -> str | None:
@@ -121,7 +137,7 @@ class KeywordIndex:
         if len(replaced) < len(upserts):
             raise ValueError("a note is twice in one batch")
         with self._changing:
-            prepared = self._preparer.documents(upserts) if upserts else None
+            prepared = self._preparer.documents(upserts, self.rules) if upserts else None
             self._publish(prepared, [*replaced, *deletes], revision)
         with suppress(OSError):
             self._merge_small()
@@ -148,7 +164,7 @@ class KeywordIndex:
         parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
-            searcher = Searcher(snapshot, self._analyzer, parameters, text)
+            searcher = Searcher(snapshot, self._analysis_of(snapshot).queries, parameters, text)
             columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed))
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
@@ -161,8 +177,9 @@ class KeywordIndex:
 
     def content_terms(self, text: str) -> set[str]:
         """Return the terms of the text's words as searches compare them, without stop words and compounds."""
-        stops = self._analyzer.stop_words
-        terms = (term for _, term in self._analyzer.terms(text))
+        analyzer = analyzer_of(self.language)
+        stops = analyzer.stop_words
+        terms = (term for _, term in analyzer.terms(text))
         return {term.text for term in terms if term.role != "whole" and term.word not in stops}
 
     @property
@@ -192,6 +209,13 @@ class KeywordIndex:
     def close(self) -> None:
         """Release the files, as soon as running searches are done with them."""
         self._state = _State(Commit(-1, None, "", ()), {})
+
+    def _analysis_of(self, snapshot: Snapshot) -> _Analysis:
+        """Return the analysis in the languages of a snapshot; most have the same as the one before."""
+        analysis = self._analysis
+        if (analysis.main, analysis.languages) != (self.language, snapshot.languages):
+            analysis = self._analysis = _Analysis(self.language, snapshot.languages)
+        return analysis
 
     def _segment(self, entry: SegmentEntry) -> Segment:
         """Return the open segment of an entry, which may be newer than the state if a reload failed."""
@@ -241,6 +265,16 @@ class KeywordIndex:
             self._reload()
 
 
+class _Analysis:
+    """The analysis of queries and passages in the main language and the others of an index."""
+
+    def __init__(self, main: str | None, languages: frozenset[str | None]) -> None:
+        self.main = main
+        self.languages = languages
+        self.queries = QueryAnalyzer(main, languages)
+        self.spans = SpanFinder(self.queries)
+
+
 class _State:
     """A commit, its open segments by id, and the snapshot of both."""
 
@@ -262,6 +296,10 @@ def examine(directory: Path) -> int:
     Raises ``IndexDamaged`` if there is none or if it is damaged.
     """
     return _load(Commits(directory), {}, verify=True).snapshot.count
+
+
+def _version(rules: LanguageRules) -> str:
+    return f"{ANALYZER_VERSION}:{rules.version}"
 
 
 def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) -> _State:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.index.keyword.analysis import Analyzer
+from vaultseek.index.keyword.analysis import Analyzer, analyzer_of
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.segment import (
     BODY,
     CODE,
@@ -25,7 +26,8 @@ from vaultseek.index.keyword.segment import (
     run_indexes,
     run_starts,
 )
-from vaultseek.index.keyword.strings import Strings
+from vaultseek.index.keyword.strings import Strings, word_tables
+from vaultseek.languages.detect import NO_LANGUAGE
 from vaultseek.markdown.title import other_name
 
 LEXICON_TOKENS = 100_000
@@ -46,6 +48,7 @@ class KeywordDocument:
     """A note to be indexed. ``note`` is its id in the ledger, which stays when its text is replaced.
 
     A file name that says something else than the title is one more alias.
+    ``language`` is the note's own; "" if it is not clear, and that of the vault holds.
     """
 
     note: int
@@ -55,6 +58,7 @@ class KeywordDocument:
     headings: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     chunks: tuple[KeywordChunk, ...] = ()
+    language: str = NO_LANGUAGE
 
     def values(self) -> tuple[Sequence[str], ...]:
         """Return the texts of each field, in the order of ``FIELDS``."""
@@ -69,37 +73,41 @@ class KeywordDocument:
 class Lexicon:
     """Numbers for tokens and terms, and for each token number its terms: a cache of the analysis.
 
+    A token has one number in each language.
+
     The terms of token ``i`` are ``terms[firsts[i]:][:sizes[i]]``, as term numbers, at the positions in
     ``offsets``. ``texts`` has the text of each term number, ``words`` the (word, term number) of each token.
     """
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
+    def __init__(self) -> None:
         self._clear()
 
-    def token_numbers(self, text: str) -> Iterator[int]:
-        """Yield the numbers of the text's tokens, in order."""
-        return map(self._numbers.__getitem__, self.analyzer.tokenize(text))
+    def of_language(self, language: str | None) -> TokenNumbers:
+        """Return the numbers of tokens as words of this language."""
+        numbers = self._numbers.get(language)
+        if numbers is None:
+            numbers = self._numbers[language] = TokenNumbers(self, analyzer_of(language))
+        return numbers
 
     def shrink(self) -> None:
         """Clear the lexicon if it is too large; only between two segments."""
-        if len(self._numbers) > LEXICON_TOKENS:
+        if len(self.words) > LEXICON_TOKENS:
             self._clear()
 
-    def add(self, token: str) -> int:
+    def add(self, token: str, analyzer: Analyzer) -> int:
         """Analyse a new token; return its number."""
-        advance, terms = self.analyzer.indexed_terms(token)
+        advance, terms = analyzer.indexed_terms(token)
         self.advances.append(advance)
         self.firsts.append(len(self.terms))
         self.sizes.append(len(terms))
-        words = []
+        words: dict[str, int] = {}
         for text, offset, role, word in terms:
             number = self._term_number(text)
             self.terms.append(number)
             self.offsets.append(offset)
             if role != "character":
-                words.append((word.encode(), number))
-        self.words.append(tuple(words))
+                words.setdefault(word, number)
+        self.words.append(tuple((word.encode(), number) for word, number in words.items()))
         return len(self.words) - 1
 
     def _term_number(self, text: str) -> int:
@@ -109,7 +117,7 @@ class Lexicon:
         return number
 
     def _clear(self) -> None:
-        self._numbers = _TokenNumbers(self)
+        self._numbers: dict[str | None, TokenNumbers] = {}
         self._terms: dict[str, int] = {}
         self.texts: list[bytes] = []
         self.words: list[tuple[tuple[bytes, int], ...]] = []
@@ -117,21 +125,31 @@ class Lexicon:
         self.terms, self.offsets = array("I"), array("I")
 
 
-class _TokenNumbers(dict[str, int]):
-    """Numbers by token; an unknown token is added to the lexicon."""
+class TokenNumbers(dict[str, int]):
+    """Numbers by token, in one language; an unknown token is added to the lexicon."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: Lexicon, analyzer: Analyzer) -> None:
         super().__init__()
         self._lexicon = lexicon
+        self._analyzer = analyzer
 
     def __missing__(self, token: str) -> int:
-        number = self[token] = self._lexicon.add(token)
+        number = self[token] = self._lexicon.add(token, self._analyzer)
         return number
 
+    def of_text(self, text: str) -> Iterator[int]:
+        """Yield the numbers of the text's tokens, in order."""
+        return map(self.__getitem__, self._analyzer.tokenize(text))
 
-def invert(documents: Sequence[KeywordDocument], lexicon: Lexicon) -> tuple[Tables, Block]:
-    """Return the segment of these documents, numbered in their order. Takes about 50 bytes per token."""
-    tokens, texts = _tokenize(documents, lexicon)
+
+def invert(
+    documents: Sequence[KeywordDocument], lexicon: Lexicon, rules: LanguageRules
+) -> tuple[Tables, Block]:
+    """Return the segment of these documents, numbered in their order. Takes about 50 bytes per token.
+
+    ``rules`` say in which language each is analysed.
+    """
+    tokens, texts = _tokenize(documents, lexicon, rules)
     advances = _array(lexicon.advances)[tokens].astype(np.int64)
     token_starts = run_starts(advances)
     text_starts = token_starts[run_starts(texts.sizes)]
@@ -146,6 +164,7 @@ def invert(documents: Sequence[KeywordDocument], lexicon: Lexicon) -> tuple[Tabl
     chunk_counts = np.array([len(document.chunks) for document in documents], np.int64)
     tables = Tables(
         notes=np.array([document.note for document in documents], np.int64),
+        languages=np.array([rules.mark(document.language) for document in documents], np.uint8),
         lengths=_field_lengths(texts.keys, text_lengths, len(documents) * FIELD_SLOTS),
         first_chunks=run_starts(chunk_counts).astype(np.uint32),
         chunk_lengths=_chunk_lengths(texts, text_lengths),
@@ -167,14 +186,17 @@ class _Texts:
     sizes: Ints
 
 
-def _tokenize(documents: Sequence[KeywordDocument], lexicon: Lexicon) -> tuple[Ints, _Texts]:
+def _tokenize(
+    documents: Sequence[KeywordDocument], lexicon: Lexicon, rules: LanguageRules
+) -> tuple[Ints, _Texts]:
     """Return the token numbers of all texts, one text after the other, and the texts."""
     tokens, keys, sizes = array("I"), array("I"), array("I")
     for number, document in enumerate(documents):
+        numbers = lexicon.of_language(rules.language_of(document.language)).of_text
         for field, texts in enumerate(document.values()):
             for text in texts:
                 before = len(tokens)
-                tokens.extend(lexicon.token_numbers(text))
+                tokens.extend(numbers(text))
                 keys.append(number << FIELD_BITS | field)
                 sizes.append(len(tokens) - before)
     return _array(tokens), _Texts(_array(keys), _array(sizes))
@@ -227,14 +249,14 @@ def _rows(terms: Ints, keys: Ints, positions: Ints, vocabulary: int) -> tuple[Bl
 
 
 def _words(lexicon: Lexicon, tokens: Ints, vocabulary: list[bytes]) -> tuple[Strings, Ints]:
-    """Return the sorted words and the term of each."""
+    """Return the sorted words and the term of each; a word has several if it has several languages."""
     ranks = {text: rank for rank, text in enumerate(vocabulary)}
-    terms: dict[bytes, int] = {}
-    for token in np.unique(tokens).tolist():
-        for word, term in lexicon.words[token]:
-            terms.setdefault(word, ranks[lexicon.texts[term]])
-    words = sorted(terms)
-    return Strings.of(words), np.array([terms[word] for word in words], np.uint32)
+    pairs = {
+        (word, ranks[lexicon.texts[term]])
+        for token in np.unique(tokens).tolist()
+        for word, term in lexicon.words[token]
+    }
+    return word_tables(pairs)
 
 
 def _field_lengths(keys: Ints, lengths: Ints, size: int) -> Ints:

@@ -22,7 +22,7 @@ from vaultseek.index.keyword.segment import (
     run_starts,
     write_segment,
 )
-from vaultseek.index.keyword.strings import Strings
+from vaultseek.index.keyword.strings import Strings, word_tables
 
 MERGE_POSITIONS = 250_000
 """Positions that are in memory at once during a merge."""
@@ -168,6 +168,7 @@ def _tables(parts: Sequence[_Part], vocabulary: list[bytes], ranks: dict[bytes, 
     words, word_terms = _words(parts, ranks)
     return Tables(
         notes=np.concatenate([part.tables.notes[part.alive] for part in parts]),
+        languages=np.concatenate([part.tables.languages[part.alive] for part in parts]),
         lengths=np.concatenate([_pick(part.tables.lengths, part.alive, FIELD_SLOTS) for part in parts]),
         first_chunks=run_starts(np.concatenate([counts for counts, _ in chunks])).astype(np.uint32),
         chunk_lengths=np.concatenate(
@@ -203,12 +204,11 @@ def _living_chunks(part: _Part) -> tuple[Ints, Ints]:
 
 def _words(parts: Sequence[_Part], ranks: dict[bytes, int]) -> tuple[Strings, Ints]:
     """Return the sorted words whose term is alive, and the term of each."""
-    word_terms: dict[bytes, int] = {}
+    pairs: set[tuple[bytes, int]] = set()
     for part in parts:
         terms = part.tables.vocabulary[:]
         for word, term in zip(part.tables.words[:], part.tables.word_terms.tolist(), strict=True):
             number = ranks.get(terms[term], -1)
             if number >= 0:
-                word_terms.setdefault(word, number)
-    words = sorted(word_terms)
-    return Strings.of(words), np.array([word_terms[word] for word in words], np.uint32)
+                pairs.add((word, number))
+    return word_tables(pairs)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultseek.index.keyword.analysis import Analyzer
 from vaultseek.index.keyword.commits import Commits, PreparedSegment
 from vaultseek.index.keyword.inverter import KeywordDocument, Lexicon, invert
 from vaultseek.index.keyword.merge import MergeSource, merge_segments
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.segment import Ints, Segment, Sink, write_segment
 
 __all__ = ["PreparedSegment", "SegmentPreparer"]
@@ -19,19 +19,19 @@ __all__ = ["PreparedSegment", "SegmentPreparer"]
 class SegmentPreparer:
     """A writer of segments into an index's directory; it publishes nothing and needs no lock."""
 
-    def __init__(self, commits: Commits, analyzer: Analyzer) -> None:
+    def __init__(self, commits: Commits) -> None:
         self._commits = commits
-        self._lexicon = Lexicon(analyzer)
+        self._lexicon = Lexicon()
 
     @classmethod
-    def of(cls, directory: Path, language: str | None) -> SegmentPreparer:
+    def of(cls, directory: Path) -> SegmentPreparer:
         """Prepare segments for the index in ``directory``, from outside of its process."""
-        return cls(Commits(directory), Analyzer(language))
+        return cls(Commits(directory))
 
-    def documents(self, documents: Sequence[KeywordDocument]) -> PreparedSegment:
+    def documents(self, documents: Sequence[KeywordDocument], rules: LanguageRules) -> PreparedSegment:
         """Write the segment of these documents. Raises ``IndexDamaged`` or ``OSError``."""
         self._lexicon.shrink()
-        tables, block = invert(documents, self._lexicon)
+        tables, block = invert(documents, self._lexicon, rules)
 
         def write(file: Sink) -> int:
             types = _smallest_type(block.counts), _smallest_type(block.positions)

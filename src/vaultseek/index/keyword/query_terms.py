@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
-from vaultseek.index.keyword.analysis import Analyzer, Term, TokenTerms, extract_prefixes
+from vaultseek.index.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 from vaultseek.limits import KEYWORD_TERMS
 
 PREFIX_WORDS = 8
@@ -30,6 +32,7 @@ K3 = 2.0
 class QueryTerm:
     """One term to look up. ``token`` is the number of the query's token that it came from.
 
+    ``also``: what the word is in notes of other languages, which counts as the same term.
     ``weight`` holds if the vault has the token as a whole, ``weight_unknown`` if it does not.
     """
 
@@ -39,24 +42,59 @@ class QueryTerm:
     token: int
     weight: float = 1.0
     weight_unknown: float = 1.0
+    also: tuple[str, ...] = ()
 
 
-def parse_query_terms(text: str, analyzer: Analyzer) -> list[QueryTerm]:
+class QueryAnalyzer:
+    """The analysis of queries by the rules of all languages of an index, its main one first."""
+
+    def __init__(self, main: str | None, others: Collection[str | None] = ()) -> None:
+        rest = sorted((language for language in others if language != main), key=str)
+        self.analyzers = tuple(map(analyzer_of, (main, *rest)))
+        self.main = self.analyzers[0]
+
+    def stop_words(self, text: str) -> frozenset[str]:
+        """Return the stop words of the language that the text has most of; of the main one among equals."""
+        if len(self.analyzers) == 1:
+            return self.main.stop_words
+        words = {term.word for _, term in self.main.terms(text)}
+        return max((each.stop_words for each in self.analyzers), key=lambda stops: len(stops & words))
+
+
+def parse_query_terms(
+    text: str, analyzer: QueryAnalyzer, stop_words: frozenset[str] | None = None
+) -> list[QueryTerm]:
     """Return the terms that the text asks for, each once, in order; at most ``KEYWORD_TERMS``."""
+    stops = analyzer.stop_words(text) if stop_words is None else stop_words
     text, prefixes = extract_prefixes(text)
     terms = {
         f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
+    has_accents = not text.isascii()
     last_pair = ""
-    for number, token in enumerate(analyzer.tokenize(text)):
-        analyzed = analyzer.token_terms(token)
-        for term in _of_token(analyzed, number, ends_pair=token == last_pair[1:]):
+    for number, token in enumerate(analyzer.main.tokenize(text)):
+        analyzed = [each.token_terms(token) for each in analyzer.analyzers]
+        first = analyzed[0].terms
+        ends_pair = len(token) < len(last_pair) and last_pair.endswith(token)
+        for term in _in_all_languages([_of_token(each, number, has_accents, ends_pair) for each in analyzed]):
             counts[term.term] += 1
             if term.term not in terms or terms[term.term].weight < term.weight:
                 terms[term.term] = term
-        last_pair = token if analyzed.terms and analyzed.terms[-1].role == "character" else ""
-    return _weight_by_count(list(terms.values()), counts, analyzer.stop_words)[:KEYWORD_TERMS]
+        last_pair = token if first and first[-1].role == "character" else ""
+    return _weight_by_count(list(terms.values()), counts, stops)[:KEYWORD_TERMS]
+
+
+def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
+    """Join what a token is in each language: the same words with other stems."""
+    if len(terms) == 1:
+        return terms[0]
+    joined: dict[tuple[str, str], QueryTerm] = {}
+    for term in chain(*terms):
+        first = joined.setdefault((term.word, term.kind), term)
+        if term.term not in (first.term, *first.also):
+            joined[term.word, term.kind] = replace(first, also=(*first.also, term.term))
+    return list(joined.values())
 
 
 def _weight_by_count(
@@ -78,9 +116,11 @@ def _weight_by_count(
     ]
 
 
-def _of_token(analyzed: TokenTerms, token: int, *, ends_pair: bool) -> list[QueryTerm]:
-    """Return the query terms of a token; ``ends_pair``: it is the character that the last pair ended with."""
-    terms = list(analyzed.terms) if len(analyzed.terms) == 1 else _without_accent_variants(analyzed)
+def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bool) -> list[QueryTerm]:
+    """Return the query terms of a token; ``ends_pair``: it is the syllable that the last pair ended with."""
+    terms = list(analyzed.terms)
+    if len(terms) > 1:
+        terms = _without_accent_variants(terms, has_accents)
     if any(term.role == "whole" for term in terms):
         return _of_compound(terms, token, identifier=analyzed.identifier)
     if len(terms) == 1 and not ends_pair:
@@ -109,10 +149,14 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
     ]
 
 
-def _without_accent_variants(analyzed: TokenTerms) -> list[Term]:
-    """Drop the second form of a word, which the index stores for queries typed without accents."""
-    first_terms: dict[tuple[int, str], Term] = {}
-    for term in analyzed.terms:
-        key = (term.offset, term.text if term.role in ("whole", "character") else "")
-        first_terms.setdefault(key, term)
-    return list(first_terms.values())
+def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
+    """Leave one form of each word: as it is written, or the last one if the query has no accents at all.
+
+    The index stores the second form for queries that are typed without accents.
+    """
+    variants: dict[tuple[int, str], Term] = {}
+    for term in terms:
+        key = (term.offset, term.word if term.role in ("whole", "character") else "")
+        if not has_accents or key not in variants:
+            variants[key] = term
+    return list(variants.values())

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from vaultseek.index.keyword.analysis import Analyzer, is_unspaced
+from vaultseek.index.keyword.analysis import is_unspaced
 from vaultseek.index.keyword.answer import ChunkHit, Columns, Details, MatchedTerm
 from vaultseek.index.keyword.best_notes import best_notes, count_both
 from vaultseek.index.keyword.bm25f import Parameters, TermScores, idf
@@ -15,7 +15,7 @@ from vaultseek.index.keyword.common_term import CommonTerm
 from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.passages import Passages, score_passages
 from vaultseek.index.keyword.proximity import Pair, proximity
-from vaultseek.index.keyword.query_terms import QueryTerm, parse_query_terms
+from vaultseek.index.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms
 from vaultseek.index.keyword.segment import NOTE_SHIFT, Bools, Ints
 from vaultseek.index.keyword.snapshot import Floats, Snapshot
 from vaultseek.index.keyword.term_index import TermIndex
@@ -41,16 +41,19 @@ PAIR_DISTANCE = 3
 class Searcher:
     """One query against one snapshot: ``terms`` says what was looked up, ``search`` ranks the notes."""
 
-    def __init__(self, snapshot: Snapshot, analyzer: Analyzer, parameters: Parameters, text: str) -> None:
+    def __init__(
+        self, snapshot: Snapshot, analyzer: QueryAnalyzer, parameters: Parameters, text: str
+    ) -> None:
         self._snapshot = snapshot
         self._parameters = parameters
         self._terms = TermIndex(snapshot, parameters)
-        exact = [self._score(term) for term in parse_query_terms(text, analyzer)]
+        stop_words = analyzer.stop_words(text)
+        exact = [self._score(term) for term in parse_query_terms(text, analyzer, stop_words)]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         weighted = [each.with_weight(each.term.token in known) for each in exact]
         missing = {id(each) for each in [each for each in weighted if self._is_missing(each)][:FUZZY_WORDS]}
         self._scored = [self._substitute(each) if id(each) in missing else each for each in weighted]
-        self._pairs = self._adjacent_pairs(analyzer.stop_words)
+        self._pairs = self._adjacent_pairs(stop_words)
 
     @property
     def terms(self) -> tuple[MatchedTerm, ...]:
@@ -76,7 +79,7 @@ class Searcher:
         return columns, details, count
 
     def _score(self, term: QueryTerm) -> _ScoredTerm:
-        terms: tuple[str, ...] = (term.term,)
+        terms: tuple[str, ...] = (term.term, *term.also)
         weight = term.weight
         if term.kind == "prefix":
             terms = terms_with_prefix(self._snapshot, term.term, PREFIX_TERMS)

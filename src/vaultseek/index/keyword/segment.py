@@ -51,7 +51,7 @@ GAP = 1
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
 
-_MAGIC = b"vaultseek keyword segment 1\n"
+_MAGIC = b"vaultseek keyword segment 2\n"
 _FOOTER = struct.Struct("<QII")
 _EMPTY: Ints = np.zeros(0, np.uint32)
 
@@ -60,14 +60,17 @@ _EMPTY: Ints = np.zeros(0, np.uint32)
 class Tables:
     """The part of a segment that is kept in memory.
 
-    notes: int64[D], ids in the ledger. lengths: uint32[D * 8], positions per note and field, by key.
+    notes: int64[D], ids in the ledger. languages: uint8[D], see ``note_languages``.
+    lengths: uint32[D * 8], positions per note and field, by key.
     first_chunks: uint32[D + 1], a note's chunks are those from its entry up to that of the next note.
     chunk_lengths: uint32[C * 2], positions of body and of code per chunk. chunk_ids: C ids.
     vocabulary: V terms, sorted. first_rows, first_positions: uint32[V + 1], like first_chunks.
     words: W written forms, without accents but not stemmed, sorted; word_terms: uint32[W], the term of each.
+    A word with a term in each of several languages is there as often.
     """
 
     notes: Ints
+    languages: Ints
     lengths: Ints
     first_chunks: Ints
     chunk_lengths: Ints
@@ -255,6 +258,11 @@ class Segment:
             firsts[rows] = notes << NOTE_SHIFT | field << POSITION_BITS | positions
             slots[rows] = 2 * chunks + column
         return ChunkPlaces(firsts, slots)
+
+    @cached_property
+    def language_marks(self) -> frozenset[int]:
+        """The different bytes of ``languages``."""
+        return frozenset(np.unique(self.tables.languages).tolist())
 
     def keys(self) -> Ints:
         """Return the keys of all rows, term by term."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.index.keyword.note_languages import LanguageRules, language_of_mark
 from vaultseek.index.keyword.segment import (
     FIELD_SLOTS,
     NOTE_SHIFT,
@@ -160,6 +161,28 @@ class Snapshot:
     def count(self) -> int:
         """N, the number of living notes."""
         return int(np.count_nonzero(self.alive))
+
+    @cached_property
+    def languages(self) -> frozenset[str | None]:
+        """The languages that its living notes are analysed in."""
+        marks: set[int] = set()
+        for view in self.views:
+            segment = view.segment
+            present = segment.language_marks
+            if not view.all_alive and not present <= marks:
+                present = frozenset(np.unique(segment.tables.languages[view.alive]).tolist())
+            marks |= present
+        return frozenset(map(language_of_mark, marks))
+
+    def given_other_language(self, rules: LanguageRules) -> list[int]:
+        """Return the ids of living notes that the vault gave another language than these rules do."""
+        ids: list[int] = []
+        for view in self.views:
+            outdated = rules.outdated(view.segment.language_marks)
+            if outdated:
+                tables = view.segment.tables
+                ids += tables.notes[view.alive & np.isin(tables.languages, outdated)].tolist()
+        return ids
 
     @cached_property
     def first_chunks(self) -> Ints:

@@ -10,6 +10,8 @@ from functools import cached_property, lru_cache
 from operator import attrgetter
 
 from vaultseek.index.keyword.analysis import Analyzer, fold_compound, is_unspaced, token_pattern
+from vaultseek.index.keyword.query_terms import QueryAnalyzer
+from vaultseek.languages.syllables import syllable_pairs
 from vaultseek.text import is_unspaced as contains_unspaced
 
 CACHED_TOKENS = 20_000
@@ -33,10 +35,10 @@ class TermSpan:
 
 
 class SpanFinder:
-    """Finds the terms of a text by the rules of one analyzer."""
+    """Finds the terms of a text, by the rules of all languages that a query is analysed in."""
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
+    def __init__(self, analyzer: QueryAnalyzer | Analyzer) -> None:
+        self.analyzer = analyzer if isinstance(analyzer, QueryAnalyzer) else QueryAnalyzer(analyzer.language)
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
 
     def spans(self, text: str, terms: Collection[str] | None = None) -> Iterator[TermSpan]:
@@ -64,10 +66,14 @@ class SpanFinder:
 
     def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
         """Return the range of each term of a token; that of the whole token if the word is not in it."""
+        spans = [span for analyzer in self.analyzer.analyzers for span in self._find_in(token, analyzer)]
+        return tuple(dict.fromkeys(spans))
+
+    def _find_in(self, token: str, analyzer: Analyzer) -> tuple[tuple[int, int, str], ...]:
         folded, origins = (token.lower(), range(len(token))) if token.isascii() else _fold(token)
         spans: list[tuple[int, int, str]] = []
         offset = first = part_end = 0
-        for term in self.analyzer.token_terms(token).terms:
+        for term in analyzer.token_terms(token).terms:
             if term.offset != offset:
                 offset, first, part_end = term.offset, part_end, 0
             start = folded.find(term.word, first)
@@ -89,9 +95,8 @@ def _token_places(text: str) -> Iterator[tuple[int, str]]:
         if not is_unspaced(match[0]):
             yield match.start(), match[0]
             continue
-        for start in range(match.start(), match.end()):
-            size = 2 if is_unspaced(text[start + 1 : start + 2]) else 1
-            yield start, text[start : start + size]
+        for start, end in syllable_pairs(text, match.start(), match.end()):
+            yield start, text[start:end]
 
 
 class _Tokens:
@@ -153,7 +158,7 @@ def _letters(token: str) -> str:
 
 
 def _beginning(word: str) -> str:
-    return _letters(word[:2])
+    return _letters(word[:2].rstrip("~"))
 
 
 def _fold(token: str) -> tuple[str, list[int]]:

@@ -80,3 +80,9 @@ class Strings(Sequence[bytes]):
                 heads[:, at] = data[starts + at] * (sizes > at)
             self._heads = heads.view(">u8").ravel().astype(np.uint64)
         return self._heads
+
+
+def word_tables(pairs: Iterable[tuple[bytes, int]]) -> tuple[Strings, Ints]:
+    """Return ``words`` and ``word_terms`` of a segment from its different pairs of a word and a term."""
+    ordered = sorted(pairs)
+    return Strings.of(word for word, _ in ordered), np.array([term for _, term in ordered], np.uint32)

@@ -20,7 +20,10 @@ from vaultseek.index.keyword.snapshot import SegmentView, Snapshot
 
 
 def list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
-    """Return the shortest word of each term and the term's number of living notes, if ``least`` or more."""
+    """Return the shortest word of each term and the term's number of living notes, if ``least`` or more.
+
+    Terms of several languages with the same shortest word are one.
+    """
     counts: Counter[bytes] = Counter()
     words: dict[bytes, bytes] = {}
     for view in snapshot.views:
@@ -30,9 +33,11 @@ def list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
         for word, number in zip(tables.words[:], tables.word_terms.tolist(), strict=True):
             shortest = words.setdefault(terms[number], word)
             words[terms[number]] = min(shortest, word, key=_by_length)
-    return sorted(
-        (words[term].decode(), count) for term, count in counts.items() if count >= least and term in words
-    )
+    of_words: Counter[str] = Counter()
+    for term, count in counts.items():
+        if term in words:
+            of_words[words[term].decode()] += count
+    return sorted((word, count) for word, count in of_words.items() if count >= least)
 
 
 def dump_lines(snapshot: Snapshot) -> Iterator[str]:

@@ -63,6 +63,10 @@ class Ledger:
         notes, chunks, pending_notes, pending_chunks = self._database.one(sql)
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 
+    def languages(self) -> dict[str, int]:
+        """Return the number of notes of each language, "" for those that show none; kept by triggers, too."""
+        return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
+
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield what links may point to: path and aliases of each note, then each attachment without any."""
         yield from self.notes.aliases()

@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from vaultseek.languages.detect import NO_LANGUAGE
 from vaultseek.markdown.title import file_stem, note_name, other_name
 from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note
 from vaultseek.text import fold
 from vaultseek.vault.scan import FileStat
 
-NOTE_COLUMNS = "id, path, title, title_source, aliases, tags, headings, properties, modified, created"
+NOTE_COLUMNS = (
+    "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language"
+)
 CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number"
 LINK_COLUMNS = "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved"
 
@@ -26,7 +29,8 @@ LinkTarget = tuple[int, int, str, str, LinkKind]
 class IndexedNote:
     """A parsed note to be stored. ``modified`` and ``created`` are seconds since the epoch.
 
-    ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes.
+    ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes. ``language`` is
+    "" if it is not clear.
     """
 
     note: Note
@@ -37,6 +41,7 @@ class IndexedNote:
     hash: bytes
     modified: float
     created: float
+    language: str = NO_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class NoteRow:
     properties: JSON
     modified: float
     created: float
+    language: str = NO_LANGUAGE
 
     @property
     def other_name(self) -> str | None:
@@ -143,6 +149,7 @@ class NoteRows(NamedTuple):
     properties: str
     modified: float
     created: float
+    language: str
     chunks: Sequence[Sequence[Any]]
     links: Sequence[Sequence[Any]]
     folded_tags: Sequence[str]
@@ -151,12 +158,12 @@ class NoteRows(NamedTuple):
 
     def columns(self, revision: int) -> tuple[Any, ...]:
         """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
-        return (self.path, revision, *self.stat, *self[2:13])
+        return (self.path, revision, *self.stat, *self[2:14])
 
 
 NOTE_VALUES = (
     "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
-    " headings, tasks, properties, modified, created"
+    " headings, tasks, properties, modified, created, language"
 )
 
 
@@ -177,6 +184,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         to_json(note.frontmatter),
         indexed.modified,
         indexed.created,
+        indexed.language,
         [_chunk_values(chunk) for chunk in indexed.chunks],
         [
             (k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)
@@ -220,6 +228,7 @@ def note_row(row: Any) -> NoteRow:
         properties={} if row[7] == "{}" else json.loads(row[7]),
         modified=row[8],
         created=row[9],
+        language=row[10],
     )
 
 

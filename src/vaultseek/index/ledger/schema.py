@@ -12,7 +12,7 @@ from pathlib import Path
 from vaultseek.index.ledger.database import Database, connect
 from vaultseek.paths import write_atomically
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -22,7 +22,8 @@ CREATE TABLE notes (
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
   racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
-  properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+  properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, language TEXT NOT NULL,
+  stored INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX notes_by_revision ON notes (revision);
 CREATE INDEX notes_to_store ON notes (modified) WHERE stored = 0;
@@ -52,7 +53,16 @@ CREATE INDEX problems_by_path ON problems (path);
 CREATE TABLE removed (note INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
 CREATE TABLE orphans (id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE languages (language TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER language_added AFTER INSERT ON notes BEGIN
+  INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
+CREATE TRIGGER language_removed AFTER DELETE ON notes BEGIN
+  UPDATE languages SET notes = notes - 1 WHERE language = old.language; END;
+CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.language != new.language BEGIN
+  UPDATE languages SET notes = notes - 1 WHERE language = old.language;
+  INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
+"""The table ``languages`` counts the notes of each language; "" stands for those that show none."""
 
 _ROW_COUNTS = """
 CREATE TABLE row_counts (notes INTEGER, chunks INTEGER, pending_notes INTEGER, pending_chunks INTEGER);
