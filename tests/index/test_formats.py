@@ -10,6 +10,7 @@ import pytest
 
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.keyword.index import KeywordIndex
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.ledger import Counts, Ledger
 from vaultseek.index.ledger.schema import SCHEMA_VERSION
 from worlds import World
@@ -18,7 +19,7 @@ FORMATS = Path(__file__).parents[1] / "data" / "formats"
 LEDGERS = sorted(path.name for path in FORMATS.glob("ledger-*"))
 KEYWORD_INDEXES = sorted(path.name for path in FORMATS.glob("keyword-*"))
 CURRENT_LEDGER = f"ledger-{SCHEMA_VERSION}"
-CURRENT_KEYWORD = "keyword-2"
+CURRENT_KEYWORD = "keyword-3"
 
 GENERATION = "15394d4c46994c02923b6061da3602af"
 PATHS = ["Anchor.md", "Harbour.md", "deck/Bilge Pump.md"]
@@ -97,6 +98,6 @@ def test_a_keyword_index_of_any_format_finds_the_notes(name, index, open_world):
 def test_a_keyword_index_of_any_format_opens_at_its_revision_or_counts_as_damaged(name, index):
     directory = copy_keyword(name, index)
     with contextlib.suppress(IndexDamaged) if name != CURRENT_KEYWORD else contextlib.nullcontext():
-        opened = KeywordIndex.open(directory, language="en")
+        opened = KeywordIndex.open(directory, rules=LanguageRules("en"))
         assert (opened.revision, len(opened)) == (f"{GENERATION}:3", 3)
         assert opened.search("ferry quay", 1).hits[0].matched == ("ferry", "quay")

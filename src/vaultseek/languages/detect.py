@@ -16,7 +16,7 @@ from vaultseek.languages.stopwords import WITH_STOP_WORDS, stop_words
 from vaultseek.text import fold_accents
 
 NO_LANGUAGE = ""
-"""What stands for the language of a text that does not show one clearly."""
+"""Language of a text that does not show one clearly."""
 DEFAULT_LANGUAGE = "en"
 """Language of a vault of which no note shows one."""
 SAMPLE_CHARS = 2000
@@ -26,7 +26,7 @@ LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
 """Least number of different stop words of a language in a text, and least share of them in its words."""
 CLEAR_LEAD = 1.4
-"""How many times more the stop words of a language must weigh than those of the next one."""
+"""Weight of the stop words of a language compared with those of the next one, at least."""
 LEAST_LETTERS = 8
 """Letters from which a script that one language alone uses tells it."""
 SCRIPT_SHARE = 0.4

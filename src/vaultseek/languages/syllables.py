@@ -26,7 +26,8 @@ SYLLABLE = f"(?>{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}|[{UNSPACED}])"
 
 _SYLLABLE = re.compile(SYLLABLE)
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
-_PAIR = re.compile(f"({SYLLABLE})(?=({SYLLABLE}))")
+# A last syllable matches as well: the search would go on with the marks in it otherwise.
+_PAIR = re.compile(f"({SYLLABLE})(?=({SYLLABLE})|)")
 _UNSPACED_PAIR = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
 
 

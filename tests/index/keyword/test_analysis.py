@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.index.keyword.analysis import Analyzer, detect_language, extract_prefixes
+from vaultseek.index.keyword.analysis import Analyzer, extract_prefixes
+from vaultseek.languages.stems import LANGUAGES
 from vaultseek.limits import TERM_CHARS
 
 ENGLISH = Analyzer("en")
@@ -83,42 +84,66 @@ def test_a_capitalised_compound_is_found_by_the_plain_word() -> None:
 
 def test_suffixes_with_accents_are_found_without_them() -> None:
     spanish = Analyzer("es")
-    assert {term.text for _, term in spanish.terms("información")} == {"inform", "informacion"}
-    assert [term.text for _, term in spanish.terms("informacion")] == ["informacion"]
+    assert {term.text for _, term in spanish.terms("información")} == {"inform~es", "informa~es"}
+    assert [term.text for _, term in spanish.terms("informacion")] == ["informa~es"]
 
 
-def test_a_language_without_a_stemmer_is_refused() -> None:
+def test_a_language_without_rules_is_refused() -> None:
     with pytest.raises(ValueError, match="no stemmer for 'xx'"):
         Analyzer("xx")
 
 
-def test_every_language_can_stem() -> None:
-    from vaultseek.index.keyword.analysis import LANGUAGES
-
-    for language in LANGUAGES:
-        assert seen("word", Analyzer(language))
-
-
-def test_versions_tell_languages_apart() -> None:
-    assert len({Analyzer(language).version for language in ("en", "de", None)}) == 3
+def test_every_language_has_terms_of_its_own() -> None:
+    terms = {
+        language: tuple(term.text for _, term in Analyzer(language).terms("word")) for language in LANGUAGES
+    }
+    assert len(set(terms.values())) == len(LANGUAGES)
 
 
 @pytest.mark.parametrize(
-    ("sample", "language"),
+    ("language", "note", "query"),
     [
-        ("The notes are about the way that it was done before", "en"),
-        ("Der Hund und die Katze sind nicht in dem Haus", "de"),
-        ("Les notes sont dans le dossier avec la liste des livres", "fr"),
-        ("Las notas están en la carpeta con los libros que no tengo", "es"),
-        ("De notities zijn in de map met het boek dat ik heb", "nl"),
-        ("Jag har inte sett boken som var på bordet och det är synd", "sv"),
-        ("北京大学", "en"),
-        ("", "en"),
-        ("x y z", "en"),
+        ("ar", "مُحَمَّدٌ والمدارس في الإسكندرية", "محمد المدارس الاسكندرية"),
+        ("ar", "المعلمون", "معلم"),
+        ("he", "שָׁלוֹם", "שלום"),
+        ("fa", "كتاب‌هاي فارسي", "کتاب فارسی"),
+        ("hi", "भाषाओं क़लम", "भाषा कलम"),
+        ("el", "Οι γλώσσες της Μεσογείου", "ΓΛΩΣΣΑ Μεσόγειος"),
+        ("tr", "İSTANBUL'DAKİ kütüphanelerden IŞIK", "istanbul kütüphane ışık"),
+        ("ru", "Чёрные кошки", "черная кошка"),
+        ("ro", "Grădinile orașelor", "gradina oraşul"),
+        ("pl", "Książki w bibliotekach", "książka biblioteka"),
+        ("cs", "Knihovny v městech", "knihovna město"),
+        ("vi", "Nghĩa của từ", "nghia cua tu"),
+        ("de", "Häuser", "haus"),
     ],
 )
-def test_the_language_shows_in_the_stop_words(sample: str, language: str) -> None:
-    assert detect_language(sample) == language
+def test_forms_of_a_word_share_a_term(language: str, note: str, query: str) -> None:
+    analyzer = Analyzer(language)
+    stored = {term.text for _, term in analyzer.terms(note)}
+    for token in analyzer.tokenize(query):
+        assert stored & {term.text for term in analyzer.token_terms(token).terms}, token
+
+
+def test_tones_tell_vietnamese_words_apart() -> None:
+    analyzer = Analyzer("vi")
+    ghost, mother = (analyzer.token_terms(word).terms for word in ("ma", "má"))
+    assert ghost[0].text != mother[0].text
+    assert ghost[-1].text == mother[-1].text, "a query without any tones finds both"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ภาษาไทย", "0:ภาษา|ภา 1:ษาไท|ษา 2:ไทย|ไท 3:ย"),
+        ("ที่นี่ 3 วัน", "0:ที่นี่|ที่ 1:นี่ 2:3 3:วัน|วั 4:น"),
+        ("ພາສາລາວ", "0:ພາສາ|ພາ 1:ສາລາ|ສາ 2:ລາວ|ລາ 3:ວ"),
+        ("ភាសាខ្មែរ", "0:ភាសា|ភា 1:សាខ្មែ|សា 2:ខ្មែរ|ខ្មែ 3:រ"),
+        ("မြန်မာစာ", "0:မြန်မာ|မြန် 1:မာစာ|မာ 2:စာ"),
+    ],
+)
+def test_vowels_and_tones_stay_with_their_consonant(text: str, expected: str) -> None:
+    assert seen(text) == expected
 
 
 def test_beginnings_of_words_are_taken_out_of_the_text() -> None:

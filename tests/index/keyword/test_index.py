@@ -108,7 +108,7 @@ def vault_dump(index: KeywordIndex, documents: list[KeywordDocument]) -> str:
     directory = index._commits.directory.with_name(
         f"fresh-{len(list(index._commits.directory.parent.iterdir()))}"
     )
-    fresh = KeywordIndex.create(directory, language=index._analyzer.language)
+    fresh = KeywordIndex.create(directory, language=index.language)
     fresh.apply(documents, (), "fresh")
     return fresh.dump()
 

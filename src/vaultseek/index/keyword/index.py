@@ -60,7 +60,7 @@ class KeywordIndex:
     def __init__(self, commits: Commits, rules: LanguageRules, state: _State) -> None:
         self._commits = commits
         self.rules = rules
-        """How the language of a note is chosen; may change as long as its ``version`` stays the same."""
+        """The choice of a note's language; may change as long as its ``version`` stays the same."""
         self._preparer = SegmentPreparer(commits)
         self._state = state
         self._analysis = _Analysis(rules.given, frozenset())

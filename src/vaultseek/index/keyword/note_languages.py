@@ -22,7 +22,7 @@ _NONE = 0x7F
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """How the language of a note is chosen.
+    """The choice of the language of a note.
 
     ``given`` is the vault's language, of notes whose own is not clear; with ``for_all`` it is that of every
     note. None stands for no language.
@@ -52,7 +52,7 @@ class LanguageRules:
 
     @property
     def version(self) -> str:
-        """What distinguishes the rules that no change of single notes leads from one to the other."""
+        """The part of the rules that, if it changes, asks for a new index."""
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
