@@ -7,5 +7,7 @@ from __future__ import annotations
 
 from vaultseek.languages.stopwords import stop_words
 
-STOP_WORDS = frozenset().union(*map(stop_words, ("en", "de", "fr", "es")))
-"""Folded, but with accents."""
+_OTHERS = frozenset[str]().union(*map(stop_words, ("de", "fr", "es")))
+
+STOP_WORDS = stop_words("en") | {word for word in _OTHERS if len(word) > 1}
+"""Folded, but with accents. A single letter begins an identifier more often: ``E-4107``."""
