@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Literal
 
-from vaultseek.index.keyword.analysis import LANGUAGES, Analyzer
+from vaultseek.languages.stopwords import WITH_STOP_WORDS, folded_stop_words
 from vaultseek.text import fold_accents
 
 Legibility = Literal["well", "poorly", "not"]
@@ -33,6 +33,8 @@ PIECES_WITH_STOP_WORD = 1.5
 PIECES_WITH_ACCENT = 1.8
 """Pieces per word from which a word with an accent is enough."""
 
+_LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
+"""Without its tones, Vietnamese looks like English: its letters tell it."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LAST_LATIN = "\u024f"
 _VIETNAMESE = ("\u1e00", "\u1eff")
@@ -80,7 +82,7 @@ def _is_of_other_script(letter: str) -> bool:
 def _foreign_stop_words(words: list[str]) -> int:
     """Return by how many another language has more stop words in the text than English has."""
     folded = [fold_accents(word) for word in words]
-    counts = {code: sum(map(_stop_words(code).__contains__, folded)) for code in LANGUAGES}
+    counts = {code: sum(map(_stop_words(code).__contains__, folded)) for code in _LANGUAGES}
     english = counts.pop("en")
     return max(counts.values()) - english
 
@@ -88,4 +90,4 @@ def _foreign_stop_words(words: list[str]) -> int:
 @cache
 def _stop_words(code: str) -> frozenset[str]:
     """Return the stop words of a language, without accents; single letters are often variables."""
-    return frozenset(word for word in Analyzer(code).stop_words if len(word) > 1)
+    return frozenset(word for word in folded_stop_words(code) if len(word) > 1)
