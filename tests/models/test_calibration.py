@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.errors import ConfigError
-from vaultseek.models.calibration import DEFAULT, calibration_of, share_read
+from vaultseek.models.calibration import DEFAULT, Calibration, calibration_of, share_read
 from vaultseek.models.catalogue import find_model
+from vaultseek.models.embed import load
 from vaultseek.models.packed import MULTILINGUAL
 
 
@@ -56,3 +58,32 @@ def test_what_is_read_is_a_share_and_punctuation_does_not_change_it(text, marks)
 def test_models_have_constants_of_their_own():
     assert calibration_of("anything") is DEFAULT
     assert calibration_of(MULTILINGUAL.fingerprint) != DEFAULT
+
+
+def test_a_query_near_to_everything_needs_a_greater_cosine():
+    calibration = Calibration((-3.0, 40.0), centre=np.array([0.8, 0.0], np.float32))
+    plain, vague = np.array([0.6, 0.8], np.float32), np.array([1.0, 0.0], np.float32)
+    assert calibration.curve(plain) == pytest.approx((-3.0 - 40 * 0.48, 40.0))
+    assert calibration.curve(vague)[0] < calibration.curve(plain)[0]
+    assert calibration.curve(np.zeros(3, np.float32)) == (-3.0, 40.0)
+    assert DEFAULT.curve(plain) == DEFAULT.meaning_curve
+
+
+@pytest.mark.model
+def test_the_multilingual_model_tells_an_answer_from_any_text():
+    encoder = load(MULTILINGUAL.name)
+    calibration = calibration_of(MULTILINGUAL.fingerprint)
+    texts = encoder.encode(
+        ["Bread rises for two hours before it is baked.", "The pump needs oil every week."]
+    )
+
+    def confidences(question: str) -> list[float]:
+        query = encoder.encode([question], query=True)[0]
+        intercept, slope = calibration.curve(query)
+        return list(1 / (1 + np.exp(-(intercept + slope * (texts @ query)))))
+
+    for question in ("How long does dough have to rise?", "Wie lange muss Teig gehen?"):
+        answer, other = confidences(question)
+        assert answer > 0.1
+        assert answer > 2 * other
+    assert max(confidences("quarterly sales targets")) < 0.1

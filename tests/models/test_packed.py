@@ -219,8 +219,8 @@ def test_spelling_does_not_decide_tokens() -> None:
     assert TOKENIZER.encode("a\u0308 ﬁn\x01e", 99) == TOKENIZER.encode("ä fine", 99)
 
 
-def test_characters_that_are_in_no_piece_are_counted() -> None:
-    assert TOKENIZER.unknown("the ж жжж a") == 2
+def test_letters_that_are_in_no_piece_are_counted() -> None:
+    assert TOKENIZER.unknown_letters("the ж aжжжб— a") == 4
 
 
 def test_a_counter_can_be_made_again_in_another_process(tiny: PackedModel) -> None:

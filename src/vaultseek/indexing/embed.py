@@ -80,7 +80,7 @@ class EmbeddingSpec:
         """Return the answer to ``text`` with how well the model read it and what its cosines mean."""
         calibration = calibration_of(self.fingerprint)
         reading = share_read(text, self.count, calibration.fluent_pieces)
-        return replace(answer, reading=reading, meaning_curve=calibration.meaning_curve)
+        return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
 
     def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
         """Return the text that is embedded for a chunk."""

@@ -64,7 +64,7 @@ MULTILINGUAL = PackedModel(
     file_name="e5-small-q4.bin",
     sha256="1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
     dimension=384,
-    window=507,
+    window=254,
     prompts=("passage: ", "query: "),
 )
 PACKED = {MULTILINGUAL.name: MULTILINGUAL}
@@ -124,6 +124,10 @@ class PackedCounter:
     def __call__(self, text: str) -> int:
         """Raises `ConfigError` if the file is missing or not the one that is known."""
         return self.tokenizer.count(text)
+
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in characters that the vocabulary does not have."""
+        return 0 if text.isascii() else self.tokenizer.unknown_letters(text)
 
     @cached_property
     def tokenizer(self) -> UnigramTokenizer:

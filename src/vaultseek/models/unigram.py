@@ -71,10 +71,16 @@ class UnigramTokenizer:
         """Return the number of tokens of ``text``, without those of begin and end."""
         return sum(len(self._split(word)) for word in self._marked(text))
 
-    def unknown(self, text: str) -> int:
-        """Return the number of tokens of ``text`` that stand for characters of no piece."""
-        unknown = self._vocabulary.unknown
-        return sum(self._split(word).count(unknown) for word in self._marked(text))
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in characters of no piece."""
+        unknown, pieces = self._vocabulary.unknown, self._vocabulary.pieces
+        letters = 0
+        for word in self._marked(text):
+            tokens = self._split(word)
+            if unknown in tokens:
+                known = sum(_letters(pieces[token]) for token in tokens if token != unknown)
+                letters += _letters(word) - known
+        return letters
 
     def _marked(self, text: str) -> Iterator[str]:
         return (_MARK + word for word in self._normalized(text).split())
@@ -120,3 +126,7 @@ class UnigramTokenizer:
                 split.append(tokens[end])
             end = starts[end]
         return split[::-1]
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

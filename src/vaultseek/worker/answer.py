@@ -60,7 +60,7 @@ class SemanticAnswer:
     note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
     """Unit vectors of the best notes, by note, as far as they have one."""
     reading: float = 1.0
-    """How well the model reads the query, in [0, 1]."""
+    """Degree to which the model reads the query, in [0, 1]."""
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
 
