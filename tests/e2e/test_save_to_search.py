@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
 import subprocess
 import sys
@@ -35,6 +37,7 @@ def test_a_search_prints_the_contract(daemon, vault):
 
 
 def test_identifiers_filters_and_exit_codes(daemon, vault):
+    assert daemon.run("search", "x").returncode == 2, "no vault is known"
     root = vault(NOTES)
     assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
     assert daemon.paths("E-4107", "--vault", str(root))[0] == "pump.md"
@@ -43,7 +46,6 @@ def test_identifiers_filters_and_exit_codes(daemon, vault):
     assert daemon.run("search", "E-9999", "--mode", "keyword", "--vault", str(root)).returncode == 1
     assert daemon.run("search", "x", "--vault", str(root / "nowhere")).returncode == 3
     assert daemon.run("search", "x", "--vault", "nobody").returncode == 3
-    assert daemon.run("search", "x").returncode == 2, "no vault here, none configured"
     assert daemon.run("search").returncode == 2
 
 
@@ -197,3 +199,16 @@ def test_the_bundled_model_finds_what_was_said_in_other_words(daemon, vault):
     nothing = daemon.run("search", "qzxv wkjh ppfft", "--vault", str(root))
     assert nothing.returncode == 1
     assert "but it is not close" in nothing.stdout
+
+
+def test_a_search_waits_only_for_the_vectors_that_it_needs(daemon, vault, eventually):
+    root = vault({"a.md": "#garden Slugs ate the salad."})
+    daemon.run("index", "--wait", "--vault", str(root))
+    worker = eventually(lambda: daemon.json("status")["daemon"]["worker"]["pid"], "the worker runs")
+    os.kill(worker, signal.SIGSTOP)  # no vector is computed from now on
+    try:
+        (root / "b.md").write_text("#garden Beetles ate the beans, order E-4107.")
+        for query in ("tag:garden beetles --mode keyword", "tag:garden", "E-4107"):
+            assert "b.md" in daemon.paths(*query.split(), "--wait", "--vault", str(root))
+    finally:
+        os.kill(worker, signal.SIGCONT)

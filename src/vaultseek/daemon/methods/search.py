@@ -14,7 +14,8 @@ from vaultseek.model import JSON, Reason
 from vaultseek.notes.why import why
 from vaultseek.search.merge import merge_answers
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import SearchRequest
+from vaultseek.search.request import SearchRequest, parse_request
+from vaultseek.search.retrieve import wants_semantic
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import SearchSettings
 from vaultseek.wire.context import Handler, RequestContext
@@ -108,8 +109,9 @@ def _method(lanes: list[str]) -> str:
 
 
 async def _wait_for_vectors(follower: VaultFollower, request: SearchRequest) -> None:
-    if request.mode == "keyword":
-        return
+    parsed = parse_request(request)
+    if parsed.is_listing or not wants_semantic(parsed):
+        return  # words and filters need no vectors
     try:
         await follower.wait_until_embedded()
         if request.settings.expansion.enabled:
