@@ -16,6 +16,16 @@ SHARES = st.floats(0, 1)
 SCORES = st.floats(-1e6, 1e6)
 
 
+@given(st.floats(-5, 20), st.floats(0, 20), st.floats(0, 1), st.floats(0, 5))
+def test_an_objection_leaves_a_share_that_rises_with_agreement(standing, best, reading, certain):
+    left = formula.corroboration(standing, best, reading, certain)
+    assert formula.LEAST_AGREEMENT - 1e-9 <= left <= 1
+    assert left <= formula.corroboration(standing + 1, best, reading, certain)
+    assert left <= formula.corroboration(standing, best, reading, certain + 0.1)
+    assert left >= formula.corroboration(standing, best, min(reading + 0.1, 1.0), certain)
+    assert formula.corroboration(best, best, reading, certain) == 1
+
+
 def test_a_keyword_score_mixes_note_and_passage_and_adds_proximity():
     share = formula.KEYWORD_PASSAGE_SHARE
     assert formula.keyword_score(10.0, 4.0, 0.0) == pytest.approx((1 - share) * 10 + share * 4)

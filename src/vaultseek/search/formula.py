@@ -6,7 +6,8 @@ In the order in which a search uses it:
    words of the query near each other (:func:`keyword_score`). By meaning: the cosines of the best passage and
    of the note's own vector, each on its own scale (:func:`semantic_shares`).
 2. **Trust.** Words count in full if a top note covers most of the query, or if its score could hardly arise
-   by chance (:func:`keyword_trust`), meaning if the model reads the query's language
+   by chance (:func:`keyword_trust`), and less if their first note means something else
+   (:func:`corroboration`); meaning counts in full if the model reads the query's language
    (:func:`semantic_trust`); the weights themselves come from the kind of query (``query/profile.py``).
 3. **Fusion.** ``weight / (k + rank)`` summed over the lanes (weighted reciprocal rank fusion: Cormack, Clarke
    and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
@@ -58,6 +59,15 @@ TRUSTED_COVERAGE = 0.7
 TRUST_EXPONENT = 1.5
 """Above 1, so that words half trusted count for less than half: chance matches score high, too."""
 
+AGREEMENT_DEVIATIONS = 3.5
+"""Deviations above the last of the best notes by meaning at which a note means what the query means."""
+LEAST_AGREEMENT = 0.3
+"""What is left of the trust in words whose first note means something quite different."""
+OBJECTION_READING = (0.7, 1.0)
+"""Shares of the query that the model reads, from which meaning may object to the words, and does so in
+full."""
+OBJECTION_CERTAINTY = (0.7, 1.0)
+"""Certainty of the words from which an objection counts less, and no longer."""
 LEAST_MEANING = 0.05
 """Trust in the meaning of a query that the model does not read at all; more than nothing, so that there is an
 order where no word matches."""
@@ -135,11 +145,18 @@ def keyword_trust(coverage: float, score: float, population: int) -> float:
     """Return how far to trust the keyword lane, in [0, 1].
 
     ``coverage`` is the best share of the query's words, by idf, among the first notes; ``score`` the best
-    one. A word's idf is the logarithm of how rare it is, so a score of ``ln(population)`` is what it takes to
-    single out one note among so many by chance.
+    one.
     """
-    surprise = score / math.log(max(population, 2))
-    return float(min(1.0, max(coverage / TRUSTED_COVERAGE, surprise)) ** TRUST_EXPONENT)
+    evidence = max(coverage / TRUSTED_COVERAGE, certainty(score, population))
+    return float(min(1.0, evidence) ** TRUST_EXPONENT)
+
+
+def certainty(score: float, population: int) -> float:
+    """Return the ``score`` of a note by word as a share of what singles out one note in so many by chance.
+
+    A word's idf is the logarithm of how rare it is, so it takes a score of ``ln(population)``.
+    """
+    return score / math.log(max(population, 2))
 
 
 def interpolated_rank(score: float, best: float, scale: Scale) -> float:
@@ -152,6 +169,21 @@ def interpolated_rank(score: float, best: float, scale: Scale) -> float:
 def reciprocal_rank(weight: float, k: float, rank: float) -> float:
     """Return ``weight / (k + rank)``."""
     return weight / (k + rank)
+
+
+def corroboration(standing: float, best: float, reading: float, certain: float) -> float:
+    """Return what is left of the trust in words whose first note means something else, in [0, 1].
+
+    ``standing`` says by how many deviations that note lies above the last of the best notes by meaning,
+    ``best`` by how many the first of those does. The objection counts as far as the model reads the query
+    (``reading``, in [0, 1]), and as words are not certain by themselves: ``certain`` is the
+    :func:`certainty` of their first note.
+    """
+    if best <= 0:
+        return 1.0
+    agreement = min(max(standing / min(AGREEMENT_DEVIATIONS, best), LEAST_AGREEMENT), 1.0)
+    heard = _rising(reading, *OBJECTION_READING) * (1 - _rising(certain, *OBJECTION_CERTAINTY))
+    return 1 - (1 - agreement) * heard
 
 
 def semantic_trust(reading: float) -> float:
@@ -249,6 +281,11 @@ def confidence(
         1 - _logistic(WORDS_CURVE, coverages)
     )
     return 1 - wrong
+
+
+def _rising(value: float, low: float, high: float) -> float:
+    """Return 0 up to ``low``, 1 from ``high`` on, and the share of the way between them."""
+    return min(max((value - low) / (high - low), 0.0), 1.0)
 
 
 @lru_cache(maxsize=1024)

@@ -54,13 +54,12 @@ class ScoredLanes:
 
 def score_lanes(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> ScoredLanes:
     """Score what was retrieved. ``population`` counts the notes that could have matched."""
-    keyword_weight, semantic_weight = lane_weights(parsed, retrieval, population)
-    return ScoredLanes(
-        keyword_scores(retrieval.keyword, population),
-        semantic_scores(retrieval.semantic),
-        keyword_weight,
-        semantic_weight,
+    keyword = keyword_scores(retrieval.keyword, population)
+    semantic = semantic_scores(retrieval.semantic)
+    weights = lane_weights(
+        parsed, retrieval, population, _corroboration(retrieval, keyword, semantic, population)
     )
+    return ScoredLanes(keyword, semantic, *weights)
 
 
 def keyword_scores(answer: KeywordAnswer | None, population: int) -> LaneScores:
@@ -94,8 +93,13 @@ def semantic_scores(answer: SemanticAnswer | None) -> LaneScores:
     return LaneScores(scores, Scale(deviation, minimum))
 
 
-def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> tuple[float, float]:
-    """Return keyword and semantic weight: as set, else by the kind of query and how far to trust each."""
+def lane_weights(
+    parsed: ParsedRequest, retrieval: Retrieval, population: int, corroboration: float = 1.0
+) -> tuple[float, float]:
+    """Return keyword and semantic weight: as set, else by the kind of query and how far to trust each.
+
+    ``corroboration`` is what meaning leaves of the trust in words; see :func:`formula.corroboration`.
+    """
     settings, weights = parsed.request.settings, parsed.profile.weights
     if settings.fusion == "linear":
         fixed = not settings.adaptive or settings.has_explicit_alpha
@@ -106,7 +110,7 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -
     if settings.profile != "auto" or retrieval.semantic is None:
         return weights.keyword, weights.semantic
     return (
-        weights.keyword * keyword_trust(retrieval.keyword, population),
+        weights.keyword * keyword_trust(retrieval.keyword, population) * corroboration,
         weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
     )
 
@@ -117,6 +121,21 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
         return 1.0
     coverage = float(answer.columns.coverage[: formula.TRUSTED_NOTES].max())
     return formula.keyword_trust(coverage, float(answer.columns.scores[0]), population)
+
+
+def _corroboration(retrieval: Retrieval, keyword: LaneScores, semantic: LaneScores, population: int) -> float:
+    """Return what meaning leaves of the trust in words, by where it puts their first note."""
+    deviation = semantic.scale.deviation
+    if retrieval.keyword is None or retrieval.semantic is None or not keyword.scores or deviation <= 0:
+        return 1.0
+    first, best = keyword.first(1)[0], next(iter(semantic.scores.values()))
+    standing = semantic.scores.get(first, semantic.scale.minimum) - semantic.scale.minimum
+    return formula.corroboration(
+        standing / deviation,
+        (best - semantic.scale.minimum) / deviation,
+        retrieval.semantic.reading,
+        formula.certainty(float(retrieval.keyword.columns.scores[0]), population),
+    )
 
 
 def similarity(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
