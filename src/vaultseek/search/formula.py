@@ -62,7 +62,7 @@ TRUST_EXPONENT = 1.5
 AGREEMENT_DEVIATIONS = 3.5
 """Deviations above the last of the best notes by meaning at which a note means what the query means."""
 LEAST_AGREEMENT = 0.3
-"""What is left of the trust in words whose first note means something quite different."""
+"""Share of the trust that is left in words whose first note means something quite different."""
 OBJECTION_READING = (0.7, 1.0)
 """Shares of the query that the model reads, from which meaning may object to the words, and does so in
 full."""

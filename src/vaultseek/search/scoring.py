@@ -56,10 +56,8 @@ def score_lanes(parsed: ParsedRequest, retrieval: Retrieval, population: int) ->
     """Score what was retrieved. ``population`` counts the notes that could have matched."""
     keyword = keyword_scores(retrieval.keyword, population)
     semantic = semantic_scores(retrieval.semantic)
-    weights = lane_weights(
-        parsed, retrieval, population, _corroboration(retrieval, keyword, semantic, population)
-    )
-    return ScoredLanes(keyword, semantic, *weights)
+    agreed = _corroboration(retrieval, keyword, semantic, population)
+    return ScoredLanes(keyword, semantic, *lane_weights(parsed, retrieval, population, agreed))
 
 
 def keyword_scores(answer: KeywordAnswer | None, population: int) -> LaneScores:
