@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -366,3 +367,19 @@ def test_monotonous_notes_are_cut_soundly(text: str) -> None:
     chunks = chunk(note, COUNT)
     assert "".join("".join(part.text.split()) for part in chunks) == "".join(text.split())
     assert all(COUNT(part.text) <= 254 and len(part.text) <= 254 * 40 for part in chunks)
+
+
+THAI = "เรืออยู่ที่ท่าเรือมาสองวันแล้วแต่กัปตันยังไม่กลับบ้าน"
+
+
+@pytest.mark.parametrize("between", ["", " "])
+def test_a_script_that_the_model_cannot_read_has_passages_of_the_usual_length(between: str) -> None:
+    chunks = chunks_of("# เรือ\n\n" + between.join([THAI] * 60))
+    assert 3 <= len(chunks) <= 8
+    assert max(len(part.text) for part in chunks) < 1000
+
+
+def test_a_run_is_not_cut_within_a_syllable() -> None:
+    for part in chunks_of(THAI * 60)[1:]:
+        assert unicodedata.category(part.text[0]) == "Lo"
+        assert part.text[0] not in "ะาำ"

@@ -21,10 +21,12 @@ _BURMESE_MARKS = f"(?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e\u1056-\u
 _BURMESE = f"[\u1000-\u102a\u103f]{_BURMESE_MARKS}(?:[\u1000-\u1021](?=\u1037?\u103a){_BURMESE_MARKS}){{0,2}}"
 _KHMER = f"[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17d3\u17dd]){{0,{_MOST_MARKS}}}"
 
-SYLLABLE = f"(?>{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}|[{UNSPACED}])"
+_OF_CONSONANT = f"{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}"
+SYLLABLE = f"(?>{_OF_CONSONANT}|[{UNSPACED}])"
 """Pattern of one syllable of any of these scripts; atomic, for a shorter one leaves its marks behind."""
 
 _SYLLABLE = re.compile(SYLLABLE)
+_CONSONANT_SYLLABLE = re.compile(_OF_CONSONANT)
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
 # A last syllable matches as well: the search would go on with the marks in it otherwise.
 _PAIR = re.compile(f"({SYLLABLE})(?=({SYLLABLE})|)")
@@ -52,6 +54,11 @@ def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return pairs
 
 
+def has_syllables(text: str) -> bool:
+    """True if the text has Thai, Lao, Burmese or Khmer in it."""
+    return not text.isascii() and _SYLLABIC.search(text) is not None
+
+
 def count_syllables(text: str) -> int:
-    """Return the number of syllables of these scripts in a text."""
-    return sum(1 for _ in _SYLLABLE.finditer(text))
+    """Return the number of syllables of Thai, Lao, Burmese and Khmer in a text."""
+    return sum(1 for _ in _CONSONANT_SYLLABLE.finditer(text))

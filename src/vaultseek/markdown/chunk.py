@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
+from vaultseek.languages.syllables import count_syllables, has_syllables
 from vaultseek.limits import KIB, TOKEN_CHARS
 from vaultseek.markdown.embedding_text import headings_room, names_room
 from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
@@ -33,7 +34,7 @@ UNCOUNTED_CHARS = 64 * KIB
 """A longer block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 4
+CHUNKER_VERSION = 5
 """Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
 
 Path = tuple[str, ...]
@@ -50,10 +51,28 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
     blocks = _blocks(note, body)
     if not blocks:
         return ()
+    if has_syllables(body.text):
+        count = _SyllableCount(count)
     sizes = _Sizes(note.spans, body, blocks, count, window)
     sections = _sections(note, blocks)
     ranges = list(_ranges(_Plan(sections, len(blocks), sizes), sizes))
     return tuple(_chunks(note, body, ranges, _paths(ranges, blocks, sections)))
+
+
+class _SyllableCount:
+    """The count of a model, or one token for two syllables of Thai, Lao, Burmese or Khmer, if that is more.
+
+    A run of a script that a model cannot read is a single unknown token, and a whole note would be one
+    passage. A model that reads it has about one token for two syllables.
+    """
+
+    def __init__(self, count: TokenCount) -> None:
+        self._count = count
+        # The sum over parts may be too large, but never too small.
+        self.additive = bool(getattr(count, "additive", False))
+
+    def __call__(self, text: str) -> int:
+        return max(self._count(text), (count_syllables(text) + 1) // 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ WORD = re.compile(r"\S++")
 PROSE = (SENTENCE, LINE, PHRASE, WORD)
 LINES = (LINE, SENTENCE, PHRASE, WORD)
 
+_BEFORE_CONSONANT = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
+_AFTER_CONSONANT = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
+"""Vowels of Thai and Lao that stand with the consonant after or before them."""
 PAUSES = frozenset("，、；：,;:/&?=)]}>|-")
 
 
@@ -168,7 +171,9 @@ def _border(text: str, start: int, stop: int, end: int) -> int:
 def _joined(before: str, after: str) -> bool:
     if before.isascii() and after.isascii():
         return before.isalnum() and after.isalnum()
-    return after in "\u200d\ufe0f" or before == "\u200d" or unicodedata.combining(after) != 0
+    if after in "\u200d\ufe0f" or before == "\u200d" or unicodedata.category(after)[0] == "M":
+        return True
+    return before in _BEFORE_CONSONANT or after in _AFTER_CONSONANT
 
 
 def _balanced(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
