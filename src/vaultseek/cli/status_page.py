@@ -93,9 +93,21 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     yield from terminal.listed(_progress(vault), margin="  ")
     if changed := age(vault.get("last_change"), now):
         yield f"  last change seen {changed}"
+    if models := vault.get("models"):
+        yield from terminal.listed(_models(models), margin="  ")
     yield from _lanes(vault.get("lanes") or {}, terminal)
     problems = vault.get("problems") or []
     yield from _problems(problems, int(vault.get("problem_count") or len(problems)), terminal)
+
+
+def _models(models: JSON) -> list[str]:
+    """Return the vault's model, and the one for questions in other languages."""
+    parts = [f"model: {clean(models.get('main') or '?')}"]
+    if second := models.get("second"):
+        left = models.get("second_notes_left")
+        state = "waiting" if left is None else f"{count(left, 'note')} to go" if left else "all embedded"
+        parts.append(f"questions in other languages than English: {clean(second)}, {state}")
+    return parts
 
 
 def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:

@@ -512,6 +512,20 @@ class NoteProblem(TypedDict):
     line: int | None
 
 
+class VaultModels(TypedDict):
+    """The models of one vault, by their names in the settings."""
+
+    main: str
+    only_english: bool
+    """True if ``main`` reads no other language."""
+    second: str | None
+    """Model for questions in other languages."""
+    second_notes_left: int | None
+    """Notes without up-to-date vectors of ``second``; None before that is known."""
+    advice: str | None
+    """How to install a model for other languages."""
+
+
 class VaultStatus(Index):
     """One vault; ``problems`` are the first of ``problem_count``."""
 

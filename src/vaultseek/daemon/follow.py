@@ -69,6 +69,8 @@ class VaultFollower:
         self._changed_notes = 0
         self._notes_changed = asyncio.Event()
         self._judged_at: int | None = None
+        self.waiting_clients = 0
+        """Clients that wait until everything is embedded, so that the vault must not be opened again."""
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
         self._opened = time.monotonic()
@@ -140,6 +142,7 @@ class VaultFollower:
             revision=ledger.revision,
             problems=ledger.problems.all(),
             lanes=self._lanes(),
+            models=self.vault.spaces.as_json(),
         )
 
     def progress(self) -> JSON:

@@ -276,8 +276,10 @@ class VaultRegistry:
             models = await asyncio.to_thread(self._models.of_notes, vault.ledger, directory)
             if models is not None and models.main != vault.models.main:
                 break
+        while follower.waiting_clients:
+            await asyncio.sleep(LANGUAGE_SECONDS)
         root = vault.options.root
         log.info("%s is opened again with the model %s, by its language", vault.name, models.main.name)
-        options = vault.options
-        await self.close_vault(root)
-        await self._open(options)
+        if self._followers.get(root) is follower:
+            await self.close_vault(root)
+            await self._open(vault.options)

@@ -22,8 +22,8 @@ another script."""
 
 JUDGED_CHARS = 1000
 """Longest part of a text that is judged."""
-SAMPLED_LETTERS = 40
-"""Letters below which a note says nothing about the language of its vault."""
+SAMPLED_LETTERS = 20
+"""Letters below which a note says nothing about the language of its vault; half of them in other scripts."""
 FOREIGN_LETTERS = 0.3
 """Share of letters of other scripts from which a text is in one of them; a formula has fewer."""
 OWN_STOP_WORDS = 2
@@ -62,12 +62,12 @@ def legibility(text: str, count: Callable[[str], int]) -> Legibility:
 
 def foreign_share(texts: Iterable[str], count: Callable[[str], int]) -> float:
     """Return the share of the texts that a model of English does not read well; 0 if none says anything."""
-    judged = [
-        legibility(text, count) != "well"
-        for text in texts
-        if sum(map(len, _WORD.findall(text[:JUDGED_CHARS]))) >= SAMPLED_LETTERS or not text.isascii()
-    ]
+    judged = [legibility(text, count) != "well" for text in texts if _says_something(text[:JUDGED_CHARS])]
     return sum(judged) / len(judged) if judged else 0.0
+
+
+def _says_something(text: str) -> bool:
+    return sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2)
 
 
 def _share_of_other_scripts(words: list[str]) -> float:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.legibility import Legibility, legibility
 from vaultseek.indexing.second_space import SecondSpace
-from vaultseek.model import Reason
+from vaultseek.model import JSON, Reason
 from vaultseek.models.choice import VaultModels
 
 JUDGED_TEXTS = 1000
@@ -69,6 +69,17 @@ class Spaces:
             return None
         notes = self._ledger.counts().notes
         return Reason("being_built", f"{behind} of {notes} notes have no vectors for this language yet")
+
+    def as_json(self) -> JSON:
+        """Return the models of the vault, and how far the second space is, as ``index/status`` has them."""
+        second = self.second
+        return {
+            "main": self.models.main.name,
+            "only_english": self.models.only_english,
+            "second": None if second is None else second.model.name,
+            "second_notes_left": None if second is None else second.behind(),
+            "advice": self.models.advice or None,
+        }
 
     def _has_some(self) -> bool:
         behind = None if self.second is None else self.second.behind()

@@ -87,6 +87,7 @@ class VaultStatus:
     revision: int
     problems: Sequence[tuple[str, Problem]]
     lanes: JSON
+    models: JSON
 
     def as_json(self) -> JSON:
         """Return the vault's part of ``index/status``."""
@@ -110,6 +111,7 @@ class VaultStatus:
             ],
             "problem_count": len(self.problems),
             "lanes": self.lanes,
+            "models": self.models,
         }
 
 

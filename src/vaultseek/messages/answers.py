@@ -493,6 +493,18 @@ class NoteProblem(Answer):
     line: int | None
 
 
+class VaultModels(Answer):
+    """The models of one vault, by their names in the settings."""
+
+    main: str
+    only_english: bool = Field(description="True if ``main`` reads no other language.")
+    second: str | None = Field(description="Model for questions in other languages.")
+    second_notes_left: int | None = Field(
+        description="Notes without up-to-date vectors of ``second``; None before that is known."
+    )
+    advice: str | None = Field(description="How to install a model for other languages.")
+
+
 class VaultStatus(Index):
     """One vault; ``problems`` are the first of ``problem_count``."""
 

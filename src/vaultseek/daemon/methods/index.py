@@ -67,10 +67,12 @@ class IndexMethods:
         follower = await self._find(call)
         remembered = call.remember and await self._remember(follower)
         reporting = asyncio.create_task(_report_progress(follower, context)) if call.progress else None
+        follower.waiting_clients += 1
         try:
             await follower.rescan(accept_loss=True)
             await follower.wait_until_embedded()
         finally:
+            follower.waiting_clients -= 1
             if reporting is not None:
                 reporting.cancel()
         status = await asyncio.to_thread(follower.status)
