@@ -27,6 +27,7 @@ class Home:
         self.folder = folder
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTSEEK_", "XDG_"))}
         self.variables = kept | ({"VAULTSEEK_MODEL__NAME": model} if model else {})
+        self.variables["VAULTSEEK_MODEL__OTHER_LANGUAGES"] = "off"  # its vectors would be computed meanwhile
         for name in DIRECTORIES:
             place = folder / name.lower()
             place.mkdir(mode=0o700, parents=True, exist_ok=True)

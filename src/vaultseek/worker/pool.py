@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from vaultseek.errors import WorkerUnavailable
 from vaultseek.worker.semantic import SemanticWorker
 from vaultseek.worker.state import Model
 
@@ -27,6 +28,7 @@ class WorkerPool:
         self._make = make
         self._idle_seconds = idle_seconds
         self._leases: dict[tuple[str, Path | None], _Lease] = {}
+        self._stopped = False
 
     def worker(self, model: Model) -> SemanticWorker:
         """Return the worker of the model, started or not."""
@@ -38,7 +40,12 @@ class WorkerPool:
         return [lease.worker for lease in self._leases.values()]
 
     async def keep(self, model: Model) -> SemanticWorker:
-        """Start the worker of the model, and let it run until it is released as often as it was kept."""
+        """Start the worker of the model, and let it run until it is released as often as it was kept.
+
+        Raises WorkerUnavailable once the pool is stopped.
+        """
+        if self._stopped:
+            raise WorkerUnavailable("the semantic workers are stopped")
         lease = self._lease(model)
         await lease.keep()
         return lease.worker
@@ -59,7 +66,8 @@ class WorkerPool:
             self.release(model)
 
     async def stop(self) -> None:
-        """End all workers."""
+        """End all workers for good."""
+        self._stopped = True
         for lease in self._leases.values():
             lease.rest()
         await asyncio.gather(*(lease.worker.stop() for lease in self._leases.values()))
