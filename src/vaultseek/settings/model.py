@@ -23,8 +23,9 @@ ENV_PREFIX = "VAULTSEEK_"
 ENV_DELIMITER = "__"
 
 Language = Literal[
-    "ar", "da", "de", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro", "ru", "sv", "tr"
-]
+    "ar", "bg", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hr", "hu", "id",
+    "it", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sv", "tr", "uk", "vi",
+]  # fmt: skip
 Weight = Annotated[float, Field(ge=0.0, le=limits.WEIGHT)]
 
 
@@ -50,7 +51,7 @@ class VaultSettings(_Section):
     language: Language | None = Field(
         default=None,
         examples=["en"],
-        description="Language of the notes, for stemming; without it, it is detected from the notes.",
+        description="Language of all notes, for stems; without it, each note is in the one it shows.",
     )
     exclude: tuple[str, ...] = Field(
         default=(), strict=False, description="Globs of notes and folders to leave out of this vault."
