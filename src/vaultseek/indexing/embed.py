@@ -41,6 +41,7 @@ from vaultseek.markdown.embedding_text import EMBEDDING_TEXT_VERSION, EmbeddingT
 from vaultseek.model import JSON, Problem, Reason
 from vaultseek.models.calibration import calibration_of, share_read
 from vaultseek.models.catalogue import find_model
+from vaultseek.models.packed import PackedCounter
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
 WAITING_TEXTS = 2048
@@ -76,9 +77,16 @@ class EmbeddingSpec:
         """The chunking version: notes that were chunked by another one are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
-    def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text`` with how well the model read it and what its cosines mean."""
+    async def judged(self, answer: SemanticAnswer, text: str, fingerprint: str = "") -> SemanticAnswer:
+        """Return the answer to ``text`` with how well the model read it and what its cosines mean.
+
+        ``fingerprint`` is that of the model that answered, if it was another one.
+        """
+        if fingerprint and fingerprint != self.fingerprint:
+            return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
         calibration = calibration_of(self.fingerprint)
+        if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
+            await asyncio.to_thread(self.count, "")  # a third of a second, once
         reading = share_read(text, self.count, calibration.fluent_pieces)
         return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
 
@@ -245,7 +253,7 @@ class Embedding:
         previous = self._previous
         if previous is None:
             answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
-            return self.spec.judged(answer, text)
+            return await self.spec.judged(answer, text)
         query: Any = text
         if previous["fingerprint"] != self.spec.fingerprint:
             query = await self._old_models.vector(previous["model"], text)
@@ -255,7 +263,8 @@ class Embedding:
         except IndexDamaged:
             await self._swap()
             answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
-        return self.spec.judged(answer, text)
+            return await self.spec.judged(answer, text)
+        return await self.spec.judged(answer, text, previous["fingerprint"])
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""

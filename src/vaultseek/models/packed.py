@@ -129,6 +129,11 @@ class PackedCounter:
         """Return the number of letters and digits in characters that the vocabulary does not have."""
         return 0 if text.isascii() else self.tokenizer.unknown_letters(text)
 
+    @property
+    def is_loaded(self) -> bool:
+        """True if the vocabulary has been read."""
+        return "tokenizer" in vars(self)
+
     @cached_property
     def tokenizer(self) -> UnigramTokenizer:
         """The tokenizer, read from the file."""
