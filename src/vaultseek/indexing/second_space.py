@@ -13,7 +13,7 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -26,6 +26,7 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.embed import EmbeddingSpec, InWriter, store_folder
 from vaultseek.limits import BATCH_TEXTS, EMBED_RETRY_SECONDS, EMBED_SECONDS, OPENING_CHARS, RETRY_SECONDS
 from vaultseek.markdown.embedding_text import EmbeddingText
+from vaultseek.models.calibration import calibration_of
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 from vaultseek.worker.pool import WorkerPool
 from vaultseek.worker.state import Model
@@ -150,7 +151,9 @@ class SecondSpace:
         self.wake.set()
         if allowed is None and not len(answer.note_ids):
             self._position, self.was_full = None, False  # the store is not what the ledger remembers
-        return answer
+        # It is asked what it reads; counting pieces would load its vocabulary.
+        curve = calibration_of(self.model.fingerprint).curve(answer.vector)
+        return replace(answer, meaning_curve=curve)
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the vectors of ``notes`` in this space. Raises WorkerUnavailable or IndexDamaged."""
