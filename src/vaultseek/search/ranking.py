@@ -78,7 +78,8 @@ def rank(
     proposed = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates), *with_name}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
-    fusion = _fusion(parsed.request.settings)
+    reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
+    fusion = _fusion(parsed.request.settings, reading)
     signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
     combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)
     links: Lane | None = None
@@ -163,14 +164,16 @@ def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -
     return {id for id in ids if id in notes and is_file_name(notes[id].path, name)} or ids
 
 
-def _fusion(settings: SearchSettings) -> Fusion:
+def _fusion(settings: SearchSettings, reading: float) -> Fusion:
+    """Return the options of the fusion; vectors of notes in a language that the model does not read, as far
+    as that of the query tells, say little about which are similar."""
     tiers = tuple((tier.days, tier.factor) for tier in settings.recency.tiers)
     return Fusion(
         method=settings.fusion,
         ranks=settings.rrf_ranks,
         rrf_k=settings.rrf_k,
         rrf_min_score=settings.rrf_min_score,
-        regularization=settings.company,
+        regularization=settings.company * reading,
         anchor_boost=settings.anchor_boost,
         tiers=tiers if settings.recency.enabled else (),
     )
