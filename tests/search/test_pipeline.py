@@ -91,6 +91,20 @@ def test_the_same_retrieval_ranks_the_same(opened):
     assert [each.note for each in again.candidates] == [each.note for each in trace.ranking.candidates]
 
 
+def test_similar_notes_support_each_other_as_far_as_the_model_reads_the_query(opened):
+    trace = run(opened, "sump pump")
+    ids = opened.ledger.notes.ids()
+    vectors = dict.fromkeys(ids, np.ones(4, np.float32) / 2)
+    assert trace.retrieval.semantic is not None
+    gains = []
+    for reading in (1.0, 0.0):
+        retrieval = replace(trace.retrieval, semantic=replace(trace.retrieval.semantic, reading=reading))
+        ranking = rank(trace.parsed, retrieval, trace.lanes, vectors, None, opened.ledger, opened.graph)
+        gains.append([each.regularization for each in ranking.candidates])
+    assert any(gains[0])
+    assert not any(gains[1])
+
+
 def test_a_query_of_filters_alone_asks_no_lane(opened):
     trace = run(opened, "tag:outside")
     assert paths(trace) == ["Garden.md"]
