@@ -28,6 +28,8 @@ CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
     "proximity weight": (formula, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),
     "trust exponent": (formula, "TRUST_EXPONENT", (1.0, 2.0)),
     "trusted coverage": (formula, "TRUSTED_COVERAGE", (0.5, 0.7)),
+    "agreement deviations": (formula, "AGREEMENT_DEVIATIONS", (3.0, 4.0)),
+    "least agreement": (formula, "LEAST_AGREEMENT", (0.1, 0.6)),
     "passage share (keyword)": (formula, "KEYWORD_PASSAGE_SHARE", (0.2, 0.5)),
     "passage share (semantic)": (formula, "SEMANTIC_PASSAGE_SHARE", (0.5, 0.8)),
     "ranks per deviation": (formula, "RANKS_PER_DEVIATION", (2.0, 4.0)),
