@@ -236,3 +236,20 @@ def test_a_damaged_keyword_index_is_rebuilt_from_the_ledger(vault, tmp_path):
     second = Indexed(root, data, StoreInMemory())
     assert second.dump() == before
     second.close()
+
+
+def test_no_vector_is_left_of_a_note_that_was_renamed_and_deleted_before_it_was_embedded_again(
+    vault, tmp_path
+):
+    root = vault({"one.md": "# Slugs\n\nThey ate the salad."})
+    indexed = Indexed(root, tmp_path / "place", worker := StoreInMemory())
+    indexed.look(None)
+    indexed.embed()
+    (root / "one.md").rename(root / "two.md")
+    indexed.look(None)
+    (root / "two.md").unlink()
+    indexed.look(None)
+    indexed.embed()
+    assert not worker.collections[CHUNKS]
+    assert not worker.collections[NOTES]
+    indexed.close()

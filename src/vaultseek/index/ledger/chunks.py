@@ -44,18 +44,18 @@ class ChunkTable:
         A chunk of the same text under the same headings keeps its row, and its vector. So a note that moves
         gets other chunk ids (they depend on its path) but keeps its vectors.
         """
-        sql = "SELECT number, heading_path, text, stored FROM chunks WHERE note = ? ORDER BY ordinal"
-        old: dict[tuple[str, str], deque[tuple[int, int]]] = defaultdict(deque)
-        for number, heading_path, text, stored in self._database.all(sql, note):
-            old[heading_path, text].append((number, stored))
+        sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
+        old: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+        for number, heading_path, text in self._database.all(sql, note):
+            old[heading_path, text].append(number)
         new, same = [], []
         for ordinal, chunk in enumerate(chunks):
             matches = old[chunk[1], chunk[4]]
             if matches:
-                same.append((chunk[0], ordinal, chunk[2], chunk[3], chunk[5], matches.popleft()[0]))
+                same.append((chunk[0], ordinal, chunk[2], chunk[3], chunk[5], matches.popleft()))
             else:
                 new.append((note, ordinal, *chunk))
-        self._delete([row for rows in old.values() for row in rows])
+        self._delete([number for numbers in old.values() for number in numbers])
         self._database.run_many(_INSERT, new)
         self._database.run_many(
             "UPDATE chunks SET id = ?, ordinal = ?, start_line = ?, end_line = ?, code = ?"
@@ -65,8 +65,8 @@ class ChunkTable:
         )
 
     def remove(self, note: int) -> None:
-        """Delete a note's chunks; their stored vectors become orphans."""
-        self._delete(self._database.all("SELECT number, stored FROM chunks WHERE note = ?", note))
+        """Delete a note's chunks; their vectors become orphans."""
+        self._delete([row[0] for row in self._database.all("SELECT number FROM chunks WHERE note = ?", note)])
 
     def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
         """Return the chunks of each note id, in the order of the note."""
@@ -122,7 +122,8 @@ class ChunkTable:
         rows = map(chunk_row, self._database.all_in(sql, numbers))
         return {row.number: row.chunk for row in rows}
 
-    def _delete(self, rows: Sequence[tuple[int, int]]) -> None:
-        orphans = ((str(number),) for number, stored in rows if stored)
+    def _delete(self, numbers: Sequence[int]) -> None:
+        # Not only of those marked as stored: the store may hold an outdated vector of the others.
+        orphans = ((str(number),) for number in numbers)
         self._database.run_many("INSERT OR REPLACE INTO orphans VALUES (?)", orphans)
-        self._database.run_many("DELETE FROM chunks WHERE number = ?", ((number,) for number, _ in rows))
+        self._database.run_many("DELETE FROM chunks WHERE number = ?", ((number,) for number in numbers))
