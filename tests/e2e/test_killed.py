@@ -28,6 +28,9 @@ FAILPOINTS = [
 ]
 
 
+SECOND_SPACE = "second.half_stored"
+
+
 def failpoints() -> set[str]:
     """Return the literal names in all calls of ``failpoint``."""
     calls = (
@@ -40,7 +43,7 @@ def failpoints() -> set[str]:
 
 
 def test_every_failpoint_in_the_source_is_tested():
-    assert failpoints() == set(FAILPOINTS)
+    assert failpoints() == {*FAILPOINTS, SECOND_SPACE}
 
 
 @pytest.mark.parametrize("name", FAILPOINTS)
@@ -62,6 +65,23 @@ def test_after_a_kill_the_answers_are_those_of_a_fresh_index(daemon, vault, name
     for variable in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
         daemon.environment[variable] = str(tmp_path / "fresh" / variable)
     assert answers == [seen(daemon, root, query) for query in QUERIES]
+
+
+def test_after_a_kill_the_second_space_is_filled_again(daemon, vault, eventually):
+    root = vault(NOTES)
+    daemon.environment["VAULTSEEK_MODEL__OTHER_LANGUAGES"] = "hashing-32"
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = f"{SECOND_SPACE}=kill@1"
+    daemon.run("index", "--wait", "--vault", str(root))
+    eventually(lambda: daemon.run("status").returncode == 3, "the daemon was killed")
+    del daemon.environment["VAULTSEEK_FAILPOINTS"]
+    daemon.run("index", "--wait", "--vault", str(root))
+    eventually(lambda: second_notes_left(daemon) == 0, "the second space is filled")
+    answer = daemon.json("search", "парус", "--mode", "semantic", "--vault", str(root))
+    assert (answer["partial"], len(answer["results"])) == ([], len(NOTES))
+
+
+def second_notes_left(daemon) -> int | None:
+    return daemon.json("status")["vaults"][0]["models"]["second_notes_left"]
 
 
 @pytest.mark.parametrize(

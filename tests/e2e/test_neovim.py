@@ -207,14 +207,14 @@ def test_what_is_typed_is_searched_and_enter_goes_to_the_passage(indexed, root):
     indexed.keys("gs lettuce")
     indexed.until("require('vaultseek.picker').current.query == 'slugs lettuce'")
     indexed.until("require('vaultseek.picker').current.pending == false")
-    assert indexed.lines("list")[0].startswith("Garden  Garden.md:1")
+    assert indexed.lines("list")[0].startswith("Garden  Garden.md:3")
     indexed.until(
         "vim.fn.getbufline(require('vaultseek.picker').current.windows.preview.buffer, 3)[1] ~= nil"
     )
     assert "Slugs eat the lettuce." in indexed.lines("preview")
     indexed.keys("<CR>")
     indexed.until("vim.fn.expand('%:t') == 'Garden.md'")
-    assert indexed.where() == [str(root / "Garden.md"), 1]
+    assert indexed.where() == [str(root / "Garden.md"), 3]
     assert indexed.ask("#vim.api.nvim_list_wins()") == 1
     indexed.until("vim.fn.mode() == 'n'")
 
@@ -223,7 +223,7 @@ def test_enter_before_the_answer_waits_for_it_and_goes_to_the_line(indexed, root
     indexed.keys(":VaultSearch xylophone<CR><CR>")
     indexed.until("vim.fn.expand('%:t') == 'Long.md'")
     lines = (root / "Long.md").read_text().splitlines()
-    assert lines[indexed.where()[1] - 1] == "## Last"
+    assert "xylophone" in lines[indexed.where()[1] - 1]
 
 
 def test_paths_with_letters_that_mean_something_and_hostile_text(indexed, root):
@@ -476,7 +476,7 @@ def test_telescope_is_used_where_it_is_installed(indexed, root):
     )
     indexed.until("complete")
     entry = indexed.ask("entries[1]")
-    assert (entry["filename"], entry["lnum"]) == (str(root / "Garden.md"), 1)
+    assert (entry["filename"], entry["lnum"]) == (str(root / "Garden.md"), 3)
     assert indexed.ask("type(require('telescope._extensions.vaultseek').exports.vaultseek)") == "function"
 
 

@@ -34,14 +34,14 @@ FILTERS = (
 
 FORMATS = ("text", "json", "paths", "vimgrep")
 FLAGS = {
-    "--json": ("format", "json"),
-    "--paths": ("format", "paths"),
-    "--open": ("open", True),
-    "--explain": ("explain", True),
-    "--wait": ("wait", True),
-    "--all-vaults": ("all_vaults", True),
+    "--json": "json",
+    "--paths": "paths",
+    "--open": "open",
+    "--explain": "explain",
+    "--wait": "wait",
+    "--all-vaults": "all_vaults",
 }
-"""Flags of ``search``: the attribute of the call that each sets, and its value."""
+"""Flags of ``search``: the attribute of the call that each sets."""
 SHARED_FLAGS = {
     "--no-start": ("autostart", False),
     "--no-color": ("color", False),
@@ -144,7 +144,7 @@ class _SearchReader(Reader):
 
     def set_flag(self, name: str) -> bool:
         if name in FLAGS:
-            setattr(self.call, *FLAGS[name])
+            setattr(self.call, FLAGS[name], True)
         return name in FLAGS or super().set_flag(name)
 
     def set_option(self, name: str, value: str) -> bool:

@@ -26,7 +26,14 @@ class SearchCall:
         self.open = False
         self.all_vaults = False
         self.format = "text"
-        """One of text, json, paths and vimgrep."""
+        """One of text, json, paths and vimgrep; ``json`` and ``paths`` come before it."""
+        self.json = False
+        self.paths = False
+
+    @property
+    def output(self) -> str:
+        """The format to print."""
+        return "json" if self.json else "paths" if self.paths else self.format
 
     def run(self, invocation: Invocation) -> int:
         """Ask the daemon, print its answer and return the exit code.
@@ -53,7 +60,7 @@ class SearchCall:
             "limit": self.limit,
             "mode": self.mode,
             "filters": self.filters or None,
-            "brief": (self.format == "paths" and not self.open) or None,
+            "brief": (self.output == "paths" and not self.open) or None,
         }
         params: JSON = {"query": " ".join(self.query), "explain": self.explain, "wait": self.wait}
         return params | {name: value for name, value in options.items() if value is not None}
@@ -73,7 +80,7 @@ class SearchCall:
 
     def _load_printing(self) -> None:
         """Import what prints the answer, while the daemon searches."""
-        if self.format != "text":
+        if self.output != "text":
             import vaultseek.cli.terminal
         else:
             import datetime  # noqa: F401
@@ -81,12 +88,12 @@ class SearchCall:
             import vaultseek.cli.search_page  # noqa: F401
 
     def _print(self, answer: JSON, invocation: Invocation) -> None:
-        if self.format != "text":
+        if self.output != "text":
             from vaultseek.cli import output
 
-            if self.format == "json":
+            if self.output == "json":
                 return output.print_json(answer)
-            return output.print_paths(answer) if self.format == "paths" else output.print_places(answer)
+            return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time
 
         from vaultseek.cli.search_page import page

@@ -85,5 +85,5 @@ def search(
     }
     call.explain, call.wait, call.open = explain, wait, open_
     call.all_vaults = all_vaults
-    call.format = "json" if json_ else "paths" if paths else format_
+    call.json, call.paths, call.format = json_, paths, format_
     return call.run(invocation)
