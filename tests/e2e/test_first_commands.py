@@ -61,3 +61,15 @@ def test_all_vaults_are_searched_at_once(daemon, folder: Path, tmp_path: Path) -
     done = daemon.run("search", "salad", "--all-vaults", "--mode", "keyword", cwd=Path("/"))
     assert "work: Salad.md:1" in done.stdout
     assert daemon.run("search", "salad", "--all-vaults", "--vault", "work").returncode == 2
+
+
+def test_paths_of_all_vaults_have_the_order_of_the_answer(daemon, folder: Path, tmp_path: Path) -> None:
+    work = write_files(tmp_path / "work", {f"{n}.md": f"Plan {n} of the chain works." for n in range(4)})
+    write_files(folder, {"Chain.md": "# Chain\n\nThe bicycle chain needs oil.", "Bread.md": "Flour."})
+    for vault in (work, folder):
+        daemon.run("index", "--wait", "--vault", str(vault))
+    query = ("search", "bicycle chain oil", "--all-vaults")
+    places = [(each["vault_path"], each["path"]) for each in daemon.json(*query)["results"]]
+    paths = daemon.run(*query, "--paths", cwd=Path("/")).stdout.splitlines()
+    assert paths == [f"{vault}/{path}" for vault, path in places]
+    assert places[0] == (str(folder), "Chain.md")

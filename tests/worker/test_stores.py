@@ -47,6 +47,17 @@ async def test_the_nearest_passages_and_notes(workers: Any, tmp_path: Path) -> N
     assert (by_vector.chunks, by_vector.notes) == (answer.chunks, answer.notes)
 
 
+async def test_a_store_whose_folder_was_removed_is_filled_again(workers: Any, tmp_path: Path) -> None:
+    worker = workers.real(stores="chroma")
+    store = tmp_path / "store"
+    await fill(worker, store)
+    shutil.rmtree(store)
+    assert await worker.version(store, NOTES) is None
+    await fill(worker, store, "two")
+    assert await worker.version(store, NOTES) == "two"
+    assert (await worker.query(store, "restart a server", 2)).notes[0].note == 20
+
+
 async def test_filters_and_missing_collections(workers: Any, tmp_path: Path) -> None:
     worker = workers.real()
     await fill(worker, tmp_path)

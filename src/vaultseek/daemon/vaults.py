@@ -40,6 +40,7 @@ class VaultRegistry:
         self._followers: dict[Path, VaultFollower] = {}
         self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
         self._judging: dict[Path, asyncio.Task[None]] = {}
+        self._closing: dict[Path, asyncio.Future[None]] = {}
 
     async def start_workers(self) -> None:
         """Start the workers that the configured vaults will need."""
@@ -124,8 +125,12 @@ class VaultRegistry:
         """Close the vault at ``root`` if it is open."""
         follower = self._followers.pop(root, None)
         if follower is not None:
-            await follower.close()
-            self._models.pool.release(follower.vault.models.main)
+            closing = self._closing[root] = asyncio.ensure_future(follower.close())
+            try:
+                await asyncio.shield(closing)
+            finally:
+                self._closing.pop(root, None)
+                self._models.pool.release(follower.vault.models.main)
 
     async def close(self) -> None:
         """Close all vaults."""
@@ -234,6 +239,8 @@ class VaultRegistry:
         return await asyncio.shield(opening)
 
     async def _start(self, options: VaultOptions) -> VaultFollower:
+        if options.root in self._closing:  # it is opened again, with another model for example
+            await asyncio.wait([self._closing[options.root]])
         directory = paths.vault_data_directory(options.root)
         models = await asyncio.to_thread(self._models.of_vault, options, directory)
         worker = await self._models.pool.keep(models.main)

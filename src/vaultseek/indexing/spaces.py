@@ -18,8 +18,10 @@ from vaultseek.models.choice import VaultModels
 
 JUDGED_TEXTS = 1000
 """Texts whose legibility is kept."""
+NOT_YET = "the vectors for other languages than English are not computed yet"
 LAGGING_NOTES = 20
-"""Notes that a space may lack without a word about it."""
+LAGGING_SHARE = 0.02
+"""Notes that a space may lack without a word about it, if they are also no more than this share of all."""
 
 
 class Spaces:
@@ -57,17 +59,19 @@ class Spaces:
         if self._reads(text) != "not" or self.second_for(text) is not None:
             return None
         if self.second is not None:
-            return Reason("being_built", "the vectors for other languages than English are not computed yet")
+            return Reason("being_built", NOT_YET)
         unread = f"{self.models.main.name} does not read this language"
         return Reason("unread_language", f"{unread}; {self.models.advice}" if self.models.advice else unread)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the second space, which answers the text, lacks notes; None if it lacks few."""
+        """Return why the second space cannot answer the text yet, or lacks notes; None if it lacks few."""
         space = self.second_for(text)
-        behind = 0 if space is None else space.behind() or 0
-        if behind <= LAGGING_NOTES:
+        if space is None:
+            waits = self.second is not None and self._reads(text) == "poorly"
+            return Reason("being_built", NOT_YET) if waits else None
+        behind, notes = space.behind() or 0, self._ledger.counts().notes
+        if behind <= min(LAGGING_NOTES, LAGGING_SHARE * notes):
             return None
-        notes = self._ledger.counts().notes
         return Reason("being_built", f"{behind} of {notes} notes have no vectors for this language yet")
 
     def as_json(self) -> JSON:

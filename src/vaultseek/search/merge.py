@@ -11,13 +11,15 @@ from operator import itemgetter
 
 from vaultseek.model import JSON
 
+_IN_SHORT = ("rank", "path", "title", "file_name", "score", "modified", "vault", "vault_path")
 _OF_A_VAULT = ("vault", "vault_path", "took_ms", "count", "total", "partial", "index", "nearest")
 
 
-def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
+def merge_answers(answers: Sequence[JSON], limit: int, *, brief: bool = False) -> JSON:
     """Return the best ``limit`` results of all answers, at least one, each with its vault.
 
-    A score is multiplied by the confidence of its vault's best note, divided by the greatest of these.
+    ``brief`` leaves out the passages, which the answers have. A score is multiplied by the confidence of its
+    vault's best note, divided by the greatest of these.
     """
     certain = [_best_confidence(answer) for answer in answers]
     most = max(certain) or 1.0
@@ -27,6 +29,8 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
         for result in _weighed(answer, confidence / most)
     ]
     results.sort(key=lambda result: (-result["score"], result["rank"]))
+    if brief:
+        results = [{key: result[key] for key in _IN_SHORT if key in result} for result in results]
     return {
         "query": answers[0]["query"],
         "mode": answers[0]["mode"],

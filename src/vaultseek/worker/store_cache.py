@@ -62,9 +62,13 @@ class StoreCache:
 
     def _store(self, path: Path) -> _OpenStore:
         with self._lock:
-            if path not in self._stores:
-                self._stores[path] = _OpenStore(self._open(path), self._pause)
-            return self._stores[path]
+            store = self._stores.get(path)
+            if store is not None and store.is_lost():
+                store.directory.close()
+                store = None
+            if store is None:
+                store = self._stores[path] = _OpenStore(self._open(path), self._pause)
+            return store
 
 
 class _OpenStore:
@@ -75,6 +79,11 @@ class _OpenStore:
         self.directory = directory
         self.indexes: dict[str, VectorIndex] = {}
         self.lock = threading.RLock()
+
+    def is_lost(self) -> bool:
+        """True if the folder of an open collection was removed, as by another process."""
+        folder = self.directory.folder
+        return bool(self.indexes) and folder is not None and not folder.is_dir()
 
     def index(self, name: str, *, create: bool) -> VectorIndex | None:
         with self.lock:

@@ -49,7 +49,7 @@ class SearchMethods:
         for error in answers:
             if isinstance(error, BaseException) and not (answered and isinstance(error, Unavailable)):
                 raise error
-        merged = merge_answers(answered, call.limit or self._settings().limit)
+        merged = merge_answers(answered, call.limit or self._settings().limit, brief=call.brief)
         merged["partial"] += [
             {"lane": "vault", **Reason.of(error).as_json(), "vault": follower.vault.name}
             for follower, error in zip(followers, answers, strict=True)
@@ -58,7 +58,9 @@ class SearchMethods:
         return merged
 
     async def _answer(self, call: AllVaultsParams, follower: VaultFollower, context: RequestContext) -> JSON:
-        request = self._request(call, explain=call.explain, brief=call.brief)
+        # The answers of several vaults are ordered by confidence, which results in short do not have.
+        brief = call.brief and isinstance(call, SearchParams)
+        request = self._request(call, explain=call.explain, brief=brief)
         await follower.wait_if_new()
         if call.wait:
             await follower.rescan()
