@@ -25,7 +25,7 @@ WIDTH, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 24
 
 @dataclass
 class TinyPacked:
-    """What goes into the file; tests change it before it is written."""
+    """Content of the file; tests change it before it is written."""
 
     pieces: tuple[str, ...] = PIECES
     positions: int = POSITIONS

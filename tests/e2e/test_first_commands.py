@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,19 @@ def test_paths_of_all_vaults_have_the_order_of_the_answer(daemon, folder: Path, 
     paths = daemon.run(*query, "--paths", cwd=Path("/")).stdout.splitlines()
     assert paths == [f"{vault}/{path}" for vault, path in places]
     assert places[0] == (str(folder), "Chain.md")
+
+
+def test_a_vault_that_cannot_be_opened_is_named_in_the_answer_of_all(
+    daemon, folder: Path, tmp_path: Path
+) -> None:
+    work = write_files(tmp_path / "work", {"Salad.md": "A salad for the party."})
+    for vault in (folder, work):
+        daemon.run("index", "--wait", "--vault", str(vault))
+    daemon.stop()
+    data = Path(daemon.environment.get("XDG_DATA_HOME") or os.environ["XDG_DATA_HOME"])
+    (broken,) = (data / "vaultseek" / "vaults").glob("work-*")
+    shutil.rmtree(broken)
+    broken.write_text("a file where the index should be")
+    answer = daemon.json("search", "salad", "--all-vaults", "--mode", "keyword", cwd=Path("/"))
+    assert [result["vault"] for result in answer["results"]] == ["journal"]
+    assert ("vault", "work") in [(lane["lane"], lane["vault"]) for lane in answer["partial"]]

@@ -1,4 +1,4 @@
-"""What cosines mean is judged by the model that computed them."""
+"""Judgement of cosines by the model that computed them."""
 
 from __future__ import annotations
 

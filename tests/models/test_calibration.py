@@ -1,4 +1,4 @@
-"""How well a model reads a text, by the pieces that its tokenizer makes of the words."""
+"""Legibility of a text for a model, by the pieces that its tokenizer makes of the words."""
 
 from __future__ import annotations
 

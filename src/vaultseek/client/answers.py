@@ -523,7 +523,7 @@ class VaultModels(TypedDict):
     second_notes_left: int | None
     """Notes without up-to-date vectors of ``second``; None before that is known."""
     advice: str | None
-    """How to install a model for other languages."""
+    """Advice on installing a model for other languages."""
 
 
 class VaultStatus(Index):

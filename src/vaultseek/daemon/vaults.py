@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from vaultseek import paths
@@ -95,8 +96,11 @@ class VaultRegistry:
         options = self._by_name(vault) if vault else self._around(folder)
         return await self._open(options)
 
-    async def find_all(self) -> list[VaultFollower]:
-        """Return the configured vaults and the open ones. Raises UsageError if there is none."""
+    async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
+        """Return the configured vaults and the open ones by name, or why one cannot be opened.
+
+        Raises UsageError if there is none.
+        """
         await self.close_missing()
         known = self._known()
         if not known:
@@ -104,13 +108,12 @@ class VaultRegistry:
         opened = await asyncio.gather(
             *(self._open(self._by_path(root)) for root in known), return_exceptions=True
         )
-        followers = [follower for follower in opened if isinstance(follower, VaultFollower)]
-        for error in opened:
-            if isinstance(error, BaseException):
-                if not followers:
-                    raise error
-                log.error("a vault could not be opened: %s", error)
-        return followers
+        vaults: dict[str, VaultFollower | Exception] = {}
+        for name, each in zip(known.values(), opened, strict=True):
+            if not isinstance(each, VaultFollower | Exception):
+                raise each
+            vaults[name] = each
+        return vaults
 
     async def close_missing(self) -> None:
         """Close unconfigured vaults whose folders have been missing for long; their indexes are kept."""
@@ -123,6 +126,9 @@ class VaultRegistry:
 
     async def close_vault(self, root: Path) -> None:
         """Close the vault at ``root`` if it is open."""
+        judging = self._judging.pop(root, None)
+        if judging is not None and judging is not asyncio.current_task():
+            judging.cancel()
         follower = self._followers.pop(root, None)
         if follower is not None:
             closing = self._closing[root] = asyncio.ensure_future(follower.close())

@@ -502,7 +502,7 @@ class VaultModels(Answer):
     second_notes_left: int | None = Field(
         description="Notes without up-to-date vectors of ``second``; None before that is known."
     )
-    advice: str | None = Field(description="How to install a model for other languages.")
+    advice: str | None = Field(description="Advice on installing a model for other languages.")
 
 
 class VaultStatus(Index):

@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from vaultseek import __version__, limits
 from vaultseek.daemon.follow import VaultFollower
@@ -74,7 +74,7 @@ class Methods:
         await self._vaults.follow_settings()
         return await self._registry.find(call.vault, call.cwd)
 
-    async def _find_all(self) -> Sequence[VaultFollower]:
+    async def _find_all(self) -> Mapping[str, VaultFollower | Exception]:
         await self._vaults.follow_settings()
         return await self._registry.find_all()
 

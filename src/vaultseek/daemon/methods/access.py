@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
@@ -16,8 +16,9 @@ from vaultseek.notes.lookup import resolve_note
 
 Find = Callable[[VaultParams], Awaitable[VaultFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
-FindAll = Callable[[], Awaitable[Sequence[VaultFollower]]]
-"""A function that returns every vault. Raises UsageError if there is none, or ConfigError."""
+FindAll = Callable[[], Awaitable[Mapping[str, VaultFollower | Exception]]]
+"""A function that returns every vault by name, or why one cannot be opened. Raises UsageError if there is
+none, or ConfigError."""
 
 
 async def find_note(name: str, follower: VaultFollower) -> NoteRow:

@@ -41,9 +41,9 @@ class SearchMethods:
     async def search_all(self, params: JSON, context: RequestContext) -> JSON:
         """Answer a query by the notes of every vault."""
         call = read(AllVaultsParams, params)
-        followers = await self._every()
+        vaults = await self._every()
         answers = await asyncio.gather(
-            *(self._answer(call, follower, context) for follower in followers), return_exceptions=True
+            *(self._answer_or_fail(call, vault, context) for vault in vaults.values()), return_exceptions=True
         )
         answered = [answer for answer in answers if isinstance(answer, dict)]
         for error in answers:
@@ -51,11 +51,21 @@ class SearchMethods:
                 raise error
         merged = merge_answers(answered, call.limit or self._settings().limit, brief=call.brief)
         merged["partial"] += [
-            {"lane": "vault", **Reason.of(error).as_json(), "vault": follower.vault.name}
-            for follower, error in zip(followers, answers, strict=True)
+            {"lane": "vault", **Reason.of(error).as_json(), "vault": name}
+            for name, error in zip(vaults, answers, strict=True)
             if isinstance(error, Unavailable)
         ]
         return merged
+
+    async def _answer_or_fail(
+        self, call: AllVaultsParams, vault: VaultFollower | Exception, context: RequestContext
+    ) -> JSON:
+        """Answer from one of several vaults. Raises Unavailable if it could not be opened."""
+        if isinstance(vault, Unavailable):
+            raise vault
+        if isinstance(vault, Exception):
+            raise Unavailable(f"it cannot be opened: {vault}")
+        return await self._answer(call, vault, context)
 
     async def _answer(self, call: AllVaultsParams, follower: VaultFollower, context: RequestContext) -> JSON:
         # The answers of several vaults are ordered by confidence, which results in short do not have.
