@@ -96,6 +96,9 @@ class WorkerHere:
         wanted = set(query.lower().split())
         return np.array([len(wanted & set(text.lower().split())) / len(wanted) for text in texts])
 
+    def keep_reranker(self, model: str | None) -> None:
+        return None
+
     async def vectors(self, store: Path, notes: Any, **_: Any) -> Any:
         index = self._stores.get((str(store), "notes"))
         return dict(zip(*index.vectors(notes), strict=True)) if index else {}

@@ -22,6 +22,7 @@ import benchmark.rows_embed
 import benchmark.rows_filter
 import benchmark.rows_index
 import benchmark.rows_profile
+import benchmark.rows_rerank
 import benchmark.rows_search  # noqa: F401
 from benchmark import docs, guard, machine, page
 from benchmark.figures import Figure

@@ -23,7 +23,7 @@ class Row:
 ROWS: dict[str, Row] = {}
 ORDER = (
     ("embed-query", "embed-bulk"),
-    ("hybrid-small", "keyword-small", "process", "clients", "profile"),
+    ("hybrid-small", "keyword-small", "process", "clients", "rerank", "profile"),
     ("hybrid-large", "keyword-large", "typing", "save", "idle", "profile-large"),
     ("hybrid-beside", "cold-start"),
     ("filters", "memory", "growth"),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from semantic_here import measured_here
+from semantic_here import WorkerHere, measured_here
 from vaultseek.settings.model import SearchSettings
 
 NOTES = {
@@ -68,3 +69,22 @@ def test_without_the_model_the_order_is_as_it_was_and_the_answer_says_so(ask):
         }
     ]
     assert all(result["rerank"] is None for result in answer["results"])
+
+
+def test_what_is_scored_in_time_is_reordered_and_the_rest_keeps_its_place(ask, monkeypatch):
+    before = order(ask("rope wheel"))
+    scores = {before[0]: 0.1, before[1]: None, before[2]: 0.9}
+
+    async def some(self, query, texts, model, **_):
+        stems = {Path(path).stem: score for path, score in scores.items()}
+        values = (stems.get(text.partition("\n")[0]) for text in texts)
+        return np.array([np.nan if value is None else value for value in values])
+
+    monkeypatch.setattr(WorkerHere, "rerank", some)
+    answer = ask("rope wheel", **AGAIN)
+    assert order(answer)[:3] == [before[2], before[1], before[0]]
+    assert [result["rerank"] is not None for result in answer["results"][:3]] == [True, False, True]
+    values = [result["score"] for result in answer["results"]]
+    assert values == sorted(values, reverse=True)
+    assert [(part["lane"], part["code"]) for part in answer["partial"]] == [("rerank", "deadline")]
+    assert f"only 2 of {len(before)} results" in answer["partial"][0]["reason"]

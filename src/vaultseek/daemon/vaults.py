@@ -67,6 +67,8 @@ class VaultRegistry:
         """
         previous_roots = {vault.path for vault in self.settings.vaults}
         self.settings, self._paused = settings, paused
+        for each in self.followers:
+            each.worker.keep_reranker(settings.search.reranker)
         configured = [self._configured(vault) for vault in settings.vaults]
         for options in configured:
             follower = self._followers.get(options.root)
@@ -255,6 +257,7 @@ class VaultRegistry:
         except BaseException:
             self._models.pool.release(models.main)
             raise
+        worker.keep_reranker(self.settings.search.reranker)
         follower = VaultFollower(vault, worker, self._on_progress)
         follower.start()
         self._followers[options.root] = follower

@@ -285,11 +285,16 @@ class OpenVault:
             return await second.note_vectors(notes, self._patience.query_seconds)
         return await self.embedding.note_vectors(notes, self._patience.query_seconds)
 
-    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
-        """Return how well each text answers the query, in [0, 1]. Raises WorkerUnavailable."""
+    async def rerank(
+        self, query: str, texts: Sequence[str], model: str, seconds: float
+    ) -> Sequence[float | None]:
+        """Return how well each text answers the query, in [0, 1]; None for one that came too late.
+
+        Raises WorkerUnavailable.
+        """
         deadline = self._patience.rerank_seconds or seconds
         scores = await self._worker.rerank(query, texts, model, deadline=deadline)
-        return [float(score) for score in scores]
+        return [None if np.isnan(score) else float(score) for score in scores]
 
     def text_of_note(self, row: NoteRow) -> str:
         """Return the text that is embedded for the whole note."""

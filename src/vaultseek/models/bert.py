@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,16 +41,9 @@ _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
 def pooling_of(directory: Path) -> str | None:
     """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` can run; None for others."""
-    config = read_json(directory / "config.json")
-    is_plain_bert = (
-        config.get("model_type") == "bert"
-        and config.get("position_embedding_type", "absolute") == "absolute"
-        and config.get("hidden_act") == "gelu"
-        and not config.get("is_decoder")
-    )
     modules = read_json(directory / "modules.json")
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
-    if not is_plain_bert or kinds not in (
+    if not is_plain_bert(read_json(directory / "config.json")) or kinds not in (
         ["Transformer", "Pooling", "Normalize"],
         ["Transformer", "Pooling"],
     ):
@@ -60,6 +53,16 @@ def pooling_of(directory: Path) -> str | None:
     if read_json(directory / "sentence_bert_config.json").get("do_lower_case"):
         return None
     return _pooling(read_json(directory / modules[1].get("path", "1_Pooling") / "config.json"))
+
+
+def is_plain_bert(config: Mapping[str, object]) -> bool:
+    """True if ``config.json`` describes the encoder that `encoder_graph` computes."""
+    return (
+        config.get("model_type") == "bert"
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and config.get("hidden_act") == "gelu"
+        and not config.get("is_decoder")
+    )
 
 
 def _pooling(config: Mapping[str, object]) -> str | None:
@@ -106,17 +109,13 @@ def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertPar
 
     Raises KeyError, ValueError or `ConfigError` if it is damaged or no BERT model.
     """
-    from tokenizers import Tokenizer
-
     tensors = Weights(weights)
     shape = BertShape.from_config(read_json(directory / "config.json"))
     prompts = read_json(directory / "config_sentence_transformers.json").get("prompts") or {}
     words, positions = embeddings(shape, tensors)
     if len(positions) < max_length(directory):
         raise ValueError(f"it has {len(positions)} positions, not {max_length(directory)}")
-    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-    tokenizer.enable_truncation(max_length(directory))
-    tokenizer.no_padding()
+    tokenizer = tokenizer_of(directory)
     return BertParts(
         fingerprint,
         shape,
@@ -128,6 +127,16 @@ def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertPar
         window_of(directory),
         pooling_of(directory) == "mean",
     )
+
+
+def tokenizer_of(directory: Path) -> Any:
+    """Return the model's ``tokenizers.Tokenizer``, which cuts texts and pairs to what the model reads."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    tokenizer.enable_truncation(max_length(directory))
+    tokenizer.no_padding()
+    return tokenizer
 
 
 class BertEncoder:
@@ -161,7 +170,7 @@ class BertEncoder:
         """Return unit vectors, one per text: ``(len(texts), dimension)``. ``pause`` runs between batches."""
         prompt = self._prompts[query]
         tokens = self._tokenize([prompt + text for text in texts])
-        batches = list(_batches([len(ids) for ids in tokens]))
+        batches = list(batches_by_length([len(ids) for ids in tokens]))
         if len(batches) == 1:
             return self._vectors(self._one if query else self._many, tokens)
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -178,10 +187,7 @@ class BertEncoder:
 
     def _vectors(self, network: Network, tokens: Sequence[Sequence[int]]) -> Vectors:
         """Return the unit vectors of texts, each given by its tokens; NaN for one without tokens."""
-        lengths = np.array([len(ids) for ids in tokens], dtype=np.int32)
-        ids = np.zeros((len(tokens), max(1, lengths.max())), dtype=np.int64)
-        for row, text in zip(ids, tokens, strict=True):
-            row[: len(text)] = text
+        ids, lengths = padded(tokens)
         longest = ids.shape[1]
         embeddings = self._words[ids] + self._positions[:longest]
         pooled = network(embeddings, lengths, self._shares(lengths, longest))
@@ -215,7 +221,16 @@ def processors() -> int:
     return min(MAX_PROCESSORS, len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1)
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the rows as one table, filled up with zeros, and their lengths."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int32)
+    table = np.zeros((len(rows), max(1, lengths.max())), dtype=np.int64)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return table, lengths
+
+
+def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Yield batches of texts of similar length, to save padding; the longest first, so memory peaks once."""
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

@@ -55,8 +55,12 @@ class SearchedVault(Protocol):
 
         Raises WorkerUnavailable or IndexDamaged."""
 
-    async def rerank(self, query: str, texts: Sequence[str], model: str, seconds: float) -> Sequence[float]:
-        """Return how well each text answers the query, in [0, 1]. Raises WorkerUnavailable."""
+    async def rerank(
+        self, query: str, texts: Sequence[str], model: str, seconds: float
+    ) -> Sequence[float | None]:
+        """Return how well each text answers the query, in [0, 1]; None for one that came too late.
+
+        Raises WorkerUnavailable."""
 
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""

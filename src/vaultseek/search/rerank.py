@@ -26,7 +26,7 @@ class RerankScore:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """The results in their new order, scores by path, and the reason if nothing was reranked."""
+    """The results in their new order, scores by path, and the reason if not all of them were read."""
 
     results: Sequence[Candidate]
     scores: Mapping[str, RerankScore] = field(default_factory=dict)
@@ -46,17 +46,16 @@ async def rerank(
     notes: Mapping[str, NoteRow],
     vault: SearchedVault,
 ) -> Reranking:
-    """Reorder the first ``rerank_top_n`` results; without the model in time they keep their order."""
-    settings = parsed.request.settings
+    """Reorder the first ``rerank_top_n`` results; those that are not read in time keep their places."""
+    settings, seconds = parsed.request.settings, parsed.request.seconds
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
     rows = [notes[candidate.note] for candidate in first]
     passages = await asyncio.to_thread(choose_passages, rows, retrieval, vault.ledger)
     texts = [pair_text(row, passages.get(row.id)) for row in rows]
     try:
-        async with asyncio.timeout(parsed.request.seconds):
-            scores = await vault.rerank(
-                parsed.query.rank_text, texts, settings.rerank_model, settings.rerank_seconds
-            )
+        async with asyncio.timeout(seconds):
+            limit = settings.rerank_seconds if seconds is None else min(settings.rerank_seconds, seconds)
+            scores = await vault.rerank(parsed.query.rank_text, texts, settings.rerank_model, limit)
     except TimeoutError:
         return Reranking(results, reason=LATE)
     except WorkerUnavailable as error:
@@ -65,8 +64,9 @@ async def rerank(
     by_path = {
         candidate.note: RerankScore(score, position)
         for position, (candidate, score) in enumerate(zip(first, scores, strict=True), start=1)
+        if score is not None
     }
-    return Reranking([*reorder(first, scores), *rest], by_path)
+    return Reranking([*reorder(first, scores), *rest], by_path, _late(len(by_path), len(first)))
 
 
 def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
@@ -78,12 +78,21 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def reorder(first: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
-    """Sort ``first`` by ``scores``, best first; equals stay as they were.
+def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[Candidate]:
+    """Sort ``first`` by ``scores``, best first; equals stay as they were, and what has no score in its place.
 
     The fused scores keep their places, so that they still fall from 1 and go on into the rest.
     """
-    positions = sorted(range(len(first)), key=lambda position: -scores[position])
-    return [
-        first[position]._replace(score=place.score) for position, place in zip(positions, first, strict=True)
-    ]
+    scored = [(position, score) for position, score in enumerate(scores) if score is not None]
+    best_first = sorted(scored, key=lambda pair: -pair[1])
+    order = list(first)
+    for (place, _), (position, _) in zip(scored, best_first, strict=True):
+        order[place] = first[position]._replace(score=first[place].score)
+    return order
+
+
+def _late(read: int, wanted: int) -> Reason | None:
+    """Return the reason why not all results were read, if so."""
+    if read == wanted:
+        return None
+    return Reason(LATE.code, f"only {read} of {wanted} results were reranked in time") if read else LATE

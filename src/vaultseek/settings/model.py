@@ -238,10 +238,15 @@ class SearchSettings(_Section):
         default=limits.RERANK_SECONDS,
         gt=0.0,
         le=limits.DEADLINE_SECONDS,
-        description="Time limit for reranking in seconds; the rest keeps its order.",
+        description="Time limit for reranking in seconds; results that it did not get to keep their places.",
     )
     recency: RecencySettings = RecencySettings()
     expansion: ExpansionSettings = ExpansionSettings()
+
+    @property
+    def reranker(self) -> str | None:
+        """The cross-encoder, None if reranking is off."""
+        return self.rerank_model if self.rerank_enabled else None
 
     @property
     def has_explicit_weights(self) -> bool:

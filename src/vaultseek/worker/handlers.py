@@ -15,7 +15,7 @@ from vaultseek.index.vectors.port import NoteIds, OpenDirectory, VectorBatch
 from vaultseek.models import rerank
 from vaultseek.models.embed import embed
 from vaultseek.models.encoder import Encoder, Vectors
-from vaultseek.models.rerank import CrossEncoderReranker
+from vaultseek.models.rerank import Reranker
 from vaultseek.worker.pipe import Frame
 from vaultseek.worker.queues import ANSWER, Reply
 from vaultseek.worker.store_cache import Pause, StoreCache
@@ -32,7 +32,7 @@ class RequestHandlers:
         self._encoder = encoder
         self._stores = StoreCache(open_directory, pause)
         self._pause = pause
-        self._rerankers: dict[str, CrossEncoderReranker] = {}
+        self._rerankers: dict[str, Reranker] = {}
         self._calls: dict[str, Callable[[Frame], Reply]] = {
             "embed": self._embed,
             "query": self._query,
@@ -43,6 +43,7 @@ class RequestHandlers:
             "count": self._count,
             "drop": self._drop,
             "rerank": self._rerank,
+            "load_reranker": self._load_reranker,
         }
 
     def handle(self, frame: Frame) -> Reply:
@@ -118,13 +119,22 @@ class RequestHandlers:
         return {}, ()
 
     def _rerank(self, frame: Frame) -> Reply:
-        name = frame.header["model"]
+        header = frame.header
+        model = self._reranker(header["model"])
+        return {}, [rerank.score(model, header["query"], header["texts"], header["until"])]
+
+    def _load_reranker(self, frame: Frame) -> Reply:
+        self._reranker(frame.header["model"])
+        return {}, ()
+
+    def _reranker(self, name: str) -> Reranker:
+        """Return the cross-encoder ``name``; it stays loaded until another one is asked for."""
         try:
             if name not in self._rerankers:
                 self._rerankers = {name: rerank.load(name)}
         except ConfigError as error:
             raise WorkerUnavailable(str(error), "model_unusable") from None
-        return {}, [self._rerankers[name].score(frame.header["query"], frame.header["texts"])]
+        return self._rerankers[name]
 
 
 def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,16 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek import limits
+from vaultseek.errors import WorkerUnavailable
 from vaultseek.model import JSON
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker.answer import SemanticAnswer, answer_of
 from vaultseek.worker.child import Child, WorkerRequest
 from vaultseek.worker.pipe import Array, Frame
 from vaultseek.worker.queues import ANSWER, EMBED, RERANK, STORE
+from vaultseek.worker.reranker import LoadedReranker
 from vaultseek.worker.state import Model, WorkerSettings, WorkerState
 from vaultseek.worker.supervisor import Supervisor
 
 SEARCH_SECONDS = 1.5
+ANSWER_SECONDS = 0.1
+"""Time for the way of an answer that the child gives at a deadline."""
 VECTOR_FRAME = 1_000
 """Vectors in one frame to the worker."""
 
@@ -47,7 +52,11 @@ class SemanticWorker:
         on_state: Callable[[WorkerState], None] | None = None,
     ) -> None:
         self._settings = settings or WorkerSettings()
-        self._supervisor = Supervisor(model, self._settings, log, on_state)
+        self._on_state = on_state
+        self._supervisor = Supervisor(model, self._settings, log, self._follow_state)
+        self._reranker = LoadedReranker(self._settings.start_seconds)
+        self._kept_reranker: str | None = None
+        self._preparing: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> WorkerState:
@@ -168,6 +177,15 @@ class SemanticWorker:
         numbers, matrix = (await self._ask(child, request, deadline)).arrays
         return dict(zip(numbers.tolist(), matrix, strict=True))
 
+    def keep_reranker(self, model: str | None) -> None:
+        """Have the cross-encoder ``model`` loaded whenever the child is ready, so that no search waits.
+
+        None keeps none from then on; one that is loaded stays until the child ends.
+        """
+        if model != self._kept_reranker:
+            self._kept_reranker = model
+            self._prepare(self.state)
+
     async def rerank(
         self,
         query: str,
@@ -178,13 +196,19 @@ class SemanticWorker:
     ) -> NDArray[np.float32]:
         """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
 
-        Urgent. The first request loads the model, so it is likely to be late; the model stays loaded.
+        Texts that are not scored by the deadline have NaN, the last ones first. Urgent. Unless the model is
+        kept, the first request begins to load it and is likely to be too late.
         """
+        remaining = _Deadline(deadline)
         child = await self._supervisor.ready_child(0)
-        header: JSON = {"query": query, "texts": list(texts), "model": model}
+        await self._reranker.load(child, model, remaining.seconds)
+        # The clock is the same in all processes.
+        until = None if remaining.seconds is None else time.monotonic() + remaining.seconds
+        header: JSON = {"query": query, "texts": list(texts), "model": model, "until": until}
         seconds = self._settings.store_seconds
         request = WorkerRequest("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
-        scores: NDArray[np.float32] = (await child.ask(request, deadline)).arrays[0]
+        longest = None if remaining.seconds is None else remaining.seconds + ANSWER_SECONDS
+        scores: NDArray[np.float32] = (await child.ask(request, longest)).arrays[0]
         return scores
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
@@ -221,6 +245,21 @@ class SemanticWorker:
             await asyncio.to_thread(shutil.rmtree, store, ignore_errors=True)
         else:
             await self._at_store("drop", store, {}, _Deadline(deadline))
+
+    def _follow_state(self, state: WorkerState) -> None:
+        self._prepare(state)
+        if self._on_state is not None:
+            self._on_state(state)
+
+    def _prepare(self, state: WorkerState) -> None:
+        if state.status == "ready" and self._kept_reranker is not None:
+            self._preparing = asyncio.get_running_loop().create_task(self._load_kept(self._kept_reranker))
+
+    async def _load_kept(self, model: str) -> None:
+        try:
+            await self._reranker.load(await self._supervisor.ready_child(0), model, None)
+        except WorkerUnavailable as error:
+            log.warning("the reranker is not loaded: %s", error)
 
     def _embedding(self, texts: list[str], *, urgent: bool) -> WorkerRequest:
         settings = self._settings
