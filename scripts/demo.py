@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent
+PROGRAM = shlex.quote(str(PROJECT / ".venv" / "bin" / "vaultseek"))
 COMMAND = [sys.executable, "-m", "vaultseek"]
 SEARCHES = [
     ("An identifier, exactly (not E-4170, E-4017)", "E-4107", "Reference/E-4107.md"),
@@ -34,6 +36,12 @@ SEARCHES = [
 ]
 NEW_WORDS = "Borrowed a theodolite from the survey office."
 FOUND_WITHIN_SECONDS = 10.0
+
+NEXT = f"""
+Now your own notes; they are only read, and the index is kept elsewhere:
+  {PROGRAM} index --wait --vault ~/notes
+  {PROGRAM} search "a question in your own words"
+Install it as a command: see "Install" in README.md."""
 
 times: list[tuple[str, float]] = []
 
@@ -52,6 +60,7 @@ def main() -> int:
     for step, seconds in times:
         print(f"  {seconds:7.2f} s  {step}")
     print("\nEvery search found its note." if success else "\nA search did not rank its note first.")
+    print(NEXT)
     return 0 if success else 1
 
 
