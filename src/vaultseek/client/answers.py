@@ -119,6 +119,18 @@ class FullResult(Result, total=False):
     """Same as ``preview``."""
 
 
+class Interpreted(TypedDict):
+    """The query as it was understood."""
+
+    rank_text: str
+    """The words that rank; empty for filters alone."""
+    phrases: list[str]
+    filters: list[str]
+    """Every condition, in words."""
+    notes: list[str]
+    """What was ignored, and why."""
+
+
 class Nearest(TypedDict):
     """The note nearest to a query that no note is near to."""
 
@@ -136,7 +148,7 @@ class Search(OfVault):
     count: int
     partial: list[Lane]
     index: IndexNow
-    interpreted: dict[str, Any]
+    interpreted: Interpreted
     nearest: NotRequired[Nearest | None]
     """Only if no note is near enough."""
     total: NotRequired[int | None]
@@ -181,7 +193,7 @@ class SearchAll(TypedDict):
     results: list[FullResultOfVault | ResultOfVault]
     count: int
     partial: list[LaneOfVault]
-    interpreted: dict[str, Any]
+    interpreted: Interpreted
     vaults: list[VaultSearch]
 
 
@@ -216,7 +228,7 @@ class Why(OfVault):
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
     code: ReasonCode
     reason: str
-    interpreted: dict[str, Any]
+    interpreted: Interpreted
     partial: list[Lane]
     result: NotRequired[FullResult | None]
     filters: NotRequired[list[Condition] | None]
@@ -232,6 +244,15 @@ class Heading(TypedDict):
     line: int
 
 
+class Passage(TypedDict):
+    """A passage of a note, by its place."""
+
+    chunk_id: str
+    heading_path: list[str]
+    start_line: int
+    end_line: int
+
+
 class Note(OfVault, About):
     """A note and a range of its lines, 1-based and inclusive."""
 
@@ -239,7 +260,7 @@ class Note(OfVault, About):
     properties: dict[str, Any]
     headings: list[Heading]
     created: str
-    chunks: list[dict[str, Any]]
+    chunks: list[Passage]
     lines: int
     """Number of lines of the whole note."""
     start_line: int

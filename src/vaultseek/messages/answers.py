@@ -116,6 +116,15 @@ class FullResult(Result):
     content_preview: str = Field(description="Same as ``preview``.")
 
 
+class Interpreted(Answer):
+    """The query as it was understood."""
+
+    rank_text: str = Field(description="The words that rank; empty for filters alone.")
+    phrases: list[str]
+    filters: list[str] = Field(description="Every condition, in words.")
+    notes: list[str] = Field(description="What was ignored, and why.")
+
+
 class Nearest(Answer):
     """The note nearest to a query that no note is near to."""
 
@@ -133,7 +142,7 @@ class Search(OfVault):
     count: int
     partial: list[Lane]
     index: IndexNow
-    interpreted: dict[str, Any]
+    interpreted: Interpreted
     nearest: Nearest | None = Field(default=None, description="Only if no note is near enough.")
     total: int | None = Field(default=None, description="For a query of filters alone: how many notes match.")
     explain: dict[str, Any] | None = Field(default=None, description="With ``explain``.")
@@ -173,7 +182,7 @@ class SearchAll(Answer):
     results: list[FullResultOfVault | ResultOfVault]
     count: int
     partial: list[LaneOfVault]
-    interpreted: dict[str, Any]
+    interpreted: Interpreted
     vaults: list[VaultSearch]
 
 
@@ -205,7 +214,7 @@ class Why(OfVault):
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
     code: ReasonCode
     reason: str
-    interpreted: dict[str, Any]
+    interpreted: Interpreted
     partial: list[Lane]
     result: FullResult | Result | None = None
     filters: list[Condition] | None = None
@@ -221,6 +230,15 @@ class Heading(Answer):
     line: int
 
 
+class Passage(Answer):
+    """A passage of a note, by its place."""
+
+    chunk_id: str
+    heading_path: list[str]
+    start_line: int
+    end_line: int
+
+
 class Note(OfVault, About):
     """A note and a range of its lines, 1-based and inclusive."""
 
@@ -228,7 +246,7 @@ class Note(OfVault, About):
     properties: dict[str, Any]
     headings: list[Heading]
     created: str
-    chunks: list[dict[str, Any]]
+    chunks: list[Passage]
     lines: int = Field(description="Number of lines of the whole note.")
     start_line: int
     end_line: int
