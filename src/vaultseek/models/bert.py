@@ -230,11 +230,14 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
     return table, lengths
 
 
-def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield batches of texts of similar length, to save padding; the longest first, so memory peaks once."""
+def batches_by_length(lengths: Sequence[int], tokens: int = EMBED_TOKENS) -> Iterator[list[int]]:
+    """Yield batches of texts of similar length, to save padding; the longest first, so memory peaks once.
+
+    A batch has up to ``tokens``, padding included, or one text.
+    """
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > EMBED_TOKENS:
+        if batch and lengths[batch[0]] * (len(batch) + 1) > tokens:
             yield batch
             batch = []
         batch.append(i)

@@ -23,6 +23,8 @@ from vaultseek.models.bert_onnx import OnnxNetwork
 from vaultseek.models.metadata import WEIGHTS, max_length, read_json
 from vaultseek.models.weights import Weights
 
+PAIR_TOKENS = 256
+"""Largest batch in tokens. It is no slower than a larger one, and less is lost at a deadline."""
 _KINDS = "embeddings.token_type_embeddings.weight"
 
 
@@ -74,7 +76,7 @@ class BertReranker:
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
         """Return batches of pairs of similar length; the first texts come first."""
         pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
-        batches = sorted(batches_by_length([len(pair.ids) for pair in pairs]), key=min)
+        batches = sorted(batches_by_length([len(pair.ids) for pair in pairs], PAIR_TOKENS), key=min)
         return [Batch(batch, partial(self._scores, [pairs[i] for i in batch])) for batch in batches]
 
     def _scores(self, pairs: Sequence[Any]) -> NDArray[np.float32]:

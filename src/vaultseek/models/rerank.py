@@ -34,7 +34,7 @@ class Reranker(Protocol):
     threads: int
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
-        """Return the work in parts, the first texts first; each gives the relevance of its texts, in (0, 1)."""
+        """Return the work in parts, the first texts first; each gives the relevance of its own, in (0, 1)."""
 
 
 def score(
