@@ -52,7 +52,7 @@ def results(trace: Trace) -> list[JSON]:
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
     """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive."""
     row = trace.ranking.notes[candidate.note]
-    snippet = preview(chunk.text if chunk else "", limits.PREVIEW_CHARS, trace.matcher)
+    snippet = preview(chunk.text if chunk else "", limits.PREVIEW_CHARS, trace.matcher, row.language)
     reranked = trace.reranked.get(row.path)
     return {
         "rank": rank,

@@ -63,21 +63,25 @@ class TermMatcher:
         terms = [(term.word, (term.term, *term.also)) for term in query if term.kind != "character"]
         return cls(span_finder, _numbered(terms, span_finder))
 
-    def matches(self, line: str) -> Iterator[_Match]:
-        """Yield every match; they may overlap."""
+    def matches(self, line: str, language: str | None = None) -> Iterator[_Match]:
+        """Yield every match in a line of a note in ``language``; they may overlap."""
         if self.words:
-            for span in self.span_finder.spans(line, self.words):
+            for span in self.span_finder.spans(line, self.words, language):
                 yield span.start, span.end, self.words[span.term]
 
 
-def preview(text: str, width: int, matcher: TermMatcher | None = None) -> Preview:
+def preview(
+    text: str, width: int, matcher: TermMatcher | None = None, language: str | None = None
+) -> Preview:
     """Return at most ``width`` characters of Markdown ``text`` around the place with most matches.
+
+    ``language`` is that of the note, "" if it is not clear; words are compared as it says.
 
     Markdown signs, control characters and line breaks are left out; a cut shows as an ellipsis and falls
     between words where it can. Without a match the beginning is shown. Time is linear in the text.
     """
     line = _plain_line(text)
-    matches = sorted(matcher.matches(line)) if matcher else []
+    matches = sorted(matcher.matches(line, language)) if matcher else []
     start, end = _window(line, matches, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(line) and width >= NARROW else ""

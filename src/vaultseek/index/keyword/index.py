@@ -63,7 +63,7 @@ class KeywordIndex:
         """The choice of a note's language; may change as long as its ``version`` stays the same."""
         self._preparer = SegmentPreparer(commits)
         self._state = state
-        self._analysis = _Analysis(rules.given, frozenset())
+        self._analysis = _Analysis(rules, frozenset())
         self._changing = threading.Lock()
         self._merging = threading.Lock()
 
@@ -214,7 +214,7 @@ class KeywordIndex:
         """Return the analysis in the languages of a snapshot; most have the same as the one before."""
         analysis = self._analysis
         if (analysis.main, analysis.languages) != (self.language, snapshot.languages):
-            analysis = self._analysis = _Analysis(self.language, snapshot.languages)
+            analysis = self._analysis = _Analysis(self.rules, snapshot.languages)
         return analysis
 
     def _segment(self, entry: SegmentEntry) -> Segment:
@@ -268,11 +268,11 @@ class KeywordIndex:
 class _Analysis:
     """The analysis of queries and passages in the main language and the others of an index."""
 
-    def __init__(self, main: str | None, languages: frozenset[str | None]) -> None:
-        self.main = main
+    def __init__(self, rules: LanguageRules, languages: frozenset[str | None]) -> None:
+        self.main = rules.given
         self.languages = languages
-        self.queries = QueryAnalyzer(main, languages)
-        self.spans = SpanFinder(self.queries)
+        self.queries = QueryAnalyzer(self.main, languages)
+        self.spans = SpanFinder(self.queries, rules)
 
 
 class _State:

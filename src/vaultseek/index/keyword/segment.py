@@ -18,7 +18,7 @@ import os
 import struct
 import weakref
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
@@ -183,6 +183,10 @@ class Segment:
     def term(self, text: str) -> int:
         """Return the number of a term, or -1."""
         return self.tables.vocabulary.find(text.encode())
+
+    def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
+        """Return the numbers of those of the terms that are here; ``heads`` are their `first_bytes`."""
+        return self.tables.vocabulary.find_all(texts, heads)
 
     def row_count(self, term: int) -> int:
         """Return the number of a term's rows."""

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import attrgetter
 
-from vaultseek.index.keyword.analysis import Analyzer, fold_compound, is_unspaced, token_pattern
+from vaultseek.index.keyword.analysis import (
+    Analyzer,
+    analyzer_of,
+    fold_compound,
+    is_unspaced,
+    token_pattern,
+)
+from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.query_terms import QueryAnalyzer
 from vaultseek.languages.syllables import syllable_pairs
 from vaultseek.text import is_unspaced as contains_unspaced
@@ -23,6 +30,7 @@ _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
 consonants, and the voicing marks of half-width kana."""
 _start = attrgetter("start")
+Analyzers = tuple[Analyzer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +43,50 @@ class TermSpan:
 
 
 class SpanFinder:
-    """Finds the terms of a text, by the rules of all languages that a query is analysed in."""
+    """Finds the terms of a text, by the rules of the language that its note is analysed in.
 
-    def __init__(self, analyzer: QueryAnalyzer | Analyzer) -> None:
+    ``rules`` say which language that is. Without them, the rules of all languages of the query are tried.
+    """
+
+    def __init__(self, analyzer: QueryAnalyzer | Analyzer, rules: LanguageRules | None = None) -> None:
         self.analyzer = analyzer if isinstance(analyzer, QueryAnalyzer) else QueryAnalyzer(analyzer.language)
+        self._rules = rules
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
 
-    def spans(self, text: str, terms: Collection[str] | None = None) -> Iterator[TermSpan]:
-        """Yield the terms of ``text``, or those among ``terms``, in the order of the index."""
+    def spans(
+        self, text: str, terms: Collection[str] | None = None, own: str | None = None
+    ) -> Iterator[TermSpan]:
+        """Yield the terms of ``text``, or those among ``terms``, in the order of the index.
+
+        ``own`` is the language of the text's note, "" if that is not clear, None if the note is not known.
+        """
+        analyzers = self.analyzer.analyzers
+        if own is not None and self._rules is not None and len(analyzers) > 1:
+            analyzers = (analyzer_of(self._rules.language_of(own)),)
         if unicodedata.is_normalized("NFKC", text):
-            yield from self._spans(text, terms)
+            yield from self._spans(text, terms, analyzers)
             return
         normalized, origins = _normalize(text)
-        for span in self._spans(normalized, terms):
+        for span in self._spans(normalized, terms, analyzers):
             yield TermSpan(origins[span.start][0], origins[span.end - 1][1], span.term)
 
-    def _spans(self, text: str, terms: Collection[str] | None) -> Iterator[TermSpan]:
+    def _spans(self, text: str, terms: Collection[str] | None, analyzers: Analyzers) -> Iterator[TermSpan]:
         if terms is None:
             for start, token in _token_places(text):
-                for first, last, term in self._spans_of_token(token):
+                for first, last, term in self._spans_of_token(token, analyzers):
                     yield TermSpan(start + first, start + last, term)
             return
         spans: list[TermSpan] = []
         tokens = _tokens_of(text)
         for token in tokens.candidates(terms):
-            for first, last, term in self._spans_of_token(token):
+            for first, last, term in self._spans_of_token(token, analyzers):
                 if term in terms:
                     spans += [TermSpan(start + first, start + last, term) for start in tokens.starts[token]]
         yield from sorted(spans, key=_start)
 
-    def _find(self, token: str) -> tuple[tuple[int, int, str], ...]:
+    def _find(self, token: str, analyzers: Analyzers) -> tuple[tuple[int, int, str], ...]:
         """Return the range of each term of a token; that of the whole token if the word is not in it."""
-        spans = [span for analyzer in self.analyzer.analyzers for span in self._find_in(token, analyzer)]
+        spans = [span for analyzer in analyzers for span in self._find_in(token, analyzer)]
         return tuple(dict.fromkeys(spans))
 
     def _find_in(self, token: str, analyzer: Analyzer) -> tuple[tuple[int, int, str], ...]:

@@ -58,6 +58,18 @@ class Strings(Sequence[bytes]):
         index = self._place(value)
         return index if index < len(self) and self[index] == value else -1
 
+    def find_all(self, values: Sequence[bytes], heads: Ints) -> list[int]:
+        """Return the indexes of those of the values that are here; ``heads`` are their `first_bytes`."""
+        own = self._first_bytes()
+        lows, highs = own.searchsorted(heads), own.searchsorted(heads, side="right")
+        indexes: list[int] = []
+        for at in (lows < highs).nonzero()[0].tolist():
+            value, high = values[at], int(highs[at])
+            index = bisect_left(self, value, int(lows[at]), high)
+            if index < high and self[index] == value:
+                indexes.append(index)
+        return indexes
+
     def with_prefix(self, prefix: bytes) -> range:
         """Return the indexes of all values that begin with ``prefix``."""
         return range(self._place(prefix), self._place(prefix + b"\xff"))
@@ -65,7 +77,7 @@ class Strings(Sequence[bytes]):
     def _place(self, value: bytes) -> int:
         """Return the index of the first string that is not before the value."""
         heads = self._first_bytes()
-        head = np.uint64(int.from_bytes(value[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0")))
+        head = first_bytes([value])[0]
         low, high = int(heads.searchsorted(head)), int(heads.searchsorted(head, side="right"))
         return bisect_left(self, value, low, high)
 
@@ -80,6 +92,12 @@ class Strings(Sequence[bytes]):
                 heads[:, at] = data[starts + at] * (sizes > at)
             self._heads = heads.view(">u8").ravel().astype(np.uint64)
         return self._heads
+
+
+def first_bytes(values: Iterable[bytes]) -> Ints:
+    """Return the beginning of each value as a number that compares as it does, uint64[values]."""
+    heads = [int.from_bytes(value[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0")) for value in values]
+    return np.array(heads, np.uint64)
 
 
 def word_tables(pairs: Iterable[tuple[bytes, int]]) -> tuple[Strings, Ints]:

@@ -24,6 +24,7 @@ from vaultseek.index.keyword.bm25f import (
 from vaultseek.index.keyword.common_term import CommonNotes, CommonTerm, row_starts
 from vaultseek.index.keyword.segment import NOTE_SHIFT, Ints
 from vaultseek.index.keyword.snapshot import ByteCache, SegmentView, Snapshot, joined
+from vaultseek.index.keyword.strings import first_bytes
 
 COMMON_ROWS = 16_384
 """Rows from which a term is common, if it also is in many of all notes."""
@@ -71,9 +72,10 @@ class TermIndex:
     def _term_numbers(self, terms: tuple[str, ...]) -> TermNumbers:
         numbers = self._numbers.get(terms)
         if numbers is None:
+            texts = [term.encode() for term in terms]
+            heads = first_bytes(texts)
             numbers = self._numbers[terms] = [
-                (view, [number for number in map(view.segment.term, terms) if number >= 0])
-                for view in self._snapshot.views
+                (view, view.segment.terms(texts, heads)) for view in self._snapshot.views
             ]
         return numbers
 
