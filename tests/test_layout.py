@@ -56,6 +56,7 @@ ENGINES = {
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
     "tomlkit": {"settings/edit.py"},
+    "prompt_toolkit": {"cli/live/screen.py"},
     "simsimd": {"index/vectors/matrix.py"},
     "torch": {"models/bert_torch.py"},
     "onnxruntime": {"models/bert_onnx.py"},

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote
 
+from vaultseek.cli.output import obsidian_url
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -20,14 +20,16 @@ _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _COLON = ("subl", "zed", "hx", "helix", "micro")
 
 
-def open_note(vault: str, result: JSON) -> None:
+def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
     """Open the note of ``result`` at its line in ``$VISUAL`` or ``$EDITOR``; if neither is set, in Obsidian.
+
+    ``obsidian`` opens it there in any case.
 
     Raises:
         UsageError: the program cannot be started.
     """
     file = str(Path(vault, result["path"]))
-    editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
+    editor = "" if obsidian else (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
     if editor:
         command = editor_command(editor, file, int(result.get("line") or result.get("start_line") or 1))
     else:
@@ -35,7 +37,8 @@ def open_note(vault: str, result: JSON) -> None:
     try:
         subprocess.run(command, check=False)
     except OSError as error:
-        raise UsageError(f"cannot start {command[0]}: {error.strerror}; set $EDITOR to your editor") from None
+        advice = "install it" if obsidian else "set $EDITOR to your editor"
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None
 
 
 def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
@@ -45,8 +48,3 @@ def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
     if name in _GOTO:
         return [*words, "--goto", f"{file}:{line}"]
     return [*words, f"{file}:{line}"] if name in _COLON else [*words, f"+{line}", file]
-
-
-def obsidian_url(file: str) -> str:
-    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
-    return f"obsidian://open?path={quote(file, safe='')}"

@@ -59,6 +59,9 @@ def _run_command(arguments: list[str]) -> int:
     if COMPLETION_VARIABLE in os.environ:
         _complete(os.environ[COMPLETION_VARIABLE])
         return SUCCESS
+    alone = not arguments and sys.stdin.isatty() and sys.stdout.isatty()
+    if alone:
+        arguments = ["find"]
     try:
         code = _run_without_click(arguments)
         return _invoke(arguments) if code is None else code
@@ -66,6 +69,8 @@ def _run_command(arguments: list[str]) -> int:
         from vaultseek.cli.output import print_error
 
         print_error(str(error))
+        if alone:
+            print("Try 'vaultseek -h' for the commands.", file=sys.stderr)
         _print_json_failure(arguments, error.code, str(error))
         return error.exit_code
     except BrokenPipeError:

@@ -46,6 +46,23 @@ def print_json(value: JSON) -> None:
     stream.flush()
 
 
+def with_addresses(answer: JSON) -> JSON:
+    """Return ``answer`` with the address of each result's note, by which a launcher opens it in Obsidian."""
+    for result in answer.get("results") or ():
+        vault = str(result.get("vault_path") or answer.get("vault_path") or "")
+        result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))  # noqa: PTH118
+    return answer
+
+
+def obsidian_url(file: str) -> str:
+    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
+    path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
+    return f"obsidian://open?path={path}"
+
+
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+
 def failure(code: str, message: str) -> JSON:
     """Return the object that ``--json`` prints for an error."""
     return {"error": {"code": code, "message": message}}
@@ -85,7 +102,7 @@ def print_answer(
 ) -> int:
     """Print an answer whose list is ``key`` as JSON, paths or text, and return the exit code."""
     if json_:
-        print_json(answer)
+        print_json(with_addresses(answer) if key == "results" else answer)
     elif paths:
         print_paths(answer, key)
     else:

@@ -92,7 +92,7 @@ class SearchCall:
             from vaultseek.cli import output
 
             if self.output == "json":
-                return output.print_json(answer)
+                return output.print_json(output.with_addresses(answer))
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time
 

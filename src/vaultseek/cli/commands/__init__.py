@@ -12,6 +12,8 @@ from vaultseek.cli.options import shared_options
 
 _MODULES = {
     "search": "search",
+    "find": "find",
+    "open": "open",
     "related": "related",
     "why": "why",
     "read": "read",
@@ -96,7 +98,8 @@ def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> 
 def vaultseek() -> None:
     """Search folders of Markdown notes by word, by meaning and by link.
 
-    A daemon watches the vaults and answers. Commands that need it start it.
+    A daemon watches the vaults and answers. Commands that need it start it. Without a command, search while
+    you type.
 
     \b
     vaultseek search "how do I descale the boiler"

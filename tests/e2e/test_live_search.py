@@ -1,0 +1,215 @@
+"""``vaultseek find`` in a real terminal, with a real daemon: what is typed, what shows, what is opened."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from live_terminal import LiveTerminal
+
+NOTES = {
+    ".obsidian/app.json": "{}",
+    "Projects/Float Switch.md": "---\ntags: [work/pumps]\n---\n# Float switch\n\nThree floats in the pit.\n\n"
+    "The highest rings the alarm upstairs.\n",
+    "Projects/Old pump.md": "---\ntags: [archive]\n---\n# Old pump\n\nIt rings no alarm any more.\n",
+    "Garden/Slugs.md": "# Slugs\n\n"
+    + "They came at night.\n\n" * 40
+    + "Beer traps drowned eleven of them.\n",
+    "Evil.md": "# Evil\n\nzebra \x1b[2J\x1b]0;owned\x07 stripes\n",
+    "Größe 北京.md": "# Größe 北京\n\nBreite Zeichen, 京都 auch.\n",
+}
+Start = Callable[..., LiveTerminal]
+
+
+@pytest.fixture(scope="module")
+def notes(indexed_vault):
+    return indexed_vault(NOTES)
+
+
+@pytest.fixture
+def start(notes, tmp_path) -> Start:
+    """``start("find")`` runs a command in the vault; the editor writes its arguments to a file."""
+    editor = tmp_path / "editor"
+    editor.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {shlex.quote(str(tmp_path / "opened"))}\n')
+    editor.chmod(0o700)
+    environment = {**notes.daemon.environment, "EDITOR": str(editor), "VISUAL": ""}
+
+    def run(*arguments: str, shell: str = "", columns: int = 120, **variables: str) -> LiveTerminal:
+        command = [sys.executable, "-m", "vaultseek", *arguments]
+        if shell:
+            command = ["sh", "-c", f"{shlex.join(command)} {shell}"]
+        return LiveTerminal(command, cwd=notes.root, environment=environment | variables, columns=columns)
+
+    return run
+
+
+def opened(folder: Path) -> list[str]:
+    return (folder / "opened").read_text().splitlines()
+
+
+def test_what_is_typed_is_searched_previewed_and_opened_at_the_line(notes, start, tmp_path):
+    with start("find") as terminal:
+        terminal.shows("5 notes")
+        for letter in "beer traps":
+            terminal.type(letter)
+        terminal.until(lambda it: "▌ Slugs" in it.lines[2], "the note is first")
+        terminal.shows("83▌ Beer traps drowned eleven")
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    assert opened(tmp_path) == ["+83", str(notes.root / "Garden/Slugs.md")]
+
+
+def test_vaultseek_alone_searches_and_escape_leaves(start):
+    with start() as terminal:
+        terminal.shows("5 notes")
+        terminal.type("Esc")
+        assert terminal.ended() == 0
+
+
+def test_enter_before_the_answer_opens_what_it_finds(notes, start, tmp_path):
+    with start("find") as terminal:
+        terminal.shows("5 notes")
+        terminal.type("beer traps\r")
+        assert terminal.ended() == 0
+    assert opened(tmp_path)[1] == str(notes.root / "Garden/Slugs.md")
+
+
+def test_arrows_select_and_the_preview_follows(notes, start, tmp_path):
+    with start("find", "alarm") as terminal:
+        terminal.shows("rings")
+        first = terminal.lines[2]
+        terminal.type("Down")
+        terminal.until(lambda it: it.lines[3].startswith("▌"), "the second is selected")
+        other = "It rings no alarm" if "Float" in first else "The highest rings"
+        terminal.shows(other)
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    chosen = "Old pump" if "Float" in first else "Float Switch"
+    assert chosen in opened(tmp_path)[1]
+
+
+def test_tab_offers_filters_that_narrow(start):
+    with start("find", "alarm") as terminal:
+        terminal.shows("Old pump")
+        terminal.type("Tab")
+        terminal.shows("tag:archive")
+        terminal.type("Tab")
+        terminal.until(lambda it: "> alarm tag:archive" in it.lines[0], "the first filter is taken")
+        terminal.until(lambda it: "Float" not in it.text, "the list is narrower")
+        terminal.type("Enter")
+        terminal.type("Ctrl-U")
+        terminal.type("tag:work/p")
+        terminal.type("Tab")
+        terminal.until(lambda it: "> tag:work/pumps" in it.lines[0], "the tag is completed")
+        terminal.shows("Float switch")
+        terminal.type("Ctrl-C")
+        assert terminal.ended() == 0
+
+
+def test_on_a_narrow_screen_the_preview_stands_below(start):
+    with start("find", "beer", columns=60) as terminal:
+        terminal.shows("Beer traps drowned")
+        assert any(set(line) == {"─"} for line in terminal.lines)
+
+
+def test_the_text_of_a_note_cannot_act_on_the_terminal(start):
+    with start("find", "zebra") as terminal:
+        terminal.shows("zebra \\x1b[2J\\x1b]0;owned\\x07 stripes")
+        assert terminal.screen.title == ""
+
+
+def test_wide_characters_keep_their_columns(start):
+    with start("find", "京都") as terminal:
+        terminal.shows("Breite Zeichen")
+        assert all(line[60] == "│" for line in terminal.screen.display[3:20])
+
+
+def test_in_a_pipe_the_chosen_path_is_printed(start, tmp_path):
+    with start("find", "beer", shell=f"> {shlex.quote(str(tmp_path / 'chosen'))}") as terminal:
+        terminal.shows("Beer traps drowned")
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    assert (tmp_path / "chosen").read_text() == "Garden/Slugs.md\n"
+
+
+def test_a_wrong_query_is_explained_and_mends_itself(start):
+    with start("find") as terminal:
+        terminal.shows("5 notes")
+        terminal.type("(" * 60 + "a")
+        terminal.until(lambda it: "nest" in it.lines[1] or "deep" in it.lines[1], "it says why")
+        terminal.type("Ctrl-U")
+        terminal.type("slugs")
+        terminal.until(lambda it: "▌ Slugs" in it.lines[2], "the next query is answered")
+
+
+def test_ctrl_o_opens_in_obsidian(notes, start, tmp_path):
+    program = tmp_path / "xdg-open"
+    program.write_text((tmp_path / "editor").read_text())
+    program.chmod(0o700)
+    path = f"{tmp_path}:{notes.daemon.environment['PATH']}"
+    with start("find", "beer", PATH=path) as terminal:
+        terminal.shows("Beer traps drowned")
+        terminal.type("Ctrl-O")
+        assert terminal.ended() == 0
+    assert opened(tmp_path)[0].startswith("obsidian://open?path=%2F")
+    assert opened(tmp_path)[0].endswith("%2FGarden%2FSlugs.md")
+
+
+def test_without_a_terminal_it_says_what_to_use(notes):
+    done = notes.run("find", "slugs", stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "vaultseek: this needs a terminal; in a script, use `vaultseek search`\n",
+    )
+
+
+def test_the_daemon_is_started_again(notes, start):
+    with start("find") as terminal:
+        terminal.shows("5 notes")
+        notes.daemon.stop()
+        terminal.type("beer")
+        terminal.shows("Beer traps drowned")
+
+
+def test_no_color_leaves_no_colour(start):
+    with start("find", "beer", NO_COLOR="1") as terminal:
+        terminal.shows("Beer traps drowned")
+        cells = [cell for row in terminal.screen.buffer.values() for cell in row.values()]
+        assert {cell.fg for cell in cells} == {"default"}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("Slugs", 1),
+        ("Garden/Slugs.md:83", 83),
+        ("Garden/Slugs.md:83:5", 83),
+        ("Float switch", 1),
+        ("Projects/Float Switch#float  SWITCH", 4),
+    ],
+)
+def test_open_goes_to_the_line(notes, start, tmp_path, name, line):
+    with start("open", name) as terminal:
+        assert terminal.ended() == 0, terminal.text
+    place, file = opened(tmp_path)
+    assert place == f"+{line}"
+    assert Path(file).is_file()
+
+
+def test_open_names_the_headings_that_there_are(notes):
+    done = notes.run("open", "Slugs#Snails")
+    assert done.returncode != 0
+    assert done.stderr == 'vaultseek: Garden/Slugs.md has no heading "Snails"; its headings: "Slugs"\n'
+    assert notes.run("open", "nothing of this name").returncode != 0
+
+
+def test_json_has_the_address_for_obsidian(notes):
+    best = notes.json("search", "京都 Breite")["results"][0]
+    assert best["obsidian_url"].startswith("obsidian://open?path=%2F")
+    assert best["obsidian_url"].endswith("Gr%C3%B6%C3%9Fe%20%E5%8C%97%E4%BA%AC.md")
+    assert notes.json("related", "Slugs")["results"][0]["obsidian_url"].startswith("obsidian://")
