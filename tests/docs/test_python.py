@@ -13,7 +13,6 @@ import pytest
 
 from vaultseek.client import Client, launch
 from vaultseek.client.methods import Methods
-from worlds import own_directories
 
 pytestmark = pytest.mark.slow
 
@@ -30,20 +29,17 @@ PRINTED = {
 """A line that each example prints, by its heading."""
 
 
-@pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The sample vault, taken in by a daemon with the bundled model."""
-    home = tmp_path_factory.mktemp("python")
-    root = Path(shutil.copytree(PROJECT / "tests" / "data" / "vault", home / "notes"))
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**own_directories(home), "HOME": str(home)}.items():
-            patch.setenv(name, value)
-        patch.delenv("VAULTSEEK_MODEL__NAME", raising=False)
-        launch.start_daemon([sys.executable, "-m", "vaultseek", "serve"], home / "daemon.log", 30)
-        with Client() as client:
-            client.wait(vault=str(root), timeout=100)
-            yield root
-            client.shutdown()
+    root = Path(shutil.copytree(PROJECT / "tests" / "data" / "vault", tmp_path / "notes"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("VAULTSEEK_MODEL__NAME", "bundled")
+    launch.start_daemon([sys.executable, "-m", "vaultseek", "serve"], tmp_path / "daemon.log", 30)
+    with Client() as client:
+        client.wait(vault=str(root), timeout=100)
+        yield root
+        client.shutdown()
 
 
 def heading_of(example: str) -> str:
@@ -52,10 +48,11 @@ def heading_of(example: str) -> str:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("example", EXAMPLES, ids=heading_of)
-def test_an_example_prints_what_it_promises(notes: Path, capsys, example: str) -> None:
-    exec(compile(example.replace("/home/ana/notes", str(notes)), "example", "exec"), {})
-    assert re.search(PRINTED[heading_of(example)], capsys.readouterr().out, re.MULTILINE)
+def test_the_examples_print_what_they_promise(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [heading_of(example) for example in EXAMPLES] == list(PRINTED)
+    for example in EXAMPLES:
+        exec(compile(example.replace("/home/ana/notes", str(notes)), "example", "exec"), {})
+        assert re.search(PRINTED[heading_of(example)], capsys.readouterr().out, re.MULTILINE), example
 
 
 def test_the_types_of_the_examples_are_right(tmp_path: Path) -> None:
