@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psutil
+import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import ResourceTemplateReference
 
@@ -36,9 +38,10 @@ def indexed(daemon, vault, notes=None):
     return root
 
 
-async def test_every_tool_and_every_description_says_that_notes_are_untrusted(daemon, vault):
+@pytest.mark.parametrize("form", [[], ["--structured"]])
+async def test_every_tool_and_every_description_says_that_notes_are_untrusted(daemon, vault, form):
     root = indexed(daemon, vault)
-    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+    async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == ASKED.keys()
         for tool in tools:
@@ -47,26 +50,36 @@ async def test_every_tool_and_every_description_says_that_notes_are_untrusted(da
             assert tool.annotations.read_only_hint
             answer = await client.call_tool(tool.name, ASKED[tool.name])
             assert not answer.is_error, answer.content
-            assert answer.structured_content["untrusted"] is True
-            assert answer.structured_content["truncated"] is False
-            assert answer.content[0].text.startswith("Untrusted data")
-            for words in TOLD[tool.name]:
-                assert words in answer.content[0].text
+            (block,) = answer.content
+            assert block.text.startswith("Untrusted data")
+            if form:
+                assert answer.structured_content["untrusted"] is True
+                assert answer.structured_content["truncated"] is False
+            else:
+                assert answer.structured_content is None
+                for words in TOLD[tool.name]:
+                    assert words in block.text
 
 
 ASKED = {
     "search": {"query": "E-4107"},
     "read_note": {"note": "Bilge"},
     "related_notes": {"note": "Pump"},
+    "list_notes": {"order": "path"},
+    "list_tags": {},
+    "list_properties": {},
     "list_links": {"note": "Pump"},
     "vault_status": {},
 }
 TOLD = {
-    "search": ["- Pump.md:", "Switch E-4107"],
-    "read_note": ["Pump.md | Pump | lines 1-7 of 7", "\n7| Switch E-4107. [[Tea]]"],
-    "related_notes": ["sub/Tea.md", "Garden.md"],
+    "search": ["- Pump.md:", "Switch E-4107", "| confidence "],
+    "read_note": ["- Pump.md:1-7 of 7", "\n7| Switch E-4107. [[Tea]]"],
+    "related_notes": ["sub/Tea.md", "Garden.md", "| links to it"],
+    "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md | 20"],
+    "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 itself)\n- #work/pumps | 1"],
+    "list_properties": ["- aliases | 1 | list | Bilge 1"],
     "list_links": ["- line 7 -> sub/Tea.md", "- <- Garden.md:3 | Slugs eat"],
-    "vault_status": ["1 vaults", "ready", "4 notes", "model hashing"],
+    "vault_status": ["1 vault ", "ready", "4 notes", "model hashing"],
 }
 
 
@@ -84,10 +97,12 @@ async def test_what_is_wrong_is_told_in_one_line(daemon, vault):
     async with agent(daemon, "--no-start", cwd=root) as client:
         answer = await client.call_tool("search", {"query": "pump"})
         assert answer.is_error
-        assert "vaultseek start" in answer.content[0].text
+        assert "no daemon is running" in answer.content[0].text
         daemon.run("start")
         for asked, told in (
-            ({"note": "nobody"}, "nobody"),
+            ({"note": "Garten"}, 'no note matches "Garten"; the nearest are "Garden.md"'),
+            ({"note": "Pump.md#Valve"}, 'Pump.md has no heading "Valve"; its headings are "Pump"'),
+            ({"note": "Pump", "vault": "cellar"}, "give vault one of: vault"),
             ({"note": "Pump", "vault": "/etc"}, "must be a name, not a folder"),
             ({"note": "Pump", "vault": "~root"}, "must be a name, not a folder"),
             ({"note": "../../etc/passwd"}, "not inside the vault"),
@@ -104,7 +119,7 @@ async def test_a_server_for_one_vault_answers_for_no_other(daemon, vault, tmp_pa
     other.mkdir()
     (other / "Secret.md").write_text("secret")
     assert daemon.run("index", "--wait", "--vault", str(other)).returncode == 0
-    async with agent(daemon, "--vault", str(root), cwd=other) as client:
+    async with agent(daemon, "--vault", str(root), "--structured", cwd=other) as client:
         assert not (await client.call_tool("read_note", {"note": "Tea", "vault": "Vault"})).is_error
         found = (await client.call_tool("search", {"query": "secret"})).structured_content["results"]
         assert "Secret.md" not in {result["path"] for result in found}
@@ -114,25 +129,94 @@ async def test_a_server_for_one_vault_answers_for_no_other(daemon, vault, tmp_pa
             assert "only" in answer.content[0].text
 
 
-async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, vault):
+@pytest.mark.parametrize("form", [[], ["--structured"]])
+async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, vault, form):
     root = indexed(
         daemon, vault, {"Long.md": "\n".join(LONG)} | {f"{n}.md": f"The pump {n}. " * 30 for n in range(40)}
     )
+    async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
+        asked = {"query": "pump", "limit": 40, "max_tokens": 800}
+        seen, sizes = [], []
+        while True:
+            answer = await client.call_tool("search", asked)
+            text, content = answer.content[0].text, answer.structured_content
+            sizes.append(len(text.encode()) + (len(json.dumps(content, ensure_ascii=False)) if form else 0))
+            seen += (
+                [item["path"] for item in content["results"]]
+                if form
+                else re.findall(r"^- (.*?):", text, re.M)
+            )
+            more = re.search(r'\[more: search again with cursor="(.*)"\]$', text)
+            if more is None:
+                break
+            asked["cursor"] = more[1]
+        assert len(seen) == len(set(seen)) == 41
+        assert max(sizes) <= 800 * 3
+
+
+async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, vault):
+    root = indexed(daemon, vault, {"Long.md": "\n".join(LONG)})
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
-        few = await client.call_tool("search", {"query": "pump", "limit": 40, "max_tokens": 600})
-        shown = few.structured_content
-        assert shown["truncated"]
-        assert 0 < len(shown["results"]) < 40 == len(shown["results"]) + shown["omitted"]
-        assert f"[cut: {shown['omitted']} more" in few.content[0].text
-        for form in (few.content[0].text, json.dumps(shown, ensure_ascii=False)):
-            assert len(form.encode()) <= 600 * 3
-        rows, start = [], 1
-        while start:
-            asked = {"note": "Long", "start_line": start, "max_tokens": 1_000}
-            part = (await client.call_tool("read_note", asked)).structured_content
-            rows += part["text"].split("\n")
-            start = part["next_line"]
+        rows, address = [], "Long"
+        while address:
+            answer = await client.call_tool("read_note", {"note": address, "max_tokens": 1_000})
+            text = answer.content[0].text
+            rows += re.findall(r"^\d+\| (.*)$", text, re.M)
+            more = re.search(r'go on with "(.*?)"', text)
+            address = more and more[1]
         assert rows == LONG
+
+
+async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
+    root = indexed(daemon, vault, NOTES | {"Log.md": "# Log\n## May\nWet.\n## June\nDry.\n\nHot. ^heat\n"})
+    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+        asked = ["Log#June", "Garden.md:3-4", "[[Tea]]", "sub/a b #1.md", "Garden.md:4"]
+        text = (await client.call_tool("read_note", {"note": asked})).content[0].text
+        places = re.findall(r"^- (.*)$", text, re.M)
+        assert places == [
+            "Log.md:4-7 of 7",
+            "Garden.md:3-4 of 4",
+            "sub/Tea.md:1-1 of 1",
+            "sub/a b #1.md:1-1 of 1",
+        ]
+        assert text.count("and [[nowhere]].") == 1
+        block = (await client.call_tool("read_note", {"note": "Log#^heat"})).content[0].text
+        assert "\n7| Hot. ^heat" in block
+        wrong = await client.call_tool("read_note", {"note": ["Tea", "nobody at all"]})
+        assert wrong.is_error
+        assert "nobody at all" in wrong.content[0].text
+
+
+async def test_several_wordings_are_one_search(daemon, vault):
+    root = indexed(daemon, vault)
+    async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
+        asked = {"query": ["E-4107", "slugs lettuce", "asdfghjkl"]}
+        found = (await client.call_tool("search", asked)).structured_content["results"]
+        paths = [result["path"] for result in found]
+        assert len(paths) == len(set(paths))
+        assert {"Pump.md", "Garden.md"} <= set(paths[:2])
+
+
+async def test_notes_are_listed_by_change_and_by_path(daemon, vault):
+    many = {f"log/{n:03}.md": "x" for n in range(250)}
+    root = indexed(daemon, vault, {**NOTES, **many})
+    os.utime(root / "sub/Tea.md", (2e9, 2e9))
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
+
+        async def listed(**asked):
+            paths, first = [], 1
+            while first:
+                more = {"first": first, "max_tokens": 20_000}
+                shown = (await client.call_tool("list_notes", {**asked, **more})).structured_content
+                paths += [note["path"] for note in shown["notes"]]
+                first = shown["next_first"]
+                assert shown["total"] == len(many) + 4 or asked.get("folder")
+            return paths
+
+        assert (await listed())[0] == "sub/Tea.md"
+        assert sorted(await listed()) == await listed(order="path") == sorted([*NOTES, *many])
+        assert await listed(folder="sub/", order="path") == ["sub/Tea.md", "sub/a b #1.md"]
 
 
 LONG = [f"Line {number} of a pump, ünlike others." for number in range(1, 200)]
@@ -142,7 +226,7 @@ async def test_a_note_with_many_links_is_listed_page_by_page(daemon, vault):
     many = {f"{n:03}.md": f"See [[Hub]] {n}." for n in range(450)}
     hub = "".join(f"[[{n:03}]]\n" for n in range(0, 450, 9))
     root = indexed(daemon, vault, {"Hub.md": hub, **many})
-    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+    async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
         seen, first = [], 1
         while first:
             asked = {"note": "Hub", "first": first, "max_tokens": 10_000}
@@ -166,7 +250,6 @@ async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         worker.suspend()
         answer = await client.call_tool("search", {"query": "pump"})
-        assert [lane["lane"] for lane in answer.structured_content["partial"]] == ["semantic"]
         assert "[partial: semantic search did not take part" in answer.content[0].text
         worker.resume()
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from vaultseek.cli.exit_codes import SUCCESS
 from vaultseek.cli.garbage import collect_as_usual
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import daemon_options, pass_invocation
+from vaultseek.errors import UsageError
+
+DEFAULT_PORT = 7467
 
 
 @click.command()
+@click.option("--http", is_flag=True, help="Serve on a port of this computer instead, with a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"Port for --http; {DEFAULT_PORT} by default, 0 for any free one.",
+)
+@click.option(
+    "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
+)
 @daemon_options
 @pass_invocation
-def mcp(invocation: Invocation) -> int:
+def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> int:
     """Let an agent search and read notes, over the Model Context Protocol.
 
     The agent's host starts this command and talks to it over standard input and output. It ends when the host
@@ -21,11 +36,29 @@ def mcp(invocation: Invocation) -> int:
 
     \b
     {"mcpServers": {"notes": {"command": "vaultseek", "args": ["mcp", "--vault", "~/notes"]}}}
+
+    With --http, it runs until you stop it, for hosts that connect to a port of this computer with a token.
     """
     from vaultseek.cli.connect import connect
-    from vaultseek.mcp.server import Place, serve
+    from vaultseek.mcp.notes import Place
 
+    if port is not None and not http:
+        raise UsageError("--port is for --http; add that, or leave out the port")
     collect_as_usual()
     params = invocation.params()
-    serve(lambda: connect(invocation).close(), Place(params["vault"], params["cwd"]))
+    place = Place(params["vault"], params["cwd"])
+    if http:
+        from vaultseek.mcp.http import serve_http
+
+        number = DEFAULT_PORT if port is None else port
+        serve_http(lambda: connect(invocation).close(), place, number, _announce, structured=structured)
+    else:
+        from vaultseek.mcp.server import serve
+
+        serve(lambda: connect(invocation).close(), place, structured=structured)
     return SUCCESS
+
+
+def _announce(address: str, token_file: Path) -> None:
+    click.echo(f"Serving notes to agents at {address} until Ctrl-C.")
+    click.echo(f'They send the header "Authorization: Bearer TOKEN", with the token in {token_file}')

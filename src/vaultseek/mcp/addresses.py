@@ -1,0 +1,97 @@
+"""Names that an agent reads by: of a note, of a heading or block in it, or of some of its lines. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from vaultseek.errors import NotFound
+from vaultseek.model import JSON
+from vaultseek.text import fold, quote
+
+HEADINGS_NAMED = 10
+"""Headings in the error for one that a note does not have."""
+_LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
+_PATH = re.compile(r".+\.md", re.IGNORECASE)
+_WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_SIGNS = re.compile(r"[\W_]+")
+
+
+class Address(NamedTuple):
+    """A note by name, and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive."""
+
+    note: str
+    anchor: str = ""
+    first: int = 1
+    last: int | None = None
+
+
+def readings(name: str) -> Iterator[Address]:
+    """Yield what ``name`` may mean, likeliest first: a name may contain every sign that an address has."""
+    link = _WIKILINK.fullmatch(name.strip())
+    name = link[1] if link else name.strip()
+    lines = _LINES.fullmatch(name)
+    parts = [] if lines is None else [_lines(lines)]
+    parts += [Address(name[:sign], name[sign + 1 :]) for sign in _positions(name, "#") if name[:sign].strip()]
+    exact = [part for part in parts if _PATH.fullmatch(part.note)]
+    yield from exact
+    yield Address(name)
+    yield from (part for part in parts if part not in exact)
+
+
+def section(anchor: str, note: JSON) -> Address:
+    """Return the lines of the heading ``anchor`` of a note, or of the nested ``Heading#Subheading``.
+
+    ``note`` is the answer to ``note/get``. A section ends before the next heading of its level.
+    Raises NotFound with the note's headings.
+    """
+    headings: Sequence[JSON] = note["headings"]
+    span = _span([anchor], headings) or _span(anchor.split("#"), headings)
+    if span is None:
+        raise NotFound(_no_heading(anchor, note))
+    start, end = span
+    last = headings[end]["line"] - 1 if end < len(headings) else int(note["lines"])
+    return Address(note["path"], first=headings[start]["line"], last=last)
+
+
+def passage(line: int, note: JSON) -> Address:
+    """Return the lines of the passage of an answer's note that contains ``line``."""
+    chunks = (chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"])
+    chunk = next(chunks, {"start_line": line, "end_line": line})
+    return Address(note["path"], first=chunk["start_line"], last=chunk["end_line"])
+
+
+def _lines(match: re.Match[str]) -> Address:
+    first = max(1, int(match[2]))
+    last = int(match[4]) if match[4] else None if match[3] else first
+    return Address(match[1], first=first, last=last)
+
+
+def _span(names: Sequence[str], headings: Sequence[JSON]) -> tuple[int, int] | None:
+    """Return the heading with the last of the nested ``names`` and the one after its section, by index."""
+    start, end = -1, len(headings)
+    for name in names:
+        same = (at for at in range(start + 1, end) if _plain(headings[at]["text"]) == _plain(name))
+        start = next(same, end)
+        if start == end:
+            return None
+        level = headings[start]["level"]
+        end = next((at for at in range(start + 1, end) if headings[at]["level"] <= level), end)
+    return start, end
+
+
+def _positions(text: str, sign: str) -> Iterator[int]:
+    return (at for at, character in enumerate(text) if character == sign)
+
+
+def _plain(heading: str) -> str:
+    """Return a heading as links name it: without markup, signs and differences of case."""
+    return _SIGNS.sub(" ", fold(heading)).strip()
+
+
+def _no_heading(anchor: str, note: JSON) -> str:
+    names = [quote(heading["text"]) for heading in note["headings"]]
+    more = ", …" if len(names) > HEADINGS_NAMED else ""
+    known = f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}" if names else "it has no headings"
+    return f"{note['path']} has no heading {quote(anchor)}; {known}"

@@ -1,0 +1,125 @@
+"""The daemon's answers to an agent, restricted to the notes that its server is for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
+from vaultseek.mcp.addresses import Address, passage, readings, section
+from vaultseek.model import JSON
+from vaultseek.text import quote
+
+NEAREST_NAMES = 5
+"""Names in the error for a note that does not exist."""
+
+Ask = Callable[[str, JSON], Awaitable[JSON]]
+"""Function from method and parameters to the daemon's answer; raises VaultseekError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The notes of a server: one ``vault``, or by default those around the folder ``cwd``."""
+
+    vault: str | None
+    cwd: str
+
+
+class Notes:
+    """The notes at a place, asked of the daemon. All methods raise VaultseekError."""
+
+    def __init__(self, ask: Ask, place: Place) -> None:
+        self._ask = ask
+        self._place = place
+
+    async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
+        """Return the answer about ``vault``, by default the server's own."""
+        try:
+            answer = await self._answer(method, params, vault)
+        except NotFound as error:
+            if "note" not in params:
+                raise
+            raise NotFound(await self._no_note(params["note"], vault, error)) from None
+        self._check(vault, [answer.get("vault")])
+        return answer
+
+    async def status(self, vault: str | None) -> JSON:
+        """Return the answer to ``index/status``: of one vault, or of all that the server may show."""
+        answer = await self._answer("index/status", {}, vault)
+        self._check(vault, [item.get("name") for item in answer["vaults"]])
+        return answer
+
+    async def read(self, name: str, vault: str | None) -> JSON:
+        """Return the answer to ``note/get`` for a note, or the part of it that ``name`` says."""
+        first: VaultseekError | None = None
+        for address in readings(name):
+            try:
+                return await self._read(address, vault)
+            except (NotFound, BadPath) as error:
+                # What a name most likely means may be wrong; the message is about the likeliest reading.
+                first = first or error
+        raise first or NotFound(f"no note matches {quote(name)}")
+
+    async def _read(self, address: Address, vault: str | None) -> JSON:
+        if address.anchor:
+            about = await self.ask("note/get", {"note": address.note, "end_line": 1}, vault)
+            address = await self._part(address.anchor, about, vault)
+        params: JSON = {"note": address.note, "start_line": address.first}
+        if address.last is not None:
+            params["end_line"] = address.last
+        return await self.ask("note/get", params, vault)
+
+    async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
+        """Return the lines of a note's heading, or block if ``anchor`` begins with a caret."""
+        if not anchor.startswith("^"):
+            return section(anchor, about)
+        params = {"kind": "block", "note": about["path"], "text": anchor}
+        items = (await self.ask("complete", params, vault))["items"]
+        line = next((item["line"] for item in items if item["text"] == anchor[1:]), None)
+        if line is None:
+            raise NotFound(f"{about['path']} has no block {quote(anchor)}; look for it in the whole note")
+        return passage(line, about)
+
+    async def _answer(self, method: str, params: JSON, vault: str | None) -> JSON:
+        try:
+            return await self._ask(method, {**params, **self._which(vault)})
+        except VaultMissing as error:
+            if self._place.vault:
+                # The names of other vaults are none of this agent's business.
+                raise VaultMissing(
+                    f"{str(error).partition(';')[0]}; ask the user to check the folder"
+                ) from None
+            if vault is None:
+                raise
+        # After a restart the daemon does not know a vault's name until the vault is opened by folder.
+        with suppress(UsageError):
+            await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
+        return await self._ask(method, {**params, **self._which(vault)})
+
+    async def _no_note(self, name: str, vault: str | None, error: NotFound) -> str:
+        """Return the message for a name that no note has, with the nearest names."""
+        message, *others = str(error).split("; ")
+        others = [clause for clause in others if "`" not in clause]
+        with suppress(VaultseekError):
+            params = {"text": name, "limit": 2 * NEAREST_NAMES}
+            items = (await self._answer("complete", params, vault))["items"]
+            names = list(dict.fromkeys(quote(item["path"]) for item in items))[:NEAREST_NAMES]
+            if names:
+                others.insert(0, f"the nearest are {', '.join(names)}")
+        return "; ".join([message, *others])
+
+    def _which(self, vault: str | None) -> JSON:
+        if vault is not None and ("/" in vault or vault.startswith("~")):
+            raise BadPath(
+                "the vault must be a name, not a folder; leave it out, or list the names with vault_status"
+            )
+        name = self._place.vault or vault
+        return {"cwd": self._place.cwd, **({"vault": name} if name else {})}
+
+    def _check(self, vault: str | None, names: list[Any]) -> None:
+        if vault is None or self._place.vault is None:
+            return
+        if [str(name).casefold() for name in names] != [vault.casefold()]:
+            raise UsageError(f"this server is for the vault {names[0]!r} only; leave out the vault")
