@@ -51,7 +51,9 @@ def test_the_terms_are_those_of_the_index(text: str) -> None:
         assert [span.term for span in finder.spans(text)] == indexed
 
 
-words = st.text("abcdeghilmnorstuyAEIOY", min_size=1, max_size=12)
+words = st.text("abcdeghilmnorstuyAEIOY", min_size=1, max_size=12) | st.text(
+    "aehiostuäæßéèêíñóøöőúüžščъыёийокаеσαίοςέάλ", min_size=1, max_size=12
+)
 
 
 @pytest.mark.parametrize("language", [None, *LANGUAGES])

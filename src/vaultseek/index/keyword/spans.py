@@ -19,6 +19,7 @@ from vaultseek.index.keyword.analysis import (
 from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.query_terms import QueryAnalyzer
 from vaultseek.languages.syllables import syllable_pairs
+from vaultseek.text import fold_accents
 from vaultseek.text import is_unspaced as contains_unspaced
 
 CACHED_TOKENS = 20_000
@@ -81,7 +82,7 @@ class SpanFinder:
         for token in tokens.candidates(terms):
             for first, last, term in self._spans_of_token(token, analyzers):
                 if term in terms:
-                    spans += [TermSpan(start + first, start + last, term) for start in tokens.starts[token]]
+                    spans += [TermSpan(start + first, start + last, term) for start in tokens.starts(token)]
         yield from sorted(spans, key=_start)
 
     def _find(self, token: str, analyzers: Analyzers) -> tuple[tuple[int, int, str], ...]:
@@ -129,17 +130,35 @@ class _Tokens:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        spaced = text.isascii() or not contains_unspaced(text)
-        tokens = token_pattern(text).findall(text) if spaced else self.starts
+        self._spaced = text.isascii() or not contains_unspaced(text)
+        tokens = token_pattern(text).findall(text) if self._spaced else self._all_starts
         self._words: dict[str, list[str]] = {}
         for token in set(tokens):
             self._words.setdefault(_group(token), []).append(token)
         self._compounds = self._words.pop(_COMPOUND, [])
         self._others = self._words.pop(_OTHER, [])
 
+    def starts(self, token: str) -> Sequence[int]:
+        """Return the places where the token begins."""
+        starts = self._starts_apart(token) if self._spaced else None
+        return self._all_starts[token] if starts is None else starts
+
+    def _starts_apart(self, token: str) -> list[int] | None:
+        """Return the places of a token; None if it stands somewhere beside what may belong to it."""
+        text, starts = self._text, []
+        start = text.find(token)
+        while start >= 0:
+            end = start + len(token)
+            before, after = text[start - 1 : start], text[end : end + 1]
+            if before in _APART and after in _APART:
+                starts.append(start)
+            elif not (before.isalnum() or after.isalnum()):  # those make it a part of a longer word
+                return None
+            start = text.find(token, end)
+        return starts
+
     @cached_property
-    def starts(self) -> Mapping[str, Sequence[int]]:
-        """The places where each token begins."""
+    def _all_starts(self) -> Mapping[str, Sequence[int]]:
         starts: dict[str, list[int]] = {}
         for start, token in _token_places(self._text):
             starts.setdefault(token, []).append(start)
@@ -149,13 +168,14 @@ class _Tokens:
         """Yield the tokens that may give one of ``terms``."""
         yield from self._others
         beginnings = {_beginning(term) for term in terms}
-        letters = tuple(beginning for beginning in beginnings if len(beginning) == 1)
-        for beginning, words in self._words.items():
-            if beginning in beginnings or beginning[0] in letters:
-                yield from words
+        single = tuple(beginning for beginning in beginnings if len(beginning) == 1)
+        if single:
+            beginnings |= {beginning for beginning in self._words if beginning[0] in single}
+        for beginning in beginnings:
+            yield from self._words.get(beginning, ())
         for compound in self._compounds:
-            lower = _letters(compound)
-            if any(beginning in lower for beginning in beginnings):
+            letters = _letters(compound)
+            if any(beginning in letters for beginning in beginnings):
                 yield compound
 
 
@@ -163,22 +183,36 @@ _tokens_of = lru_cache(maxsize=CACHED_TEXTS)(_Tokens)
 
 
 _COMPOUND, _OTHER = "-", ""
+_APART = frozenset(["", *" ,;!?()[]{}|<>=\"\n\t"])
+"""Characters, or none, beside which a word is a token by itself."""
 
 
 @lru_cache(maxsize=CACHED_TOKENS)
 def _group(token: str) -> str:
     """Return the beginning of a word, or what else the token is."""
-    if not token.isascii() or token[:1] == token[1:2]:
+    plain = _letters(token)
+    if plain[:1] == plain[1:2] or not _keeps_beginning(token):
         return _OTHER
-    return _beginning(token) if token.isalpha() and token[1:].islower() else _COMPOUND
+    return plain[:2] if token.isalpha() and token[1:].islower() else _COMPOUND
+
+
+def _keeps_beginning(token: str) -> bool:
+    """True if no stemmer changes the beginning of the word: it is Latin, or else Greek or Cyrillic.
+
+    In other scripts beginnings are taken away as well. The Russian stemmer writes Latin letters as Cyrillic
+    ones if there are some beyond Latin-1.
+    """
+    return max(token) < "\u0100" or (min(token) >= "\u0370" and max(token) < "\u0530")
 
 
 def _letters(token: str) -> str:
-    return token.lower().replace("y", "i")
+    lower = token.lower() if token.isascii() else fold_accents(token.lower())
+    return lower.replace("y", "i")
 
 
-def _beginning(word: str) -> str:
-    return _letters(word[:2].rstrip("~"))
+@lru_cache(maxsize=CACHED_TOKENS)
+def _beginning(term: str) -> str:
+    return _letters(term)[:2].rstrip("~")
 
 
 def _fold(token: str) -> tuple[str, list[int]]:
