@@ -183,7 +183,7 @@ _tokens_of = lru_cache(maxsize=CACHED_TEXTS)(_Tokens)
 
 
 _COMPOUND, _OTHER = "-", ""
-_APART = frozenset(["", *" ,;!?()[]{}|<>=\"\n\t"])
+_APART = frozenset(["", *' ,;!?()[]{}|<>="\n\t'])
 """Characters, or none, beside which a word is a token by itself."""
 
 
