@@ -76,10 +76,16 @@ COMPOUND_PARTS = 32
 # Queries
 QUERY_CHARS = 1000
 """Longest query."""
+PASSAGE_CHARS = 10_000
+"""Longest text that a search may be for instead of a query."""
 QUERY_TERMS = 32
 """Conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain words."""
 QUERY_DEPTH = 32
 """Deepest nesting of parentheses in a query."""
+EXPRESSION_SECONDS = 0.25
+"""Time for matching one text against a regular expression of a query."""
+EXPRESSIONS_SECONDS = 10.0
+"""Time for matching the notes of a vault against the regular expressions of a query."""
 KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB

@@ -71,3 +71,11 @@ def test_a_pager_that_is_not_less_gets_plain_text(shown: Shown) -> None:
 @pytest.mark.parametrize("pager", ["no-such-pager", "'unclosed"])
 def test_without_a_pager_that_works_the_text_is_printed(shown: Shown, pager: str) -> None:
     assert "Heading 39" in shown(40, "--all", PAGER=pager)
+
+
+def test_less_leaves_its_page_on_the_screen(shown: Shown, tmp_path: Path) -> None:
+    less = tmp_path / "less"
+    less.write_text('#!/bin/sh\necho "LESS=$LESS"; cat\n')
+    less.chmod(0o755)
+    assert shown(40, "--all", PAGER=str(less)).startswith("LESS=-FRX\r\n")
+    assert shown(40, "--all", PAGER=str(less), LESS="-R").startswith("LESS=-R\r\n"), "the user's own"

@@ -66,12 +66,12 @@ def test_how_vectors_are_computed() -> None:
 
 def test_a_vault_that_is_being_indexed() -> None:
     text = page(
-        status(vault(state="indexing", embedded=5000, pending=1210, rate=33.2, eta_seconds=36)),
+        status(vault(state="indexing", share=0.839, pending=1210, rate=33.2, eta_seconds=36)),
         Terminal(),
         now=NOW,
     )
     assert "/home/me/Notes  indexing" in text
-    assert "5,000 embedded, 1,210 texts to go · 33/s\n    36 s left" in text
+    assert "83 % indexed · 33/s · 36 s left" in text
 
 
 def test_no_line_is_wider_than_the_terminal() -> None:

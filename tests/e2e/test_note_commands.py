@@ -157,6 +157,10 @@ def test_which_note_is_meant(garden):
     assert "A/Log.md, B/Log.md" in several.stderr
     nobody = garden.run("read", "nobody")
     assert (nobody.returncode, nobody.stderr.count("\n")) == (1, 1)
+    alone = garden.run("links", "A/Log")
+    assert (alone.returncode, "No links: it has none" in alone.stdout) == (1, True)
+    misspelt = garden.run("links", "Gardne")
+    assert misspelt.stderr == 'vaultseek: no note matches "Gardne"; did you mean "Garden"?\n'
 
 
 @pytest.mark.parametrize(
@@ -266,3 +270,69 @@ def test_a_query_beyond_any_message_is_wrong_use(daemon, vault):
     done = daemon.run("search", *["word" * 500] * 200, "--vault", str(root))
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1
+
+
+SAVED = {
+    "pumps.md": "# Pumps\n\n- [ ] Order valve E-4107 for the bilge pump.\n- [x] Read the manual.\n",
+    "tea.md": "# Tea\n\n%%secret remark%%\nThe kettle boils. Code E-99.\n",
+    "copy/pumps.md": "# Pumps\n\n- [ ] Order valve E-4107 for the bilge pump.\n- [x] Read the manual!\n",
+}
+
+
+def test_a_regular_expression_finds_the_line_and_keeps_its_words(indexed_vault):
+    vault = indexed_vault(SAVED)
+    answer = vault.json("search", r"/e-\d{4}\b/ -path:copy/")
+    assert [(r["path"], r["line"], r["column"]) for r in answer["results"]] == [("pumps.md", 3, 19)]
+    first = answer["results"][0]
+    marks = [first["preview"][low:high] for low, high in first["highlights"]]
+    assert marks == ["E-4107"]
+    assert vault.paths(r"kettle /e-\d+/")[0] == "tea.md"
+    assert vault.paths(r"/^# Tea$/") == ["tea.md"]
+    assert set(vault.paths(r"task-todo:/e-\d+/")) == {"pumps.md", "copy/pumps.md"}
+    assert vault.paths(r"-/valve/") == ["tea.md"]
+    broken = vault.json("search", "/(kettle/")
+    assert "expected a regular expression" in broken["interpreted"]["notes"][0]
+    slow = vault.run("search", r"/(x+x+)+y/")
+    assert slow.returncode == 1, "no note has an x, so nothing is slow"
+
+
+def test_an_expression_that_takes_for_ever_is_an_error(daemon, vault):
+    root = vault({"a.md": "x" * 60 + "!\n"})
+    done = daemon.run("search", "/^(x|xx)+$/", "--vault", str(root))
+    assert (done.returncode, "takes too long" in done.stderr) == (2, True)
+    assert daemon.paths("x" * 60, "--mode", "keyword", "--vault", str(root)) == ["a.md"]
+
+
+def test_the_notes_most_alike_come_first(indexed_vault):
+    vault = indexed_vault({**SAVED, "other.md": "Nothing like it at all, but a longer line of words."})
+    answer = vault.json("duplicates")
+    assert [note["path"] for note in answer["pairs"][0]["notes"]] == ["pumps.md", "copy/pumps.md"]
+    scores = [pair["score"] for pair in answer["pairs"]]
+    assert scores == sorted(scores, reverse=True)
+    shown = vault.run("duplicates", "-n", "1").stdout.splitlines()
+    assert shown[1].split()[0] == "pumps.md"
+    assert len(shown) == 3
+
+
+def test_a_passage_from_standard_input_is_searched_for_as_words(indexed_vault):
+    vault = indexed_vault(SAVED)
+    passage = 'When the kettle boils (path:nowhere) it is "time" for -tea /x/.\n' * 20
+    done = vault.run("search", "-", "--paths", input=passage)
+    assert done.stdout.splitlines()[0].endswith("tea.md")
+    assert vault.run("search", "-", input=" \n").returncode == 2
+    assert vault.run("search", "-", input="word " * 3000).returncode == 2
+
+
+def test_a_saved_search_stands_for_its_query(daemon, vault):
+    root = vault(SAVED)
+    config = daemon.home / "config.toml"
+    config.write_text("[searches]\ntodo = 'task-todo:\"\" OR path:nowhere'\n\"Dash-1\" = 'path:copy/'\n")
+    here = ("--config", str(config), "--vault", str(root))
+    assert set(daemon.paths("@todo", "--wait", *here)) == {"pumps.md", "copy/pumps.md"}
+    assert daemon.paths("@todo", "@dash-1", "valve", *here) == ["copy/pumps.md"]
+    answer = daemon.json("search", "@tod", *here)
+    assert (
+        '"@tod" was taken as a word; the saved searches are @Dash-1, @todo' in answer["interpreted"]["notes"]
+    )
+    assert daemon.json("search", "@todo", *here)["query"] == "@todo"
+    assert daemon.json("why", "@todo", "tea", *here)["verdict"] == "filtered"

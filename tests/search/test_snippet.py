@@ -243,3 +243,35 @@ def test_a_word_that_is_there_is_shown_and_marked(filler: list[str], place: int,
     text = " ".join([*filler[:place], "keelson", *filler[place:]])
     line = preview(text, width, TermMatcher.of_query("keelson", ENGLISH))
     assert [line.text[start:end] for start, end in line.highlights] == ["keelson"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Flour %%buy the other one%% and water", "Flour and water"),
+        ("Flour\n%%\nbuy the other one\n%%\nand water", "Flour and water"),
+        ("Flour <!-- buy\nthe other --> and water", "Flour and water"),
+        ("one %%a%% two <!--b--> three %%c%%", "one two three"),
+        ("half %% a comment", "half %% a comment"),
+        ("`%%` and `%%` are signs", "%% and %% are signs"),
+        ("```python\nx = 1  # %%\n# %%\ny = 2\n```", "x = 1 # %% %% y = 2"),
+        ("a ` tick, then\n%%hidden%% text", "a tick, then text"),
+        ("<!-- never ends", "<!-- never ends"),
+    ],
+)
+def test_comments_are_not_shown(text: str, shown: str) -> None:
+    assert preview(text, 240).text == shown
+
+
+def test_headings_that_stand_above_the_preview_are_not_repeated() -> None:
+    text = "# The *Float* Switch\n\n## Wiring\n\nRed is live.\n\n# The Float Switch\n"
+    above = ("The Float Switch", "Wiring")
+    assert preview(text, 240, headings=above).text == "Red is live. The Float Switch"
+    assert preview(text, 240, headings=above[:1]).text == "Wiring Red is live. The Float Switch"
+    assert preview("# Float\n", 240, headings=("Float",)).text == ""
+    assert preview("#float and more", 240, headings=("float and more",)).text == "#float and more"
+
+
+@given(st.text(alphabet="a%`<!->\n", max_size=60))
+def test_any_signs_of_comments_are_read_to_the_end(text: str) -> None:
+    assert len(preview(text, 240).text) <= len(text) + 60

@@ -18,7 +18,7 @@ def uncommented_example() -> str:
     """Return the example with the ``# `` in front of every key removed."""
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
     start = next(i for i, line in enumerate(lines) if line == "# [[vaults]]")
-    setting = re.compile(r"# (\w+ = .*|\[\[vaults\]\])$")
+    setting = re.compile(r"# (\w+ = .*|\[\[vaults\]\]|\[searches\])$")
     return "\n".join(setting.sub(r"\1", line) for line in lines[start:])
 
 
@@ -36,8 +36,10 @@ def test_the_example_names_every_key_with_its_default(
     file.write_text(text, encoding="utf-8")
     loaded = load(file)
     assert loaded.vaults == (VaultSettings(name="notes", path=tmp_path / "Notes", language="en"),)
-    assert loaded.model_copy(update={"vaults": ()}) == Settings()
-    assert dotted_keys(tomllib.loads(text)) == [name for name, _ in keys(Settings)]
+    assert list(loaded.searches) == ["todo"]
+    assert loaded.model_copy(update={"vaults": (), "searches": {}}) == Settings()
+    names = [name if name != "searches" else "searches.todo" for name, _ in keys(Settings)]
+    assert dotted_keys(tomllib.loads(text)) == names
     assert list(tomllib.loads(text)["vaults"][0]) == list(VaultSettings.model_fields)
 
 

@@ -30,6 +30,12 @@ def test_new_changed_removed_and_same():
     assert changes.removed == ("gone.md",)
 
 
+def test_the_latest_notes_are_read_first():
+    known = {"changed.md": FileState(stat(1), False)}
+    disk = [note("b.md", 5), note("old.md", 2), note("changed.md", 7), note("a.md", 5), note("new.md", 9)]
+    assert compare(disk, known, frozenset()).read == ("new.md", "changed.md", "a.md", "b.md", "old.md")
+
+
 def test_the_same_inode_elsewhere_has_moved():
     changes = compare([note("b/x.md", 5, 77)], {"a/x.md": FileState(stat(5, 77), False)}, frozenset())
     assert changes == Changes(moved=(("a/x.md", "b/x.md"),), scope=("",))

@@ -81,7 +81,8 @@ def print_places(answer: JSON) -> None:
     for result in answer.get("results") or ():
         path = _openable(result, answer)
         line, column = result.get("line", 1), result.get("column", 1)
-        sys.stdout.write(f"{clean(path)}:{line}:{column}:{clean(result.get('preview', ''))}\n")
+        text = result.get("preview") or result.get("title", "")
+        sys.stdout.write(f"{clean(path)}:{line}:{column}:{clean(text)}\n")
 
 
 def _openable(item: JSON, answer: JSON) -> str:

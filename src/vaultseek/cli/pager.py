@@ -13,8 +13,9 @@ from vaultseek.cli.terminal import without_links
 
 def page(text: str) -> None:
     """Show ``text`` in ``$PAGER``, by default less. Print it if ``$PAGER`` is empty or cannot be parsed."""
-    # less shows colours and links only with -R; the user's own LESS stays as it is.
-    os.environ.setdefault("LESS", "-R")
+    # less shows colours and links only with -R, leaves its page on the screen with -X, and ends by itself
+    # with -F where that is all there is. The user's own LESS stays as it is.
+    os.environ.setdefault("LESS", "-FRX")
     try:
         pager = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:

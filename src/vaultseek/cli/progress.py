@@ -1,14 +1,14 @@
-"""Progress of indexing: bars on a terminal, otherwise a line every few seconds."""
+"""Progress of indexing as one number: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from vaultseek.cli.terminal import clean, count, duration
+from vaultseek.cli.terminal import clean, duration
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
@@ -16,31 +16,60 @@ if TYPE_CHECKING:
 
 PROGRESS_LINE_SECONDS = 5.0
 """Interval of progress lines without a terminal."""
+PATIENCE_SECONDS = 0.5
+"""Time after which somebody who waits for an answer is told what for."""
 
 Show = Callable[[JSON], None]
 
 
 @contextmanager
-def progress(*, color: bool = True, quiet: bool = False) -> Iterator[Show]:
-    """Yield a function that shows an ``index/progress`` notification."""
+def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> Iterator[Show]:
+    """Yield a function that shows an ``index/progress`` notification, from ``after`` seconds on."""
     if quiet:
         yield lambda _: None
-    elif sys.stderr.isatty():
-        with _bars(color=color) as bars:
-            yield _Bars(bars).show
-    else:
-        yield _Lines().show
+        return
+    begin = time.monotonic() + after
+    with ExitStack() as screen:
+        display: _Bar | _Lines | None = None
+
+        def show(state: JSON) -> None:
+            nonlocal display
+            if display is None and time.monotonic() >= begin:
+                is_terminal = sys.stderr.isatty()
+                display = _Bar(screen.enter_context(_bars(color=color))) if is_terminal else _Lines()
+            if display is not None:
+                display.show(state)
+
+        yield show
 
 
 def summary(state: JSON) -> str:
-    """Return the state of indexing as one line: notes, passages, rate, time left."""
-    parts = [f"{_counts(*_notes(state))} notes", _passages(state), _waiting(state)]
+    """Return the state of indexing as one line: how much is done, and what is being done."""
+    name = f"{clean(state['vault'])}: " if state.get("vault") else ""
+    return name + " · ".join(part for part in (f"{percent(state)} %", doing(state)) if part)
+
+
+def percent(state: JSON) -> int:
+    """Return how much is done, 100 only if that is everything."""
+    return int(100 * float(state.get("share") or 0.0))
+
+
+def doing(state: JSON) -> str:
+    """Say what is being done, and how long it will take; nothing if all is done."""
+    if state.get("phase") == "reading":
+        total = int(state.get("notes_total") or 0)
+        read = f"{int(state.get('notes_done') or 0):,} of {total:,}"
+        return f"reading notes, {read}" if total else "looking for changes"
+    if state.get("phase") != "embedding":
+        return ""
+    if state.get("waiting_for"):
+        return f"waiting for the model: {clean(state['waiting_for'])}"
+    parts = ["computing vectors"]
     if state.get("rate"):
         parts.append(f"{state['rate']:,.0f}/s")
     if state.get("eta_seconds"):
         parts.append(f"{duration(state['eta_seconds'])} left")
-    name = f"{clean(state['vault'])}: " if state.get("vault") else ""
-    return name + " · ".join(part for part in parts if part)
+    return ", ".join(parts)
 
 
 class _Lines:
@@ -60,24 +89,22 @@ class _Lines:
         print(line, file=sys.stderr, flush=True)
 
 
-class _Bars:
-    """Two bars: notes with an index of their words, passages with an embedding."""
+class _Bar:
+    """A bar of the vault, which never goes back although the share is an estimate."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
-        self._notes = bars.add_task("notes", total=None, rest="")
-        self._passages = bars.add_task("passages", total=None, rest="")
+        self._task = bars.add_task("", total=100, doing="")
+        self._percent = 0
 
     def show(self, state: JSON) -> None:
-        notes, total = _notes(state)
-        self._bars.update(self._notes, completed=notes, total=total or None, rest=_counts(notes, total))
-        embedded, chunks = int(state.get("embedded") or 0), state.get("chunks")
-        rest = " · ".join(
-            part for part in (_counts(embedded, chunks), _waiting(state), *_pace(state)) if part
+        self._percent = max(self._percent, percent(state))
+        self._bars.update(
+            self._task,
+            description=clean(state.get("vault") or ""),
+            completed=self._percent,
+            doing=f"{self._percent} % · {doing(state)}".removesuffix(" · "),
         )
-        # Notes have vectors, too, beside those of their passages: the bar is full when both are done.
-        texts = embedded + int(state.get("pending") or 0)
-        self._bars.update(self._passages, completed=embedded, total=texts if chunks else None, rest=rest)
 
 
 def _bars(*, color: bool) -> Progress:
@@ -86,37 +113,9 @@ def _bars(*, color: bool) -> Progress:
 
     console = Console(stderr=True, no_color=not color, highlight=False)
     return Progress(
-        TextColumn("{task.description:<8}", markup=False),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
-        TextColumn("{task.fields[rest]}", markup=False),
+        TextColumn("{task.fields[doing]}", markup=False),
         console=console,
         transient=True,
     )
-
-
-def _pace(state: JSON) -> tuple[str, ...]:
-    rate = f"{state['rate']:,.0f}/s" if state.get("rate") else ""
-    left = f"{duration(state['eta_seconds'])} left" if state.get("eta_seconds") else ""
-    return rate, left
-
-
-def _counts(done: int, total: object) -> str:
-    return f"{done:,}/{total:,}" if isinstance(total, int) and total else f"{done:,}"
-
-
-def _notes(state: JSON) -> tuple[int, int]:
-    """Return the notes indexed so far and in total; both are all notes if none is being indexed."""
-    total = int(state.get("notes_total") or 0)
-    if total:
-        return int(state.get("notes_done") or 0), total
-    return int(state.get("notes") or 0), int(state.get("notes") or 0)
-
-
-def _waiting(state: JSON) -> str:
-    return f"{count(int(state['pending']), 'text')} to go" if state.get("pending") else ""
-
-
-def _passages(state: JSON) -> str:
-    if not state.get("chunks"):
-        return ""
-    return f"{_counts(int(state.get('embedded') or 0), state['chunks'])} passages embedded"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from vaultseek import limits
 from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.cli.shell_settings import environment_settings, naming_the_variable
@@ -10,6 +12,7 @@ from vaultseek.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.cli.invocation import Invocation
+    from vaultseek.client.caller import Caller
     from vaultseek.model import JSON
 
 
@@ -25,6 +28,8 @@ class SearchCall:
         self.wait = False
         self.open = False
         self.all_vaults = False
+        self.plain = False
+        """Take the query for words: it is a passage, to which similar ones are looked for."""
         self.format = "text"
         """One of text, json, paths and vimgrep; ``json`` and ``paths`` come before it."""
         self.json = False
@@ -46,6 +51,8 @@ class SearchCall:
             )
         if self.all_vaults and invocation.vault:
             raise UsageError("--all-vaults searches every vault; leave --vault out")
+        if self.query == ("-",):
+            self.query, self.plain = (_standard_input(),), True
         answer = self._ask(invocation)
         self._print(answer, invocation)
         if self.open and answer.get("results"):
@@ -60,10 +67,17 @@ class SearchCall:
             "limit": self.limit,
             "mode": self.mode,
             "filters": self.filters or None,
+            "plain": self.plain or None,
             "brief": (self.output == "paths" and not self.open) or None,
         }
         params: JSON = {"query": " ".join(self.query), "explain": self.explain, "wait": self.wait}
+        params |= {"progress": True} if self._shows_progress else {}
         return params | {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def _shows_progress(self) -> bool:
+        """True if a person is told what a search that waits is waiting for."""
+        return self.wait and (self.output == "text" or sys.stderr.isatty())
 
     def _ask(self, invocation: Invocation) -> JSON:
         from vaultseek.cli.connect import connect
@@ -73,9 +87,26 @@ class SearchCall:
         params = {**self._params(), "settings": settings}
         if not self.all_vaults:
             params = invocation.params(**params)
-        seconds = None if self.wait else limits.CALL_SECONDS
         with connect(invocation) as client, naming_the_variable(settings):
-            answer: JSON = client.call(method, params, timeout=seconds, meanwhile=self._load_printing)
+            if self.wait:
+                return self._await(client, method, params, invocation)
+            answer: JSON = client.call(
+                method, params, timeout=limits.CALL_SECONDS, meanwhile=self._load_printing
+            )
+        return answer
+
+    def _await(self, client: Caller, method: str, params: JSON, invocation: Invocation) -> JSON:
+        """Ask for what needs time, and show meanwhile what it waits for."""
+        from vaultseek.cli.progress import PATIENCE_SECONDS, progress
+
+        with progress(color=invocation.color, quiet=not self._shows_progress, after=PATIENCE_SECONDS) as show:
+            answer: JSON = client.call(
+                method,
+                params,
+                timeout=None,
+                meanwhile=self._load_printing,
+                on_notification=lambda name, state: show(state) if name == "index/progress" else None,
+            )
         return answer
 
     def _load_printing(self) -> None:
@@ -100,3 +131,16 @@ class SearchCall:
 
         invocation.show(page(answer, invocation.out, now=time.time(), explain=self.explain))
         return None
+
+
+def _standard_input() -> str:
+    """Return the text of standard input. Raises UsageError if there is none, or far too much."""
+    data = sys.stdin.buffer.read(limits.FRAME_BYTES + 1)
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        raise UsageError("standard input is empty; pipe a text into `vaultseek search -`")
+    if len(text) > limits.PASSAGE_CHARS:
+        raise UsageError(
+            f"standard input is longer than {limits.PASSAGE_CHARS:,} characters; use a part of it"
+        )
+    return text

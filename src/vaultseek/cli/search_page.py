@@ -45,6 +45,8 @@ def missing_lane(lane: JSON, mode: object) -> str:
     from vaultseek.model import STAGES  # only here: it takes longer to import than all the rest
 
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    if lane.get("code") == "being_read":
+        return f"{reason}: there may be more"
     if name == "vault":
         return f"results may be out of date: {reason}"
     part = name if name in STAGES else f"{name} search"
@@ -147,7 +149,11 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
     else:
         yield from terminal.wrapped(_no_match(answer, terminal))
     remarks = [clean(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
-    remarks += [missing_lane(lane, answer.get("mode")) for lane in answer.get("partial") or ()]
+    remarks += [
+        missing_lane(lane, answer.get("mode"))
+        for lane in answer.get("partial") or ()
+        if answer.get("results") or lane.get("code") != "being_read"
+    ]
     pending = _index(answer, "pending")
     if pending:
         index = answer["index"]
@@ -167,6 +173,8 @@ def _figures(answer: JSON) -> str:
 
 def _no_match(answer: JSON, terminal: Terminal) -> str:
     notes = _index(answer, "notes")
+    if reading := _still_reading(answer):
+        return f"No match yet: {reading}; --wait waits for the rest."
     if notes == 0:
         return "No match: the index is still empty; see the progress with `vaultseek status`."
     interpreted = answer.get("interpreted") or {}
@@ -179,6 +187,12 @@ def _no_match(answer: JSON, terminal: Terminal) -> str:
     query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
     where = f" in {count(notes, 'note')}" if notes else ""
     return f"No match for {query}{where}; {_nearest(answer) or _advice(answer)}."
+
+
+def _still_reading(answer: JSON) -> str | None:
+    """Return how far the first reading of the vault is, None if it is over."""
+    lanes = answer.get("partial") or ()
+    return next((clean(lane["reason"]) for lane in lanes if lane.get("code") == "being_read"), None)
 
 
 def _nearest(answer: JSON) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vaultseek.cli.progress import percent
 from vaultseek.cli.terminal import Terminal, age, clean, count, duration, size
 
 TYPE_CHECKING = False
@@ -32,10 +33,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
 
 
 def progress_of(vault: JSON) -> str:
-    """Return the progress of a vault's index: notes, passages, embedded passages, rate, time left.
-
-    What is left to embed is counted in texts, because each note has a vector beside those of its passages.
-    """
+    """Return the progress of a vault's index: notes, passages, how much is done, rate, time left."""
     return " · ".join(_progress(vault))
 
 
@@ -43,7 +41,7 @@ def _progress(vault: JSON) -> list[str]:
     chunks, pending = int(vault.get("chunks") or 0), int(vault.get("pending") or 0)
     parts = [count(int(vault.get("notes") or 0), "note"), count(chunks, "passage")]
     if pending:
-        parts.append(f"{int(vault.get('embedded') or 0):,} embedded, {count(pending, 'text')} to go")
+        parts.append(f"{percent(vault)} % indexed")
         if vault.get("rate"):
             parts.append(f"{vault['rate']:,.0f}/s")
         if vault.get("eta_seconds"):

@@ -424,6 +424,25 @@ class Orphans(OfVault, Counted):
     notes: list[About]
 
 
+class Alike(TypedDict):
+    """Two notes that are alike. ``score`` is the mean of ``text`` and ``meaning``, all from 0 to 1."""
+
+    rank: int
+    score: float
+    text: float
+    """How much of their text both have; what many have counts for nothing."""
+    meaning: float
+    """The cosine of their vectors; 0 without vectors."""
+    notes: list[About]
+
+
+class Duplicates(OfVault, Counted):
+    """Pairs of notes, the most alike first."""
+
+    pairs: list[Alike]
+    partial: list[Lane]
+
+
 Item = TypedDict(
     "Item",
     {
@@ -560,6 +579,8 @@ class VaultStatus(Index):
     problem_count: int
     embeddings_computed: NotRequired[int]
     """Since the index was made."""
+    share: NotRequired[float]
+    """How much of the index is there, from 0 to 1: an estimate."""
     rate: NotRequired[float]
     """Vectors per second."""
     eta_seconds: NotRequired[float | None]
@@ -596,6 +617,11 @@ class Progress(TypedDict):
 
     vault: str
     phase: str
+    """``reading``, ``embedding`` or ``done``."""
+    share: NotRequired[float]
+    """How much is done, from 0 to 1: notes read and vectors computed; an estimate."""
+    waiting_for: NotRequired[str | None]
+    """Why no vectors can be computed now, None if they can."""
     notes: int
     notes_done: int
     notes_total: int

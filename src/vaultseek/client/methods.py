@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Backlinks,
         Completions,
         Done,
+        Duplicates,
         IndexedVault,
         Neighbors,
         Note,
@@ -64,9 +65,11 @@ class Methods:
         mode: Mode | None = None,
         explain: bool = False,
         wait: bool = False,
+        progress: bool = False,
         settings: dict[str, Any] | None = None,
         filters: dict[str, Any] | None = None,
         brief: bool = False,
+        plain: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
@@ -84,9 +87,12 @@ class Methods:
             mode: Lanes to ask; by default the settings' mode.
             explain: Explain the rank of each result.
             wait: Index first what is on disk now.
+            progress: With ``wait``, send ``index/progress`` meanwhile.
             settings: Settings of ``[search]`` for this request.
             filters: Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...
             brief: Leave the passages out of the results.
+            plain: Take the query for words, whatever operators it looks like. It may be a passage of 10000
+                characters then.
 
         Raises BadQuery for a query that cannot be searched for, Unavailable if no lane can answer.
         """
@@ -98,9 +104,11 @@ class Methods:
                 mode=mode,
                 explain=explain,
                 wait=wait,
+                progress=progress,
                 settings=settings,
                 filters=filters,
                 brief=brief,
+                plain=plain,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,
@@ -118,9 +126,11 @@ class Methods:
         mode: Mode | None = None,
         explain: bool = False,
         wait: bool = False,
+        progress: bool = False,
         settings: dict[str, Any] | None = None,
         filters: dict[str, Any] | None = None,
         brief: bool = False,
+        plain: bool = False,
         deadline_ms: float | None = None,
         supersedes: int | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
@@ -135,9 +145,12 @@ class Methods:
             mode: Lanes to ask; by default the settings' mode.
             explain: Explain the rank of each result.
             wait: Index first what is on disk now.
+            progress: With ``wait``, send ``index/progress`` meanwhile.
             settings: Settings of ``[search]`` for this request.
             filters: Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...
             brief: Leave the passages out of the results.
+            plain: Take the query for words, whatever operators it looks like. It may be a passage of 10000
+                characters then.
 
         Raises BadQuery, Unavailable if no lane can answer, UsageError if there is no vault.
         """
@@ -149,9 +162,11 @@ class Methods:
                 mode=mode,
                 explain=explain,
                 wait=wait,
+                progress=progress,
                 settings=settings,
                 filters=filters,
                 brief=brief,
+                plain=plain,
                 deadline_ms=deadline_ms,
                 supersedes=supersedes,
             ),
@@ -524,6 +539,36 @@ class Methods:
             without_defaults(
                 limit=limit,
                 isolated=isolated,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    def duplicates(
+        self,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Duplicates:
+        """Return the pairs of notes that are most alike, by the text that they share and by meaning.
+
+        There is no threshold: the list goes on with notes that are no duplicates.
+
+        Args:
+            limit: Maximum number of pairs; by default 20.
+        """
+        answer: Duplicates = self.call(
+            "vault/duplicates",
+            without_defaults(
+                limit=limit,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

@@ -145,22 +145,36 @@ class VaultFollower:
             models=self.vault.spaces.as_json(),
         )
 
-    def progress(self) -> JSON:
-        """Return the vault's ``index/progress`` notification."""
+    def progress(self, *, vectors: bool = True) -> JSON:
+        """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
         vault = self.vault
-        return vault.activity.progress_json(vault.name, vault.ledger.counts(), vault.embedding.rate())
+        return vault.activity.progress_json(
+            vault.name,
+            vault.ledger.counts(),
+            vault.embedding.rate(),
+            vectors=vectors,
+            waiting_for=self._waiting_for(),
+        )
+
+    def _waiting_for(self) -> str | None:
+        """Return why no vectors can be computed now, or None."""
+        problem, worker = self.vault.activity.embed_problem, self.worker.state
+        if problem is not None:
+            return problem.text
+        if worker.status == "ready":
+            return None
+        return worker.reason.text if worker.reason else "the model is being loaded"
 
     def degraded_reason(self) -> Reason | None:
         """Return why an answer may not cover all notes as they are now, or None. A pause is no reason."""
         activity = self.vault.activity
         if activity.state in _NOT_INDEXING:
             return activity.reason
-        if not self._scans_done and not self._was_indexed_before and activity.state != "paused":
-            return Reason("being_read", "the vault is being read for the first time")
-        if activity.notes_left > NOTES_BEHIND:
-            progress = f"{activity.notes_done} of {activity.notes_total} notes so far"
-            return Reason("being_read", f"the vault is being read, {progress}")
-        return None
+        is_first = not self._scans_done and not self._was_indexed_before and activity.state != "paused"
+        if activity.notes_left > (0 if is_first else NOTES_BEHIND):
+            progress = f"{activity.notes_done:,} of {activity.notes_total:,} notes"
+            return Reason("being_read", f"still reading the notes, {progress} so far")
+        return Reason("being_read", "still looking for the notes of this vault") if is_first else None
 
     def missing_seconds(self) -> float:
         """Return how long the vault's folder has been missing; 0 for a paused vault."""

@@ -36,6 +36,24 @@ class Activity:
         """Return how many notes have to be read and how many vectors stored, together."""
         return counts.pending + self.notes_left
 
+    def share(self, counts: Counts, *, vectors: bool = True) -> float:
+        """Return how much of the index is there, from 0 to 1: notes read, texts embedded if ``vectors``.
+
+        A note that is not read yet is taken to have as many texts as the others.
+        """
+        texts = counts.notes + counts.chunks if vectors else 0
+        of_a_note = texts / counts.notes if counts.notes else 3.0 * vectors
+        done = counts.notes + texts - (counts.pending if vectors else 0)
+        left = self.notes_left * (1 + of_a_note) + (counts.pending if vectors else 0)
+        if not done + left:
+            return 0.0 if self.is_reading else 1.0
+        return max(0, done) / (max(0, done) + left)
+
+    @property
+    def is_reading(self) -> bool:
+        """True while notes are read, or the disk is compared with the index for the first time."""
+        return bool(self.notes_left) or self.state in ("opening", "indexing")
+
     def full_reason(self, counts: Counts) -> Reason | None:
         """Return the reason of the state, and of texts that cannot be embedded."""
         if not (counts.pending and self.embed_problem):
@@ -57,12 +75,19 @@ class Activity:
             **reason_json(self.full_reason(counts)),
         }
 
-    def progress_json(self, name: str, counts: Counts, rate: float) -> JSON:
-        """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts a second."""
-        reading = self.notes_left or self.state in ("opening", "indexing")
+    def progress_json(
+        self, name: str, counts: Counts, rate: float, *, vectors: bool = True, waiting_for: str | None = None
+    ) -> JSON:
+        """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts a second.
+
+        Without ``vectors`` nobody waits for them; ``waiting_for`` is why none can be computed.
+        """
+        left = vectors and (counts.pending or waiting_for)
         return {
             "vault": name,
-            "phase": "reading" if reading else "embedding" if counts.pending else "done",
+            "phase": "reading" if self.is_reading else "embedding" if left else "done",
+            "share": round(self.share(counts, vectors=vectors), 4),
+            "waiting_for": waiting_for if vectors else None,
             "notes": counts.notes,
             "notes_done": self.notes_done,
             "notes_total": self.notes_total,
@@ -102,6 +127,7 @@ class VaultStatus:
             "embedded": counts.embedded,
             "pending": self.activity.pending(counts),
             "embeddings_computed": self.embeddings_computed,
+            "share": round(self.activity.share(counts), 4),
             "rate": round(self.rate, 1),
             "eta_seconds": eta_seconds(counts, self.rate),
             "last_change": self.activity.last_change,

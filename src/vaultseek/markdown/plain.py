@@ -31,6 +31,30 @@ def plain_line(markdown: str) -> str:
     return " ".join(blank_controls(_INVISIBLE.sub("", text)).split())
 
 
+def without_comments(markdown: str) -> str:
+    """Return ``markdown`` without what ``%%`` or ``<!--`` hides from a reader; in code these are text."""
+    if "%%" not in markdown and "<!--" not in markdown:
+        return markdown
+    parts: list[str] = []
+    position = 0
+    opening: re.Match[str] | None = None
+    for sign in _COMMENT_OR_CODE.finditer(markdown):
+        if opening is None:
+            opening = sign if sign[0] not in ("\n", "-->") else None
+        elif _CLOSING.get(opening[0], opening[0]) == sign[0]:
+            if opening[0][0] != "`":
+                parts.append(markdown[position : opening.start()])
+                position = sign.end()
+            opening = None
+        elif sign[0] == "\n" and opening[0] in ("`", "``"):
+            opening = None
+    return " ".join([*parts, markdown[position:]])
+
+
+_COMMENT_OR_CODE = re.compile("`+|%%|<!--|-->|\n")
+_CLOSING = {"<!--": "-->"}
+
+
 def plain_passage(markdown: str) -> str:
     """Return ``markdown`` without link addresses, markers and block ids; code and line breaks stay."""
     text = _SPACES.sub(" ", markdown)[:PLAIN_CHARS]

@@ -408,6 +408,23 @@ class Orphans(OfVault, Counted):
     notes: list[About]
 
 
+class Alike(Answer):
+    """Two notes that are alike. ``score`` is the mean of ``text`` and ``meaning``, all from 0 to 1."""
+
+    rank: int
+    score: float
+    text: float = Field(description="How much of their text both have; what many have counts for nothing.")
+    meaning: float = Field(description="The cosine of their vectors; 0 without vectors.")
+    notes: list[About]
+
+
+class Duplicates(OfVault, Counted):
+    """Pairs of notes, the most alike first."""
+
+    pairs: list[Alike]
+    partial: list[Lane]
+
+
 class Item(Answer):
     """A completion; the other fields depend on its kind."""
 
@@ -535,6 +552,7 @@ class VaultStatus(Index):
     problems: list[NoteProblem]
     problem_count: int
     embeddings_computed: int = Field(default=0, description="Since the index was made.")
+    share: float = Field(default=1.0, description="How much of the index is there, from 0 to 1: an estimate.")
     rate: float = Field(default=0.0, description="Vectors per second.")
     eta_seconds: float | None = Field(default=None, description="Estimate, None if there is none.")
     last_change: float | None = Field(default=None, description="Seconds since the epoch.")
@@ -565,7 +583,14 @@ class Progress(Answer):
     """Progress of a vault; ``eta_seconds`` is an estimate, None if there is none."""
 
     vault: str
-    phase: str
+    phase: str = Field(description="``reading``, ``embedding`` or ``done``.")
+    share: float = Field(
+        default=0.0,
+        description="How much is done, from 0 to 1: notes read and vectors computed; an estimate.",
+    )
+    waiting_for: str | None = Field(
+        default=None, description="Why no vectors can be computed now, None if they can."
+    )
     notes: int
     notes_done: int
     notes_total: int

@@ -103,6 +103,13 @@ METHODS: dict[str, Method] = {
     "vault/orphans": Method(
         params.OrphansParams, answers.Orphans, "orphans", "Return the notes that no other note links to."
     ),
+    "vault/duplicates": Method(
+        params.DuplicatesParams,
+        answers.Duplicates,
+        "duplicates",
+        "Return the pairs of notes that are most alike, by the text that they share and by meaning.\n\n"
+        "There is no threshold: the list goes on with notes that are no duplicates.",
+    ),
     "complete": Method(
         params.CompleteParams,
         answers.Completions,

@@ -42,6 +42,7 @@ class AllVaultsParams(Nothing):
     mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
     explain: bool = Field(default=False, description="Explain the rank of each result.")
     wait: bool = Field(default=False, description="Index first what is on disk now.")
+    progress: bool = Field(default=False, description="With ``wait``, send ``index/progress`` meanwhile.")
     settings: dict[str, Any] = Field(
         default_factory=dict, description="Settings of ``[search]`` for this request."
     )
@@ -50,6 +51,11 @@ class AllVaultsParams(Nothing):
         description="Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...",
     )
     brief: bool = Field(default=False, description="Leave the passages out of the results.")
+    plain: bool = Field(
+        default=False,
+        description="Take the query for words, whatever operators it looks like. It may be a passage of "
+        f"{limits.PASSAGE_CHARS} characters then.",
+    )
 
 
 class SearchParams(AllVaultsParams, VaultParams):
@@ -136,6 +142,12 @@ class OrphansParams(ListParams):
     """Notes that nothing links to."""
 
     isolated: bool = Field(default=False, description="Only those that link to no other note either.")
+
+
+class DuplicatesParams(VaultParams):
+    """Notes that are nearly the same."""
+
+    limit: int = Field(default=20, ge=1, le=limits.RESULTS, description="Maximum number of pairs.")
 
 
 class CompleteParams(VaultParams):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from vaultseek.errors import ConfigError, NotFound
@@ -12,9 +13,9 @@ from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import Names, Resolution
 from vaultseek.markdown.skeleton import FOOTNOTE
-from vaultseek.markdown.title import other_name
+from vaultseek.markdown.title import file_stem, other_name
 from vaultseek.model import JSON, Chunk, Link, Note, Problem, TokenCount
-from vaultseek.text import escape_undecodable
+from vaultseek.text import escape_undecodable, fold
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note, too_large
 from vaultseek.vault.scan import is_note, scan
@@ -60,6 +61,13 @@ class Inspector:
             resolution = names.resolve(name, "")
         paths = [resolution.path, *resolution.candidates] if resolution.path else []
         return [self._root / path for path in paths if is_note(path)]
+
+    def similar(self, name: str) -> list[str]:
+        """Return the names of the vault's notes that are most like ``name``."""
+        names = {
+            fold(file_stem(path)): file_stem(path) for path in self._all_names().paths() if is_note(path)
+        }
+        return [names[folded] for folded in get_close_matches(fold(file_stem(name)), names)]
 
     def inspect_text(self, data: bytes, path: str) -> JSON:
         """Inspect ``data`` as the content of the note at ``path``, relative to the vault."""

@@ -160,7 +160,7 @@ def _result(
         "score": round(item.score, 6),
         "link": direction(row.id),
         "lanes": lanes,
-        "preview": preview(opening, PREVIEW_CHARS).text,
+        "preview": preview(opening, PREVIEW_CHARS, headings=(row.title,)).text,
     }
 
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from vaultseek.model import Task
+from vaultseek.query import expression
 from vaultseek.query.compare import comparable, contains, is_named, number_of
 from vaultseek.query.facts import NoteFacts, Scope
 from vaultseek.text import fold
@@ -90,8 +91,28 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """Notes whose content has a match of the regular expression ``pattern``.
+
+    Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
+    """
+
+    pattern: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(map(self.holds, facts.passages("content")))
+
+    def holds(self, passage: str) -> bool:
+        """True if ``passage`` has a match. Raises BadQuery if that takes too long to tell."""
+        return expression.find(self.pattern, passage) is not None
+
+    def __str__(self) -> str:
+        return f"text like /{self.pattern}/"
+
+
+@dataclass(frozen=True, slots=True)
 class Within:
-    """Notes of which one passage of the scope matches ``test``, made of And, Or, Not and Contains."""
+    """Notes of which one passage of the scope matches ``test``: And, Or, Not, Contains and Matches."""
 
     scope: Scope
     test: Filter
@@ -335,9 +356,9 @@ class Dated:
 
 
 Filter = (
-    And | Or | Not | Contains | Within | HasTask | Tag | PathContains | InFolder | FileContains | Extension
-    | AliasContains | HeadingContains | LinksTo | LinkedFrom | HasProperty | PropertyNull | PropertyEquals
-    | PropertyCompare | Dated
+    And | Or | Not | Contains | Matches | Within | HasTask | Tag | PathContains | InFolder | FileContains
+    | Extension | AliasContains | HeadingContains | LinksTo | LinkedFrom | HasProperty | PropertyNull
+    | PropertyEquals | PropertyCompare | Dated
 )  # fmt: skip
 
 
@@ -347,7 +368,7 @@ def matches(condition: Filter | None, facts: NoteFacts) -> bool:
 
 
 def holds(test: Filter, passage: str) -> bool:
-    """True if one passage of text matches a test made of And, Or, Not and Contains."""
+    """True if one passage of text matches a test made of And, Or, Not, Contains and Matches."""
     match test:
         case And(parts):
             return all(holds(part, passage) for part in parts)
@@ -355,7 +376,7 @@ def holds(test: Filter, passage: str) -> bool:
             return any(holds(part, passage) for part in parts)
         case Not(part):
             return not holds(part, passage)
-        case Contains():
+        case Contains() | Matches():
             return test.holds(passage)
         case _:
             return False
@@ -369,7 +390,20 @@ def needs_text(condition: Filter | None) -> bool:
         case Not(part):
             return needs_text(part)
         case _:
-            return isinstance(condition, Contains | Within)
+            return isinstance(condition, Contains | Matches | Within)
+
+
+def patterns_of(condition: Filter | None) -> tuple[str, ...]:
+    """Return the regular expressions of which a matching note has matches, not those that exclude notes."""
+    match condition:
+        case And(parts) | Or(parts):
+            return tuple(pattern for part in parts for pattern in patterns_of(part))
+        case Within(test=test) | HasTask(test=test):
+            return patterns_of(test)
+        case Matches(pattern):
+            return (pattern,)
+        case _:
+            return ()
 
 
 def all_of(parts: Iterable[Filter | None]) -> Filter | None:

@@ -85,13 +85,13 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
 
 def plain_query(text: str) -> Query:
     """Return ``text`` as words alone, without parsing operators. Raises BadQuery if it is too long."""
-    _check_length(text)
+    _check_length(text, limits.PASSAGE_CHARS)
     return Query(text, rank_text=" ".join(text.split()))
 
 
-def _check_length(text: str) -> None:
-    if len(text) > limits.QUERY_CHARS:
-        raise BadQuery(f"the query has {len(text)} characters; use at most {limits.QUERY_CHARS}")
+def _check_length(text: str, most: int = limits.QUERY_CHARS) -> None:
+    if len(text) > most:
+        raise BadQuery(f"the query has {len(text):,} characters; use at most {most:,}")
 
 
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')

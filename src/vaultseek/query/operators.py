@@ -149,6 +149,9 @@ OPERATORS: Mapping[str, Operator] = {
 }
 """Operators by name, in lower case. ``before`` and ``after`` refer to the modification date."""
 
+TEXT_OPERATORS = frozenset({"content", "section", "line", "block", "task", "task-todo", "task-done"})
+"""Operators whose value is looked for in a text, and may be a regular expression."""
+
 EXTENSIONS = (
     *("md", "markdown", "mdx", "txt", "canvas", "base", "excalidraw", "csv", "docx", "xlsx", "pptx", "pdf"),
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),

@@ -9,9 +9,10 @@ from difflib import get_close_matches
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery
+from vaultseek.query.expression import problem_of
 from vaultseek.query.filters import Extension
-from vaultseek.query.operators import EXTENSIONS, OPERATORS, property_filter
-from vaultseek.query.tree import NOTHING, All, Any, Condition, Negated, Node, Phrase, Word
+from vaultseek.query.operators import EXTENSIONS, OPERATORS, TEXT_OPERATORS, property_filter
+from vaultseek.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
 from vaultseek.text import SHOWN_CHARS
 
 
@@ -28,11 +29,15 @@ _OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
 _OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
 _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
+_EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
 _BRACKETED = re.compile(r'\[((?:"[^"]*"|\[\[[^\[\]]*\]\]|[^\]])*+)(\]?)')
 
 
 class _Parser:
-    """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words."""
+    """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
+
+    ``in_text`` is true where words are those of a text, so that a regular expression may stand for them.
+    """
 
     def __init__(self, text: str, now: datetime) -> None:
         self.text = text
@@ -40,6 +45,7 @@ class _Parser:
         self.position = 0
         self.depth = 0
         self.in_value = False
+        self.in_text = True
         self.notes: list[str] = []
 
     def alternatives(self) -> Node:
@@ -81,6 +87,8 @@ class _Parser:
                 return self._group()
             case "[":
                 return self._bracket()
+        if expression := self._expression():
+            return expression
         if self.in_value:
             return self._word()
         return self._dot_extension() or self._operation() or self._word()
@@ -99,6 +107,18 @@ class _Parser:
             self.notes.append("a quotation without an end was read to the end")
         words = match[1].replace('\\"', '"').split()
         return Phrase(" ".join(words)) if words else NOTHING
+
+    def _expression(self) -> Node | None:
+        match = _EXPRESSION.match(self.text, self.position) if self.in_text else None
+        if match is None:
+            return None
+        pattern = match[1].replace("\\/", "/")
+        if problem := problem_of(pattern):
+            term = match[0][:SHOWN_CHARS]
+            self.notes.append(f"{term} was taken as words; expected a regular expression, but {problem}")
+            return None
+        self.position = match.end()
+        return Expression(pattern)
 
     def _group(self) -> Node:
         if self.depth == limits.QUERY_DEPTH:
@@ -152,7 +172,9 @@ class _Parser:
             self._note_unknown_operator(match)
             return None
         start, self.position = self.position, match.end()
+        outer, self.in_text = self.in_text, match[1].lower() in TEXT_OPERATORS
         condition = operator(self._value(), self.now)
+        self.in_text = outer
         if condition is None:
             expected = _EXPECTED.get(match[1].lower(), _A_VALUE)
             term = self.text[start : self.position][:SHOWN_CHARS]
@@ -178,7 +200,7 @@ class _Parser:
         if self.text.startswith("[[", self.position):
             return self._link()
         if self.text[self.position] != "(":
-            return self._word()
+            return self._expression() or self._word()
         outer, self.in_value = self.in_value, True
         inside = self._group()
         self.in_value = outer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vaultseek.query.fields import words_filter
-from vaultseek.query.filters import Contains, Filter, all_of, any_of, negated
+from vaultseek.query.filters import Contains, Filter, Matches, all_of, any_of, negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,13 @@ class Word:
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """Words in quotes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A regular expression between slashes."""
 
     text: str
 
@@ -52,8 +59,8 @@ class Negated:
     part: Node
 
 
-Node = Word | Phrase | Condition | All | Any | Negated
-Leaf = Callable[[Word | Phrase], Filter | None]
+Node = Word | Phrase | Expression | Condition | All | Any | Negated
+Leaf = Callable[[Word | Phrase | Expression], Filter | None]
 
 NOTHING = All()
 
@@ -74,7 +81,7 @@ def required_filter(node: Node) -> Filter | None:
 def to_filter(node: Node, leaf: Leaf) -> Filter | None:
     """Convert the tree to a filter, its words and phrases by ``leaf``."""
     match node:
-        case Word() | Phrase():
+        case Word() | Phrase() | Expression():
             return leaf(node)
         case Condition(filter=condition):
             return condition
@@ -87,8 +94,10 @@ def to_filter(node: Node, leaf: Leaf) -> Filter | None:
             return negated(inner) if inner else None
 
 
-def text_filter(leaf: Word | Phrase) -> Filter:
-    """Return the filter for a word or phrase in the text; a word with a final ``*`` is a prefix."""
+def text_filter(leaf: Word | Phrase | Expression) -> Filter:
+    """Return the filter for what a text has; a word with a final ``*`` is a prefix."""
+    if isinstance(leaf, Expression):
+        return Matches(leaf.text)
     return words_filter(leaf.text) if isinstance(leaf, Word) else Contains(leaf.text)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,9 +20,10 @@ import numpy as np
 
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.limits import SQL_VARIABLES
+from vaultseek.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.model import Chunk, Task
 from vaultseek.query.compare import comparable, is_named, number_of
+from vaultseek.query.expression import literal_of, too_slow
 from vaultseek.query.facts import Scope
 from vaultseek.query.filters import (
     AliasContains,
@@ -37,6 +39,7 @@ from vaultseek.query.filters import (
     InFolder,
     LinkedFrom,
     LinksTo,
+    Matches,
     Not,
     Or,
     PathContains,
@@ -47,6 +50,7 @@ from vaultseek.query.filters import (
     Within,
     conjuncts,
     needs_text,
+    patterns_of,
     unix_time,
 )
 from vaultseek.search.prefilter import prefilter
@@ -143,7 +147,7 @@ def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
         case Not(inner):
             everything = set(ledger.notes.ids()) if remaining is None else remaining
             return everything - _narrow(inner, ledger, remaining)
-        case Contains() | Within():
+        case Contains() | Matches() | Within():
             return _by_text(part, ledger, remaining)
     ids = _by_table(part, ledger)
     return ids if remaining is None else ids & remaining
@@ -247,14 +251,26 @@ def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -
     return ledger.select(sql, *(value for condition in patterns for value in condition.values))
 
 
-def _by_text(part: Contains | Within, ledger: Ledger, remaining: Ids | None) -> Ids:
+def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids | None) -> Ids:
     """Decide a condition on the text: candidates by pattern, read one by one."""
     candidates = _text_candidates(part, ledger)
     if remaining is None:
         remaining = set(ledger.notes.ids())
     if candidates is not None:
         remaining = remaining & candidates
-    return {number for number, facts in _facts(sorted(remaining), ledger) if part.matches(facts)}
+    notes = _facts(sorted(remaining), ledger)
+    if patterns := patterns_of(part):
+        notes = _in_time(notes, patterns[0])
+    return {number for number, facts in notes if part.matches(facts)}
+
+
+def _in_time(notes: Iterator[tuple[int, LedgerFacts]], pattern: str) -> Iterator[tuple[int, LedgerFacts]]:
+    """Yield the notes. Raise BadQuery when matching them has taken too long."""
+    deadline = time.monotonic() + EXPRESSIONS_SECONDS
+    for note in notes:
+        if time.monotonic() > deadline:
+            raise too_slow(pattern)
+        yield note
 
 
 def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
@@ -279,6 +295,9 @@ def _text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
             return None if None in each else set().union(*(ids for ids in each if ids is not None))
         case Contains(text):
             return _candidates_containing(text, ledger)
+        case Matches(pattern):
+            literal = literal_of(pattern)
+            return None if literal is None else _candidates_containing(literal, ledger)
         case _:
             return None
 

@@ -20,6 +20,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON
+from vaultseek.query.filters import patterns_of
 from vaultseek.search import formula
 from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.port import SearchedVault
@@ -35,10 +36,11 @@ from vaultseek.search.retrieve import (
     ask_semantic,
     choose_passages,
     combine_lanes,
+    passages_matching,
     wants_semantic,
 )
 from vaultseek.search.scoring import ScoredLanes, keyword_scores, score_lanes
-from vaultseek.search.snippet import TermMatcher
+from vaultseek.search.snippet import ExpressionMatcher, Matcher, TermMatcher
 from vaultseek.search.trace import Trace
 
 T = TypeVar("T")
@@ -118,8 +120,11 @@ class Searcher:
         filtered = self._filter(parsed, clock)
         ranking = rank_listing(parsed, _ids(filtered), ledger)
         rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
+        patterns = patterns_of(parsed.query.filter)
         with clock.stage("passages"):
             passages = choose_passages(rows, Retrieval(), ledger)
+            if patterns:
+                passages |= passages_matching(patterns, rows, ledger)
         return Trace(
             parsed,
             filtered,
@@ -128,6 +133,7 @@ class Searcher:
             self._vault.index_state(),
             passages=passages,
             milliseconds=dict(clock.milliseconds),
+            matcher=ExpressionMatcher(patterns) if patterns else None,
         )
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
@@ -274,10 +280,13 @@ async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: 
     return await asyncio.get_running_loop().run_in_executor(threads, partial(step, *arguments))
 
 
-def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> TermMatcher:
+def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:
     if retrieval.keyword is None:
-        return TermMatcher.of_query(parsed.query.rank_text, span_finder)
-    return TermMatcher.of_answer(retrieval.keyword, span_finder)
+        terms = TermMatcher.of_query(parsed.query.rank_text, span_finder)
+    else:
+        terms = TermMatcher.of_answer(retrieval.keyword, span_finder)
+    patterns = patterns_of(parsed.query.filter)
+    return ExpressionMatcher(patterns, terms) if patterns else terms
 
 
 def _ids(filtered: FilterResult | None) -> NoteIds | None:

@@ -19,6 +19,7 @@ from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import Chunk, Reason
+from vaultseek.query.expression import find
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
 from vaultseek.worker import SemanticAnswer
@@ -99,6 +100,17 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     }
     chunks = ledger.chunks.by_number([number for number, _ in best.values()])
     return {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
+
+
+def passages_matching(patterns: Iterable[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
+    """Return the first passage of each note with a match of one of the regular expressions, by note id."""
+    patterns = tuple(patterns)
+    passages: dict[int, Chunk] = {}
+    for note, chunks in ledger.chunks.by_note([row.id for row in rows]).items():
+        matching = (chunk for chunk in chunks if any(find(pattern, chunk.text) for pattern in patterns))
+        if (first := next(matching, None)) is not None:
+            passages[note] = first
+    return passages
 
 
 def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> KeywordRetrieval:

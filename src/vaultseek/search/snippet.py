@@ -11,7 +11,9 @@ from functools import lru_cache
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.keyword.query_terms import parse_query_terms
 from vaultseek.index.keyword.spans import SpanFinder
-from vaultseek.markdown.plain import plain_line
+from vaultseek.limits import TITLE_CHARS
+from vaultseek.markdown.plain import plain_heading, plain_line, without_comments
+from vaultseek.query.expression import find_all
 
 ELLIPSIS = "…"
 CACHED_LINES = 800
@@ -70,6 +72,7 @@ class TermMatcher:
                 yield span.start, span.end, self.words[span.term]
 
 
+<<<<<<< HEAD
 def preview(
     text: str, width: int, matcher: TermMatcher | None = None, language: str | None = None
 ) -> Preview:
@@ -82,12 +85,52 @@ def preview(
     """
     line = _plain_line(text)
     matches = sorted(matcher.matches(line, language)) if matcher else []
+=======
+@dataclass(frozen=True, slots=True)
+class ExpressionMatcher:
+    """Finds the matches of the query's regular expressions, and those of its ``terms`` if there are any."""
+
+    patterns: tuple[str, ...]
+    terms: TermMatcher | None = None
+
+    def matches(self, line: str) -> Iterator[_Match]:
+        """Yield every match; they may overlap."""
+        for number, pattern in enumerate(self.patterns, start=1):
+            yield from ((low, high, -number) for low, high in find_all(pattern, line) if low < high)
+        if self.terms is not None:
+            yield from self.terms.matches(line)
+
+    def place(self, text: str) -> tuple[int, int] | None:
+        """Return line and column of the first match in Markdown ``text``; None where words decide, too."""
+        first = min(
+            ((low, high) for pattern in self.patterns for low, high in find_all(pattern, text)), default=None
+        )
+        if first is None or self.terms is not None:
+            return None
+        start = text.rfind("\n", 0, first[0]) + 1
+        return text.count("\n", 0, start), first[0] - start
+
+
+Matcher = TermMatcher | ExpressionMatcher
+
+
+def preview(text: str, width: int, matcher: Matcher | None = None, headings: Sequence[str] = ()) -> Preview:
+    """Return at most ``width`` characters of Markdown ``text`` around the place with most matches.
+
+    Markdown signs, comments, control characters and line breaks are left out, and at the beginning those of
+    the ``headings``, which stand above the preview. A cut shows as an ellipsis and falls between words where
+    it can. Without a match the beginning is shown. Time is linear in the text.
+    """
+    line = _plain_line(_without_headings(text, headings))
+    matches = sorted(matcher.matches(line)) if matcher else []
+>>>>>>> 2857001 (Say what a search waits for and how far it is, suggest names, search by regular expression, by saved searches and by a passage; rank the notes that are most alike)
     start, end = _window(line, matches, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(line) and width >= NARROW else ""
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
-    place = _best_line(text, {line[low:high]: word for low, high, word in matches})
+    place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
+    place = place or _best_line(text, {line[low:high]: word for low, high, word in matches})
     return Preview(head + line[start:end] + tail, tuple(_merged(marks)), *place)
 
 
@@ -120,7 +163,22 @@ def _column(line: str, written: str) -> int:
 
 @lru_cache(maxsize=CACHED_LINES)
 def _plain_line(text: str) -> str:
-    return plain_line(text)
+    return plain_line(without_comments(text))
+
+
+def _without_headings(text: str, headings: Sequence[str]) -> str:
+    """Return ``text`` without the lines at its beginning that are one of these headings."""
+    rest = text.lstrip()
+    while rest.startswith("#"):
+        line, _, after = rest.partition("\n")
+        heading = line.lstrip("#")
+        if heading[:1] not in (" ", "\t", ""):
+            break  # a tag
+        heading = heading.strip()
+        if heading not in headings and plain_heading(heading[:TITLE_CHARS]) not in headings:
+            break
+        rest = after.lstrip()
+    return rest
 
 
 def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFinder) -> dict[str, int]:

@@ -14,7 +14,7 @@ from vaultseek.search.request import ParsedRequest
 from vaultseek.search.rerank import RerankScore
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.search.scoring import ScoredLanes
-from vaultseek.search.snippet import TermMatcher
+from vaultseek.search.snippet import Matcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Trace:
     passages: Mapping[int, Chunk] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
-    matcher: TermMatcher | None = None
+    matcher: Matcher | None = None
 
     def confidence(self, candidate: Candidate) -> float:
         """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""

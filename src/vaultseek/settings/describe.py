@@ -123,6 +123,11 @@ def is_list(annotation: Any) -> bool:
     return get_origin(annotation) is tuple
 
 
+def is_table(annotation: Any) -> bool:
+    """True if a field holds a table whose keys are names."""
+    return get_origin(annotation) is dict
+
+
 def _coerce_value(value: Any, field: FieldInfo | None) -> Any:
     if field is None:
         return value
@@ -131,7 +136,7 @@ def _coerce_value(value: Any, field: FieldInfo | None) -> Any:
         return coerce(value, inner)
     if not isinstance(value, str):
         return value
-    if is_list(field.annotation):
+    if is_list(field.annotation) or is_table(field.annotation):
         return from_json(value)
     adapter: TypeAdapter[Any] = TypeAdapter(field.annotation or Any)
     try:
@@ -175,6 +180,9 @@ def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
         if isinstance(part, int):
             field = FieldInfo(annotation=get_args(field.annotation)[0]) if field else None
             continue
+        if field is not None and is_table(field.annotation):
+            field = FieldInfo(annotation=get_args(field.annotation)[1])
+            continue
         owner = (section_of(field.annotation) if field else None) or owner
         field = owner.model_fields.get(part)
     return owner, field
@@ -182,6 +190,8 @@ def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
 
 def _kind(annotation: Any) -> str:
     inner = section_of(annotation)
+    if is_table(annotation):
+        return "a table of texts"
     if is_list(annotation):
         items = f"{{{', '.join(inner.model_fields)}}} tables" if inner else "texts"
         return f"a list of {items}"

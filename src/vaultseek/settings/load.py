@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from vaultseek import paths
 from vaultseek.errors import ConfigError, UsageError
@@ -23,6 +23,7 @@ from vaultseek.settings.model import (
     ENV_DELIMITER,
     ENV_PREFIX,
     EnvironmentSource,
+    SavedSearches,
     SearchSettings,
     Settings,
     VaultSettings,
@@ -161,6 +162,8 @@ def _valid_parts(data: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, Vau
         if name in values and section is not None and not describe.is_list(field.annotation):
             with suppress(ValidationError):
                 sections[name] = section.model_validate(values[name])
+    with suppress(ValidationError):
+        sections["searches"] = TypeAdapter(SavedSearches).validate_python(values.get("searches", {}))
     vaults = []
     for number, entry in enumerate(values.get("vaults") or ()):
         with suppress(ValidationError):

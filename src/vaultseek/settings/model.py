@@ -6,11 +6,12 @@ documentation. ``load.py`` reads them. Importing this module takes some 150 ms.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -63,6 +64,17 @@ class VaultSettings(_Section):
         if not name.strip() or "/" in name or not name.isprintable() or name.startswith(("~", ".", "-")):
             raise ValueError("a plain name (no slash, not starting with '~', '.' or '-')")
         return name
+
+
+def _plain_names(searches: dict[str, str]) -> dict[str, str]:
+    for name, query in searches.items():
+        if not re.fullmatch(r"[\w-]{1,40}", name) or not query.strip():
+            raise ValueError("names of letters, digits, - and _, each with a query")
+    return searches
+
+
+SavedSearches = Annotated[dict[str, str], AfterValidator(_plain_names)]
+"""Queries by name."""
 
 
 class IndexSettings(_Section):
@@ -295,6 +307,11 @@ class Settings(BaseSettings):
     model: ModelSettings = ModelSettings()
     search: SearchSettings = SearchSettings()
     daemon: DaemonSettings = DaemonSettings()
+    searches: SavedSearches = Field(
+        default={},
+        examples=[{"todo": 'task-todo:"" -path:Archive/'}],
+        description="Saved searches: a query begins with @name instead of writing it out.",
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -61,6 +61,7 @@ def example(vault: Path | None = None) -> str:
     parts = [_HEAD, "\n".join(_vault_block(vault))]
     for name, section in _sections(Settings):
         parts.append("\n".join([f"[{name}]", *_keys(section)]))
+    parts.append("\n".join(_searches_block()))
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -71,6 +72,7 @@ def reference() -> str:
         parts.append(_table(f"`[{name}]`", section, name))
         if name == "search.recency":
             parts.append(_table("A tier of `search.recency.tiers`", RecencyTier, None))
+    parts.append(_searches_table())
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
@@ -101,6 +103,14 @@ def _vault_block(vault: Path | None) -> Iterator[str]:
         active = name in values or not vault
         value = format_value(values.get(name, _example_value(field)))
         yield f"{mark}{'' if active else '# '}{name} = {value}"
+
+
+def _searches_block() -> Iterator[str]:
+    field = Settings.model_fields["searches"]
+    yield from _comment(field)
+    yield "# [searches]"
+    for name, query in _example_value(field).items():
+        yield f"# {name} = {format_value(query)}"
 
 
 def _vault_name(vault: Path) -> str:
@@ -160,6 +170,18 @@ def _table(heading: str, section: describe.Model, name: str | None) -> str:
         )
     if name == "vaults":
         lines += ["", "`VAULTSEEK_VAULTS` holds the whole list as JSON and replaces the list in the file."]
+    return "\n".join(lines) + "\n"
+
+
+def _searches_table() -> str:
+    field = Settings.model_fields["searches"]
+    name, query = next(iter(_example_value(field).items()))
+    lines = ["## `[searches]`", f"{field.description} Each key is a name, its value a query:", ""]
+    lines += ["```toml", "[searches]", f"{name} = {format_value(query)}", "```", ""]
+    lines.append(
+        f"`vaultseek search @{name} boiler` searches the notes that match for *boiler*. "
+        f"`{ENV_PREFIX}SEARCHES__{name.upper()}` sets one, `{ENV_PREFIX}SEARCHES` all of them as JSON."
+    )
     return "\n".join(lines) + "\n"
 
 

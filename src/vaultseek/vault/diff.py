@@ -21,6 +21,8 @@ class FileState:
 class Changes:
     """The changes that bring the ledger up to the disk. ``moved`` holds pairs of old and new path.
 
+    The notes to ``read`` are those of the latest modification first, because they are the ones looked for.
+
     ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
     """
 
@@ -50,7 +52,7 @@ def compare(
     moved. Times are compared for equality only: clocks jump.
     """
     new: dict[str, FileStat] = {}
-    read: list[str] = []
+    changed: dict[str, FileStat] = {}
     seen_notes: set[str] = set()
     seen_attachments: set[str] = set()
     problems: list[tuple[str, Problem]] = []
@@ -65,15 +67,16 @@ def compare(
             if known is None:
                 new[file.path] = file.stat
             elif known.racy or known.stat != file.stat:
-                read.append(file.path)
+                changed[file.path] = file.stat
     unlisted = tuple(path + "/" for path, problem in problems if problem.code == "unreadable_folder")
     gone = [path for path in notes if path not in seen_notes and not _below(path, unlisted)]
     moved = _moves(new, gone, notes)
     targets = {target for _, target in moved}
     sources = {source for source, _ in moved}
     missing = (path for path in attachments - seen_attachments if not _below(path, unlisted))
+    unread = changed | {path: stat for path, stat in new.items() if path not in targets}
     return Changes(
-        read=tuple(read) + tuple(path for path in new if path not in targets),
+        read=tuple(sorted(unread, key=lambda path: (-unread[path].mtime_ns, path))),
         removed=tuple(path for path in gone if path not in sources),
         moved=tuple(moved),
         attachments_added=tuple(sorted(seen_attachments - attachments)),

@@ -121,6 +121,7 @@ def test_search_asks_for_what_the_command_line_says(run: Run, tmp_path: Path) ->
                 "limit": 3,
                 "mode": "keyword",
                 "wait": True,
+                "progress": True,
                 "explain": True,
                 "settings": {},
                 "vault": None,
@@ -313,19 +314,12 @@ def test_index_does_not_wait_for_a_large_vault(run: Run) -> None:
 
 def test_index_wait_shows_progress_and_a_summary(run: Run, tmp_path: Path) -> None:
     daemon = FakeDaemon(**{"index/wait": {**VAULT, "problems": [{"path": "b.md", "message": "binary"}]}})
-    progress = {
-        "vault": "notes",
-        "notes_done": 1,
-        "notes_total": 3,
-        "embedded": 0,
-        "chunks": 9,
-        "phase": "reading",
-    }
+    progress = {"vault": "notes", "notes_done": 1, "notes_total": 3, "phase": "reading", "share": 0.1}
     daemon.notifications = [
         ("index/progress", progress),
         ("index/progress", {**progress, "notes_done": 2}),
         ("something/else", {}),
-        ("index/progress", {**progress, "notes_done": 3, "phase": "embedding", "rate": 4.0}),
+        ("index/progress", {**progress, "share": 0.4, "phase": "embedding", "rate": 4.0}),
     ]
     code, out, err = run(daemon, "index", "--wait")
     assert code == 0
@@ -334,8 +328,8 @@ def test_index_wait_shows_progress_and_a_summary(run: Run, tmp_path: Path) -> No
         {"progress": True, "remember": True, "vault": None, "cwd": str(tmp_path)},
     )
     assert err.splitlines() == [
-        "notes: 1/3 notes · 0/9 passages embedded",
-        "notes: 3/3 notes · 0/9 passages embedded · 4/s",
+        "notes: 10 % · reading notes, 1 of 3",
+        "notes: 40 % · computing vectors, 4/s",
     ]
     assert out == "notes: 3 notes · 9 passages · all embedded; 1 problem, listed by `vaultseek status`\n"
 
@@ -401,3 +395,59 @@ def test_shared_options_stand_before_or_after_the_command(run: Run, tmp_path: Pa
             f"vaultseek: {tmp_path / 'c.toml'}: search.limit: "
             'expected a whole number from 1 to 200, found "x"\n'
         )
+
+
+READING = ("index/progress", {"vault": "notes", "notes_done": 1, "notes_total": 3, "phase": "reading"})
+
+
+def test_a_search_that_waits_says_what_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vaultseek.cli.progress.PATIENCE_SECONDS", 0.0)
+    daemon = FakeDaemon()
+    daemon.notifications = [READING]
+    assert run(daemon, "search", "x", "--wait")[2] == "notes: 0 % · reading notes, 1 of 3\n"
+    for silent in (("search", "x"), ("search", "x", "--wait", "--json")):
+        daemon = FakeDaemon()
+        daemon.notifications = [READING]
+        assert run(daemon, *silent)[2] == ""
+        assert "progress" not in daemon.calls[0][1]
+
+
+BROKEN = [
+    {"path": "b.md", "line": 3, "target": "Tea", "text": "see [[Tea]]"},
+    {"path": "a.md", "line": 1, "target": "Nowhere", "heading": "Top", "text": "a [[Nowhere#Top]]"},
+    {"path": "c.md", "line": 9, "target": "nowhere", "text": "to [[nowhere]]"},
+]
+
+
+def test_broken_links_stand_under_the_note_that_is_missing(run: Run) -> None:
+    daemon = FakeDaemon(**{"links/unresolved": {"links": BROKEN, "count": 3, "total": 3}})
+    assert run(daemon, "broken-links")[1].splitlines() == [
+        "Broken links (3)",
+        "",
+        "Nowhere (2)",
+        "  a.md:1  a [[Nowhere#Top]]",
+        "  c.md:9  to [[nowhere]]",
+        "",
+        "Tea (1)",
+        "  b.md:3  see [[Tea]]",
+    ]
+
+
+def test_tags_and_properties_of_most_notes_come_first(run: Run) -> None:
+    tags = [("area", 0, 3), ("area/home", 3, 3), ("book", 9, 9), ("car", 3, 3)]
+    rows = [{"tag": tag, "count": count, "total": total} for tag, count, total in tags]
+    daemon = FakeDaemon(**{"vault/tags": {"tags": rows, "count": 4, "total": 4}})
+    shown = [line.split()[0] for line in run(daemon, "tags")[1].splitlines()]
+    assert shown == ["#book", "#area", "#area/home", "#car"]
+    names = [
+        {"name": name, "count": n, "types": {"text": n}, "values": []} for name, n in (("a", 1), ("b", 2))
+    ]
+    daemon = FakeDaemon(**{"vault/properties": {"properties": names, "count": 2, "total": 2}})
+    assert [line[0] for line in run(daemon, "properties")[1].splitlines()] == ["b", "a"]
+
+
+def test_a_note_without_neighbours_is_said_to_have_none(run: Run) -> None:
+    head = {"vault": "notes", "vault_path": "/n", "path": "a.md", "title": "A"}
+    daemon = FakeDaemon(**{"graph/neighbors": {**head, "notes": [], "edges": [], "total": 0, "depth": 1}})
+    code, out, _ = run(daemon, "neighbors", "a")
+    assert (code, out.splitlines()[-1]) == (1, "No note links to it, and it links to none.")

@@ -22,6 +22,7 @@ _MODULES = {
     "unlinked": "links",
     "broken-links": "links",
     "orphans": "links",
+    "duplicates": "duplicates",
     "tags": "tags",
     "properties": "tags",
     "complete": "complete",

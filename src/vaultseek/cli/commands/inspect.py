@@ -91,7 +91,9 @@ def _find_file(invocation: Invocation, note: str) -> Path:
         raise NotFound(f"{note}: no such file; to look it up in a vault by path or name, use --vault DIR")
     files = _inspector(root).find(note)
     if not files:
-        raise NotFound(f"{note}: no such file, and no such note in the vault {root}; check the spelling")
+        similar = _inspector(root).similar(note)
+        advice = f"did you mean {' or '.join(similar)}?" if similar else "check the spelling"
+        raise NotFound(f"{note}: no such file, and no such note in the vault {root}; {advice}")
     if len(files) > 1:
         names = ", ".join(str(path.relative_to(root)) for path in files[: limits.CANDIDATES_NAMED])
         raise UsageError(f"{note} matches {len(files)} notes; use the path of one: {names}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -88,7 +88,11 @@ def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> 
 @list_options
 @pass_invocation
 def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
-    """Show links to missing notes, in the whole vault or in one note. Exit code 1 if there are none."""
+    """Show links to missing notes, in the whole vault or in one note.
+
+    They stand under the note that is missing, the one that most links miss first. Exit code 1 if there are
+    none.
+    """
     method = "links/unresolved"
     answer = call_vault(invocation, method) if note is None else call_note(invocation, method, note)
     return print_answer(answer, invocation, "links", _broken, json_=json_, paths=paths)
@@ -118,10 +122,14 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield from ("", heading_line("Backlinks", len(answer["backlinks"]), terminal))
     for link in answer["backlinks"]:
         yield place_and_text(link, link.get("text"), terminal, answer)
+    if not any(answer[key] for key in ("outgoing", "unresolved", "backlinks")):
+        yield "No links: it has none, and no other note links to it."
 
 
 def _neighbors(answer: JSON, terminal: Terminal) -> str:
     lines = [f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"]
+    if not answer["notes"]:
+        lines.append("No note links to it, and it links to none.")
     for note in answer["notes"]:
         sign = _DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
@@ -144,8 +152,20 @@ def _mentions(answer: JSON, terminal: Terminal) -> str:
 def _broken(answer: JSON, terminal: Terminal) -> str:
     if not answer["links"]:
         return "No broken links."
-    lines = [place_and_text(link, f"-> {link_text(link)}", terminal, answer) for link in answer["links"]]
-    return "\n".join([heading_line("Broken links", answer["total"], terminal), *lines]) + remaining(answer)
+    lines = [heading_line("Broken links", answer["total"], terminal)]
+    for target, links in _by_target(answer["links"]):
+        lines += ["", heading_line(terminal.fit(target, terminal.width - 8), len(links), terminal)]
+        lines += [place_and_text(link, link.get("text"), terminal, answer) for link in links]
+    return "\n".join(lines) + remaining(answer)
+
+
+def _by_target(links: Sequence[JSON]) -> list[tuple[str, list[JSON]]]:
+    """Return the links under the note that they miss, the one that most of them miss first."""
+    groups: dict[str, list[JSON]] = {}
+    for link in links:
+        groups.setdefault(str(link["target"]).casefold(), []).append(link)
+    named = [(clean(group[0]["target"]), group) for group in groups.values()]
+    return sorted(named, key=lambda named: (-len(named[1]), named[0].casefold()))
 
 
 def _orphans(answer: JSON, terminal: Terminal) -> str:

@@ -69,13 +69,15 @@ def search(
 
     Finds notes by their words and by their meaning. Quotes make a phrase, a minus in front excludes a word,
     and tag: path: file: and [property:value] filter. The filters are also options, which may be repeated.
-    Filters without words list every note that matches them.
+    Filters without words list every note that matches them. @name stands for a saved search of the
+    configuration, and - for a text from standard input: notes that are like it are found.
 
     \b
     vaultseek search descale the boiler
     vaultseek search '"pressure valve" -draft tag:house'
     vaultseek search -n 3 --json E-4107
     vaultseek search --tag work --modified-after 7d --paths
+    pbpaste | vaultseek search -
     """
     call = SearchCall()
     call.query = tuple(map(unescaped, query))

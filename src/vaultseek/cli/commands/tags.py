@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 @daemon_options
 @pass_invocation
 def tags(invocation: Invocation, /, json_: bool) -> int:
-    """Show every tag and its number of notes. The number in brackets includes nested tags."""
+    """Show every tag and its number of notes, the commonest first.
+
+    The number in brackets includes nested tags.
+    """
     return print_answer(call_vault(invocation, "vault/tags"), invocation, "tags", _tags, json_=json_)
 
 
@@ -32,7 +35,10 @@ def tags(invocation: Invocation, /, json_: bool) -> int:
 @daemon_options
 @pass_invocation
 def properties(invocation: Invocation, /, name: str | None, json_: bool) -> int:
-    """Show every property and its most common values, or all values of the property NAME."""
+    """Show every property and its most common values, or all values of the property NAME.
+
+    The property of most notes comes first.
+    """
     answer = call_vault(invocation, "vault/properties", name=name)
     if name is None:
         return print_answer(answer, invocation, "properties", _properties, json_=json_)
@@ -43,7 +49,7 @@ def _tags(answer: JSON, terminal: Terminal) -> str:
     if not answer["tags"]:
         return "No tags."
     rows = []
-    for tag in answer["tags"]:
+    for tag in sorted(answer["tags"], key=lambda tag: (-tag["total"], tag["tag"])):
         total = f"({tag['total']:,})" if tag["total"] != tag["count"] else ""
         rows.append([f"#{clean(tag['tag'])}", f"{tag['count']:,}", total])
     return "\n".join(table(rows, right=(1,))) + remaining(answer)
@@ -53,7 +59,7 @@ def _properties(answer: JSON, terminal: Terminal) -> str:
     if not answer["properties"]:
         return "No properties."
     lines = []
-    for item in answer["properties"]:
+    for item in sorted(answer["properties"], key=lambda item: (-item["count"], item["name"])):
         kinds = ", ".join(item["types"])
         head = f"{terminal.paint(clean(item['name']), 'bold')}  {count(item['count'], 'note')} · {kinds}"
         values = ", ".join(f"{clean(value['value'])} ({value['count']})" for value in item["values"])

@@ -43,7 +43,7 @@ class Methods:
         self._vaults = VaultMethods(file, registry)
         self._parts = (
             self._vaults,
-            SearchMethods(self._find, self._find_all, lambda: registry.settings.search),
+            SearchMethods(self._find, self._find_all, lambda: registry.settings),
             NoteMethods(self._find),
             IndexMethods(
                 registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
@@ -13,6 +13,8 @@ from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.messages.params import VaultParams
 from vaultseek.model import JSON, Reason
 from vaultseek.notes.lookup import resolve_note
+from vaultseek.notes.similar import similar_names
+from vaultseek.text import quote
 
 Find = Callable[[VaultParams], Awaitable[VaultFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
@@ -38,7 +40,17 @@ async def find_note(name: str, follower: VaultFollower) -> NoteRow:
     try:
         return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
     except NotFound as error:
-        raise NotFound(f"{error}; {degraded.text}") if degraded else error from None
+        if degraded:
+            raise NotFound(f"{error}; {degraded.text}") from None
+        names = await asyncio.to_thread(similar_names, name, follower.completer)
+        raise NotFound(f"{error}; {_suggestion(names)}") from None
+
+
+def _suggestion(names: Sequence[str]) -> str:
+    if not names:
+        return "search for its words instead"
+    *others, last = map(quote, names)
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 
 
 def about_vault(vault: OpenVault, answer: JSON) -> JSON:

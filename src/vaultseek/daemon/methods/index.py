@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_vault
+from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.messages.params import RefreshParams, SubscribeParams, VaultParams, WaitParams, read
@@ -66,15 +66,13 @@ class IndexMethods:
         call = read(WaitParams, params)
         follower = await self._find(call)
         remembered = call.remember and await self._remember(follower)
-        reporting = asyncio.create_task(_report_progress(follower, context)) if call.progress else None
         follower.waiting_clients += 1
         try:
-            await follower.rescan(accept_loss=True)
-            await follower.wait_until_embedded()
+            async with progress_reported(follower, context, wanted=call.progress):
+                await follower.rescan(accept_loss=True)
+                await follower.wait_until_embedded()
         finally:
             follower.waiting_clients -= 1
-            if reporting is not None:
-                reporting.cancel()
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
 
@@ -97,9 +95,3 @@ class IndexMethods:
             return None, self._registry.followers
         follower = await self._find(VaultParams(vault=call.vault))
         return str(follower.vault.options.root), [follower]
-
-
-async def _report_progress(follower: VaultFollower, context: RequestContext) -> None:
-    while True:
-        context.notify("index/progress", await asyncio.to_thread(follower.progress))
-        await asyncio.sleep(limits.PROGRESS_SECONDS)

@@ -12,6 +12,7 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.messages.params import (
     CompleteParams,
+    DuplicatesParams,
     GetParams,
     LinksParams,
     ListParams,
@@ -29,6 +30,7 @@ from vaultseek.notes import mentions
 from vaultseek.notes import read as reading
 from vaultseek.notes import tags as vocabulary
 from vaultseek.notes.complete import complete_blocks
+from vaultseek.notes.duplicates import duplicates
 from vaultseek.notes.related import related
 from vaultseek.wire.context import Handler, RequestContext
 
@@ -52,6 +54,7 @@ class NoteMethods:
             "vault/tags": self.tags,
             "vault/properties": self.properties,
             "vault/orphans": self.orphans,
+            "vault/duplicates": self.duplicates,
             "complete": self.complete,
         }
 
@@ -137,6 +140,12 @@ class NoteMethods:
         vault = (await self._find(call)).vault
         rows = await asyncio.to_thread(linked.orphans, vault.ledger, isolated=call.isolated)
         return about_vault(vault, _cut("notes", rows, call.limit))
+
+    async def duplicates(self, params: JSON, context: RequestContext) -> JSON:
+        """Return the pairs of notes that are most alike."""
+        call = read(DuplicatesParams, params)
+        vault = (await self._find(call)).vault
+        return about_vault(vault, await duplicates(vault, call.limit))
 
     async def complete(self, params: JSON, context: RequestContext) -> JSON:
         """Return completions of a partly typed name."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, FindAll, about_note, about_vault, find_note, with_degraded
+from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.messages.params import AllVaultsParams, SearchParams, WhyParams, read
 from vaultseek.model import JSON, Reason
@@ -16,15 +17,16 @@ from vaultseek.search.merge import merge_answers
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest, parse_request
 from vaultseek.search.retrieve import wants_semantic
+from vaultseek.search.saved import unknown_searches, with_saved_searches
 from vaultseek.settings.load import with_overrides
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.model import Settings
 from vaultseek.wire.context import Handler, RequestContext
 
 
 class SearchMethods:
     """Handlers of `search` and `search/why`."""
 
-    def __init__(self, find: Find, every: FindAll, settings: Callable[[], SearchSettings]) -> None:
+    def __init__(self, find: Find, every: FindAll, settings: Callable[[], Settings]) -> None:
         self._find = find
         self._every = every
         self._settings = settings
@@ -49,7 +51,7 @@ class SearchMethods:
         for error in answers:
             if isinstance(error, BaseException) and not (answered and isinstance(error, Unavailable)):
                 raise error
-        merged = merge_answers(answered, call.limit or self._settings().limit, brief=call.brief)
+        merged = merge_answers(answered, call.limit or self._settings().search.limit, brief=call.brief)
         merged["partial"] += [
             {"lane": "vault", **Reason.of(error).as_json(), "vault": name}
             for name, error in zip(vaults, answers, strict=True)
@@ -73,11 +75,16 @@ class SearchMethods:
         request = self._request(call, explain=call.explain, brief=brief)
         await follower.wait_if_new()
         if call.wait:
-            await follower.rescan()
-            await _wait_for_vectors(follower, request)
+            vectors = _needs_vectors(request)
+            async with progress_reported(follower, context, wanted=call.progress, vectors=vectors):
+                await follower.rescan()
+                if vectors:
+                    await _wait_for_vectors(follower, request)
         request = replace(request, seconds=context.remaining())
         degraded = follower.degraded_reason()
         answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
+        answer["query"] = call.query
+        answer["interpreted"]["notes"] += unknown_searches(request.query, self._settings().searches)
         return about_vault(follower.vault, _with_aliases(answer))
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
@@ -91,15 +98,17 @@ class SearchMethods:
     def _request(
         self, call: AllVaultsParams | WhyParams, *, explain: bool = False, brief: bool = False
     ) -> SearchRequest:
-        settings = with_overrides(self._settings(), call.settings)
+        settings = with_overrides(self._settings().search, call.settings)
+        plain = isinstance(call, AllVaultsParams) and call.plain
         return SearchRequest(
-            query=call.query,
+            query=call.query if plain else with_saved_searches(call.query, self._settings().searches),
             limit=call.limit,
             mode=call.mode or settings.mode,
             explain=explain,
             settings=settings,
             fields=call.filters,
             brief=brief,
+            plain=plain,
         )
 
 
@@ -120,10 +129,13 @@ def _method(lanes: list[str]) -> str:
     return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
-async def _wait_for_vectors(follower: VaultFollower, request: SearchRequest) -> None:
+def _needs_vectors(request: SearchRequest) -> bool:
+    """True if the query is searched by meaning; words and filters need no vectors."""
     parsed = parse_request(request)
-    if parsed.is_listing or not wants_semantic(parsed):
-        return  # words and filters need no vectors
+    return not parsed.is_listing and wants_semantic(parsed)
+
+
+async def _wait_for_vectors(follower: VaultFollower, request: SearchRequest) -> None:
     try:
         await follower.wait_until_embedded()
         if request.settings.expansion.enabled:

@@ -1,0 +1,79 @@
+"""Regular expressions of queries: compiled with a timeout, because one may take for ever on a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from vaultseek.errors import BadQuery
+from vaultseek.limits import EXPRESSION_SECONDS
+from vaultseek.text import printable
+
+
+def problem_of(pattern: str) -> str | None:
+    """Return what is wrong with a pattern, or None."""
+    import regex
+
+    try:
+        _compiled(pattern)
+    except regex.error as error:
+        return str(error)
+    return None
+
+
+def find(pattern: str, text: str) -> tuple[int, int] | None:
+    """Return where the first match in ``text`` begins and ends, or None.
+
+    Case does not matter, and ``^`` and ``$`` are those of a line. Raises BadQuery if it takes too long.
+    """
+    try:
+        # Concurrent: others are served while a long text is matched.
+        match = _compiled(pattern).search(text, timeout=EXPRESSION_SECONDS, concurrent=True)
+    except TimeoutError:
+        raise too_slow(pattern) from None
+    return match.span() if match else None
+
+
+def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the matches in a short ``text`` begin and end; none after ``EXPRESSION_SECONDS``."""
+    try:
+        for match in _compiled(pattern).finditer(text, timeout=EXPRESSION_SECONDS):
+            yield match.span()
+    except TimeoutError:
+        return
+
+
+def too_slow(pattern: str) -> BadQuery:
+    """Return the error of an expression that takes too long."""
+    return BadQuery(f"/{printable(pattern)}/ takes too long; make the expression simpler, or add a filter")
+
+
+def literal_of(pattern: str) -> str | None:
+    """Return the longest run of letters and digits that every match contains; None if there is none."""
+    if _FLAGS.search(pattern):
+        return None
+    flat = _CLASS.sub("\0", _ESCAPE.sub("\0", pattern))
+    while (shorter := _GROUP.sub("\0", flat)) != flat:
+        flat = shorter
+    if re.search(r"[|()\[\]]", flat):
+        return None
+    runs = re.findall(r"\w+", _OPTIONAL.sub("\0", flat))
+    return max(runs, key=len, default=None)
+
+
+# A flag may change how the rest is read, and the letters of a name are not those of a match.
+_FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")
+_ESCAPE = re.compile(r"\\(?:[pP]\{[^{}]*\}|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL)
+_CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
+_GROUP = re.compile(r"\([^()]*\)")
+_OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
+"""A quantifier and the character that it may leave out or repeat."""
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> Any:
+    import regex  # only here: it takes longer to import than most searches
+
+    return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE)
