@@ -52,12 +52,8 @@ def results(trace: Trace) -> list[JSON]:
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
     """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive."""
     row = trace.ranking.notes[candidate.note]
-<<<<<<< HEAD
-    snippet = preview(chunk.text if chunk else "", limits.PREVIEW_CHARS, trace.matcher, row.language)
-=======
     text, headings = (chunk.text, (row.title, *chunk.heading_path)) if chunk else ("", ())
-    snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, headings)
->>>>>>> 2857001 (Say what a search waits for and how far it is, suggest names, search by regular expression, by saved searches and by a passage; rank the notes that are most alike)
+    snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
     reranked = trace.reranked.get(row.path)
     return {
         "rank": rank,

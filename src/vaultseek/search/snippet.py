@@ -72,20 +72,6 @@ class TermMatcher:
                 yield span.start, span.end, self.words[span.term]
 
 
-<<<<<<< HEAD
-def preview(
-    text: str, width: int, matcher: TermMatcher | None = None, language: str | None = None
-) -> Preview:
-    """Return at most ``width`` characters of Markdown ``text`` around the place with most matches.
-
-    ``language`` is that of the note, "" if it is not clear; words are compared as it says.
-
-    Markdown signs, control characters and line breaks are left out; a cut shows as an ellipsis and falls
-    between words where it can. Without a match the beginning is shown. Time is linear in the text.
-    """
-    line = _plain_line(text)
-    matches = sorted(matcher.matches(line, language)) if matcher else []
-=======
 @dataclass(frozen=True, slots=True)
 class ExpressionMatcher:
     """Finds the matches of the query's regular expressions, and those of its ``terms`` if there are any."""
@@ -93,12 +79,12 @@ class ExpressionMatcher:
     patterns: tuple[str, ...]
     terms: TermMatcher | None = None
 
-    def matches(self, line: str) -> Iterator[_Match]:
-        """Yield every match; they may overlap."""
+    def matches(self, line: str, language: str | None = None) -> Iterator[_Match]:
+        """Yield every match in a line of a note in ``language``; they may overlap."""
         for number, pattern in enumerate(self.patterns, start=1):
             yield from ((low, high, -number) for low, high in find_all(pattern, line) if low < high)
         if self.terms is not None:
-            yield from self.terms.matches(line)
+            yield from self.terms.matches(line, language)
 
     def place(self, text: str) -> tuple[int, int] | None:
         """Return line and column of the first match in Markdown ``text``; None where words decide, too."""
@@ -114,16 +100,23 @@ class ExpressionMatcher:
 Matcher = TermMatcher | ExpressionMatcher
 
 
-def preview(text: str, width: int, matcher: Matcher | None = None, headings: Sequence[str] = ()) -> Preview:
+def preview(
+    text: str,
+    width: int,
+    matcher: Matcher | None = None,
+    language: str | None = None,
+    headings: Sequence[str] = (),
+) -> Preview:
     """Return at most ``width`` characters of Markdown ``text`` around the place with most matches.
+
+    ``language`` is that of the note, "" if it is not clear; words are compared as it says.
 
     Markdown signs, comments, control characters and line breaks are left out, and at the beginning those of
     the ``headings``, which stand above the preview. A cut shows as an ellipsis and falls between words where
     it can. Without a match the beginning is shown. Time is linear in the text.
     """
     line = _plain_line(_without_headings(text, headings))
-    matches = sorted(matcher.matches(line)) if matcher else []
->>>>>>> 2857001 (Say what a search waits for and how far it is, suggest names, search by regular expression, by saved searches and by a passage; rank the notes that are most alike)
+    matches = sorted(matcher.matches(line, language)) if matcher else []
     start, end = _window(line, matches, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(line) and width >= NARROW else ""
