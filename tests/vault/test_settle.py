@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -141,3 +142,82 @@ def test_a_hint_for_a_closed_loop_is_ignored():
     loop.close()
     hints.add("a.md")
     hints.request_rescan("late")
+
+
+def test_a_note_written_all_the_time_is_handed_over_ever_more_rarely():
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        hints = Hints(loop)
+        began, taken = loop.time(), []
+
+        async def append():
+            while True:
+                hints.add("log.md")
+                await asyncio.sleep(0.13)
+
+        writer = loop.create_task(append())
+        while loop.time() - began < 60:
+            assert (await hints.next_batch()).paths == {"log.md"}
+            taken.append(loop.time() - began)
+        writer.cancel()
+        pauses = [later - earlier for earlier, later in pairwise(taken)]
+        assert taken[1] < 0.5, "a second save is taken at once"
+        assert min(pauses[1:]) >= 2.0
+        assert pauses[1:-1] == pytest.approx(sorted(pauses[1:-1]), abs=2 * SETTLE_SECONDS)
+        assert max(pauses) < 11.0
+        assert sum(moment <= 20 for moment in taken) <= 10
+
+    run(scenario())
+
+
+def test_the_last_change_of_a_note_is_not_lost_and_other_notes_do_not_wait():
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        hints = Hints(loop)
+        for _ in range(3):
+            hints.add("log.md")
+            await asyncio.sleep(3 * SETTLE_SECONDS)
+            if _ < 2:
+                assert (await hints.next_batch()).paths == {"log.md"}
+        began = loop.time()
+        hints.add("other.md")
+        assert (await hints.next_batch()).paths == {"other.md"}
+        assert loop.time() - began < 3 * SETTLE_SECONDS
+        assert (await hints.next_batch()).paths == {"log.md"}
+        assert loop.time() - began < 2.5
+
+    run(scenario())
+
+
+def test_a_note_that_was_quiet_is_taken_at_once_again():
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        hints = Hints(loop)
+        for _ in range(20):
+            hints.add("daily.md")
+            began = loop.time()
+            assert (await hints.next_batch()).paths == {"daily.md"}
+            assert loop.time() - began < 3 * SETTLE_SECONDS
+            await asyncio.sleep(5)
+
+    run(scenario())
+
+
+def test_a_comparison_of_everything_leaves_nothing_held_back():
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        hints = Hints(loop)
+        for _ in range(3):
+            hints.add("log.md")
+            await asyncio.sleep(3 * SETTLE_SECONDS)
+            if _ < 2:
+                await hints.next_batch()
+        hints.add("other.md")
+        await hints.next_batch()
+        hints.request_rescan("a client requested it")
+        assert (await hints.next_batch()).rescan_reason == "a client requested it"
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(30):
+                await hints.next_batch()
+
+    run(scenario())

@@ -1,12 +1,15 @@
-"""Collect hints about changed paths until a burst of them is over."""
+"""Collect hints about changed paths until a burst of them is over; one that keeps changing waits longer."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vaultseek.limits import HINTS
+from vaultseek.vault.pace import Pace
 
 SETTLE_SECONDS = 0.05
 """Time without a hint after which a burst is over."""
@@ -32,6 +35,9 @@ class Hints:
         self._rescan_reason: str | None = None
         self._last_hint = 0.0
         self._arrived = asyncio.Event()
+        self._pace = Pace()
+        self._held: dict[str, float] = {}
+        """Paths that changed too soon again, and when they are due."""
 
     def add(self, path: str) -> None:
         """Add a path that may have changed."""
@@ -52,22 +58,55 @@ class Hints:
         self._wake()
 
     async def next_batch(self) -> HintBatch:
-        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``; return all hints."""
-        await self._arrived.wait()
+        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``; return all hints.
+
+        A path that keeps changing is handed over at its pace (`vault/pace.py`).
+        """
+        while True:
+            await self._something_due()
+            await self._end_of_burst()
+            batch = self._drain()
+            if batch.paths or batch.rescan_reason is not None:
+                return batch
+
+    async def _something_due(self) -> None:
+        """Wait for a hint, or until a path that was held back is due."""
+        due = min(self._held.values(), default=None)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                await self._arrived.wait()
+
+    async def _end_of_burst(self) -> None:
         began = self._loop.time()
         while True:
             await asyncio.sleep(SETTLE_SECONDS)
             now = self._loop.time()
             if now - self._last_hint >= SETTLE_SECONDS or now - began >= SETTLE_MAX_SECONDS:
-                return self._drain()
+                return
 
     def _drain(self) -> HintBatch:
         with self._lock:
-            batch = HintBatch(frozenset(self._paths), self._rescan_reason)
-            self._paths.clear()
+            changed, reason = self._paths, self._rescan_reason
+            self._paths = set()
             self._rescan_reason = None
             self._arrived.clear()
-        return batch
+        if reason is not None:  # everything is compared, so nothing is left to wait for
+            paths = frozenset(changed | self._held.keys())
+            self._held.clear()
+            return HintBatch(paths, reason)
+        return HintBatch(frozenset(self._due(changed)), None)
+
+    def _due(self, changed: set[str]) -> Iterator[str]:
+        """Yield the paths whose time has come, and hold the others back."""
+        now = self._loop.time()
+        for path in changed | self._held.keys():
+            due = self._pace.due(path, now)
+            if due > now:
+                self._held[path] = due
+            else:
+                self._held.pop(path, None)
+                self._pace.take(path, now)
+                yield path
 
     def _touch(self) -> bool:
         """Note the time of a hint; true if the consumer has to be woken."""
