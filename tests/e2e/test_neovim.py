@@ -441,7 +441,7 @@ def test_checkhealth_with_and_without_a_daemon(indexed):
 def test_every_help_tag_is_found(tmp_path):
     shutil.copytree(PLUGIN, tmp_path / "plugin")
     commands = [f"helptags {tmp_path / 'plugin' / 'doc'}"]
-    commands += [f"help {tag}" for tag in ("vaultseek", "vaultseek-settings", ":VaultSearch", ":VaultStatus")]
+    commands += [f"help {tag}" for tag in ("vaultseek", "vaultseek-settings", "vaultseek-gf", ":VaultStatus")]
     options = [word for command in [*commands, "qall!"] for word in ("-c", command)]
     done = subprocess.run(
         [NVIM or "nvim", "--headless", "--clean", "--cmd", f"set rtp^={tmp_path / 'plugin'}", *options],
@@ -521,12 +521,106 @@ def test_wrong_settings_are_named(indexed):
 def test_a_file_name_that_is_not_the_title_stands_beside_it(indexed):
     answer = "{ vault_path = '/notes' }"
     shown = {
-        "file_name = 'Boiler'": "Hot water (Boiler) › Care",
-        "file_name = vim.NIL": "Hot water › Care",
+        "file_name = 'Boiler'": "Boiler (Hot water) › Care",
+        "file_name = vim.NIL": "Boiler › Care",
     }
     for field, title in shown.items():
         result = f"{{ path = 'Boiler.md', title = 'Hot water', heading_path = {{ 'Care' }}, {field} }}"
         assert indexed.ask(f"require('vaultseek.places').place({answer}, {result}).title") == title
+
+
+def luminance(colour: int) -> float:
+    """Return the relative luminance of a colour, as WCAG defines it."""
+    parts = [(colour >> shift & 255) / 255 for shift in (16, 8, 0)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(
+    ("background", "ground", "ink"), [("dark", 0x000000, 0xFFFFFF), ("light", 0xFFFFFF, 0)]
+)
+@pytest.mark.parametrize("scheme", ["default", "desert", "morning"])
+def test_the_lists_are_readable(indexed, background, ground, ink, scheme):
+    """Where colours leave something open, it is the terminal's ``ground`` and ``ink``."""
+    if (scheme, background) in (("desert", "light"), ("morning", "dark")):
+        pytest.skip("this scheme has one background")
+    change = f"colorscheme {scheme}" if scheme != "default" else f"set background={background}"
+    indexed.ask(f"vim.cmd('set termguicolors | {change}')")
+    indexed.keys(":VaultSearch slugs<CR>")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
+    list_window = "require('vaultseek.picker').current.windows.list.window"
+    assert "NormalFloat:VaultseekNormal" in indexed.ask(f"vim.wo[{list_window}].winhighlight")
+    colours = {
+        name: indexed.ask(
+            f"vim.tbl_extend('keep', vim.api.nvim_get_hl_by_name('{name}', true), {{ none = 1 }})"
+        )
+        for name in (
+            "Normal",
+            *(f"Vaultseek{part}" for part in ("Title", "Path", "Note", "Passage", "Match")),
+        )
+    }
+    ground = colours["Normal"].get("background", ground)
+    ink = colours["Normal"].get("foreground", ink)
+    for name, colour in colours.items():
+        lights = sorted(
+            luminance(colour.get(of, or_)) for of, or_ in (("foreground", ink), ("background", ground))
+        )
+        assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 3, name
+    assert indexed.ask("vim.api.nvim_get_hl_by_name('VaultseekSelected', true).reverse") is True
+
+
+def test_the_preview_shows_the_line_that_matches_with_its_words_marked(indexed):
+    indexed.keys(":VaultSearch xylophone<CR>")
+    preview = "require('vaultseek.picker').current.windows.preview"
+    indexed.until(f"require('vaultseek.picker').current and #vim.fn.getbufline({preview}.buffer, 1, '$') > 5")
+    find = "function() return vim.fn.search('xylophone', 'wn') end"
+    row = indexed.ask(f"vim.api.nvim_win_call({preview}.window, {find})")
+    assert row > 30
+    first, last = indexed.ask(
+        f"{{ vim.fn.line('w0', {preview}.window), vim.fn.line('w$', {preview}.window) }}"
+    )
+    assert first <= row <= last
+    marks = (
+        f"vim.api.nvim_buf_get_extmarks({preview}.buffer, vim.api.nvim_create_namespace('vaultseek'), 0, -1,"
+        " { details = true })"
+    )
+    words = [mark for mark in indexed.ask(marks) if mark[3]["hl_group"] == "VaultseekMatch"]
+    assert [(row - 1, len("The "))] == [(mark[1], mark[2]) for mark in words]
+
+
+@pytest.mark.parametrize(
+    ("line", "cursor", "file", "there"),
+    [
+        ("see [[Pump]] there", 6, "Pump.md", 1),
+        ("see [[Pump]] and [[Boiler#Boiler|heat]]", 30, "Boiler.md", 9),
+        ("[[Pump#Float Switch]]", 0, "Pump.md", 7),
+        ("[[Boiler#^drain-1]]", 3, "Boiler.md", 13),
+        ("[[Bilge]]", 3, "Pump.md", 1),
+        ("[[#Garden]]", 3, "Garden.md", 1),
+        ("| [[B/Log\\|two]] |", 5, "B/Log.md", 1),
+        ("read Boiler.md now", 6, "Boiler.md", 1),
+    ],
+)
+def test_gf_follows_a_wikilink(indexed, root, line, cursor, file, there):
+    indexed.keys(":edit Garden.md<CR>")
+    indexed.until("vim.bo.filetype == 'markdown'")
+    indexed.ask(f"vim.api.nvim_buf_set_lines(0, -1, -1, false, {{ {json.dumps(line)} }})")
+    indexed.ask(f"vim.api.nvim_win_set_cursor(0, {{ vim.api.nvim_buf_line_count(0), {cursor} }})")
+    indexed.keys("gf")
+    indexed.until(f"vim.fn.expand('%:p') == {json.dumps(str(root / file))} and vim.fn.line('.') == {there}")
+    assert indexed.messages() == ""
+
+
+def test_gf_says_where_a_link_leads_nowhere_and_leaves_other_mappings_alone(indexed):
+    indexed.keys(":edit Garden.md<CR>")
+    indexed.until("vim.bo.filetype == 'markdown'")
+    indexed.keys("/nowhere<CR>gf")
+    indexed.until("#messages == 1")
+    assert "nowhere" in indexed.messages()
+    indexed.keys(":nnoremap gf :echo 1<CR><CR>")
+    indexed.keys(":edit Pump.md<CR>")
+    indexed.until("vim.fn.expand('%:t') == 'Pump.md' and vim.bo.filetype == 'markdown'")
+    assert indexed.ask("vim.fn.maparg('gf', 'n', false, true).buffer") == 0
 
 
 def test_no_place_outside_of_the_vault(indexed):

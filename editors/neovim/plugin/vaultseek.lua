@@ -26,15 +26,23 @@ vim.api.nvim_create_autocmd("FileType", {
   pattern = "markdown",
   callback = function(event)
     require("vaultseek.complete").attach(event.buf)
+    require("vaultseek.follow").attach(event.buf)
   end,
 })
 
-local function highlight(name, link)
-  vim.api.nvim_set_hl(0, name, { link = link, default = true })
+-- Readable with any colours: no foreground without the background that it is meant for.
+local function set_highlights()
+  local function highlight(name, value)
+    vim.api.nvim_set_hl(0, name, vim.tbl_extend("force", value, { default = true }))
+  end
+  highlight("VaultseekNormal", { link = "Normal" })
+  highlight("VaultseekTitle", { bold = true })
+  highlight("VaultseekPath", { link = "Comment" })
+  highlight("VaultseekNote", { link = "WarningMsg" })
+  highlight("VaultseekSelected", { reverse = true })
+  highlight("VaultseekPassage", { bold = true })
+  highlight("VaultseekMatch", { bold = true, fg = "#000000", bg = "#ffd75f", ctermfg = 0, ctermbg = 221 })
 end
 
-highlight("VaultseekTitle", "Title")
-highlight("VaultseekPath", "Comment")
-highlight("VaultseekNote", "WarningMsg")
-highlight("VaultseekSelected", "PmenuSel")
-highlight("VaultseekPassage", "Visual")
+set_highlights()
+vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = set_highlights })

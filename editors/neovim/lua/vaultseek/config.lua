@@ -11,6 +11,7 @@ local defaults = {
   debounce_ms = 40,
   complete_ms = 300,
   omnifunc = true,
+  gf = true,
   picker = "auto",
 }
 
@@ -24,6 +25,7 @@ local kinds = {
   debounce_ms = { "number" },
   complete_ms = { "number" },
   omnifunc = { "boolean" },
+  gf = { "boolean" },
   picker = { "string" },
 }
 

@@ -15,7 +15,6 @@ function M.open(title)
   vim.wo[windows.preview.window].wrap = true
   vim.wo[windows.preview.window].linebreak = true
   vim.wo[windows.list.window].wrap = false
-  vim.wo[windows.list.window].winhighlight = "CursorLine:VaultseekSelected"
   vim.bo[windows.list.buffer].modifiable = false
   vim.bo[windows.preview.buffer].modifiable = false
   return windows
@@ -56,6 +55,8 @@ function M.float(frame, title, enter)
     options.title = " " .. title .. " "
   end
   local window = vim.api.nvim_open_win(buffer, enter or false, options)
+  -- The colours of floating windows are meant for menus; a note is read in those of any other window.
+  vim.wo[window].winhighlight = "NormalFloat:VaultseekNormal,FloatBorder:VaultseekNormal"
   return { window = window, buffer = buffer }
 end
 

@@ -10,7 +10,9 @@ local say = require("vaultseek.say")
 local M = {}
 
 local space = vim.api.nvim_create_namespace("vaultseek")
-local LINES_BEFORE = 3
+local LINES_BEFORE = 100
+local LINES_AFTER = 300
+local SHOWN_ABOVE = 4
 
 --- The open picker, or nil. Its fields include places, selected, query and pending.
 M.current = nil
@@ -42,6 +44,7 @@ function M.open(options)
     places = {},
     selected = 1,
     sent = 0,
+    marks = {},
     origin = vim.api.nvim_get_current_win(),
   }
   M.current = picker
@@ -178,18 +181,8 @@ function M.show(picker, list, notes)
   for _, note in ipairs(notes or {}) do
     lines[#lines + 1] = say.clean(note)
   end
-  local buffer = picker.windows.list.buffer
-  layout.write(buffer, lines)
-  vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
-  for number = 1, #lines do
-    local title = marks[number]
-    if title then
-      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekTitle", number - 1, 0, title)
-      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekPath", number - 1, title, -1)
-    else
-      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekNote", number - 1, 0, -1)
-    end
-  end
+  picker.marks = marks
+  layout.write(picker.windows.list.buffer, lines)
   M.select(picker)
   local afterwards = picker.afterwards
   if afterwards and not picker.pending then
@@ -201,28 +194,72 @@ end
 function M.select(picker)
   local list, preview = picker.windows.list, picker.windows.preview
   local place = picker.places[picker.selected]
-  vim.wo[list.window].cursorline = place ~= nil
+  M.paint(picker)
   vim.api.nvim_win_set_cursor(list.window, { place and picker.selected or 1, 0 })
   if not place then
     return layout.write(preview.buffer, {})
   end
   local first = math.max(1, place.line - LINES_BEFORE)
-  local last = first + vim.api.nvim_win_get_height(preview.window)
-  local params = { vault = place.vault, note = place.path, start_line = first, end_line = last }
+  local params = { vault = place.vault, note = place.path, start_line = first, end_line = place.line + LINES_AFTER }
   params.supersedes = picker.previewed
   picker.previewed = client.call("note/get", params, function(problem, answer)
     if M.current == picker and picker.places[picker.selected] == place then
-      M.preview(preview.buffer, place, first, problem, answer)
+      M.preview(preview, place, first, problem, answer)
     end
   end)
 end
 
-function M.preview(buffer, place, first, problem, answer)
-  local text = problem and problem.message or answer.text or ""
-  layout.write(buffer, vim.split(text:gsub("\r", ""), "\n"))
+--- Highlight the list: the selected line as a whole, of every other one its title and its path.
+function M.paint(picker)
+  local buffer = picker.windows.list.buffer
   vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
-  if not problem and place.line - first < vim.api.nvim_buf_line_count(buffer) then
-    vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekPassage", place.line - first, 0, -1)
+  for row = 0, vim.api.nvim_buf_line_count(buffer) - 1 do
+    local title = picker.marks[row + 1]
+    if not title then
+      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekNote", row, 0, -1)
+    elseif row + 1 == picker.selected then
+      local options = { end_row = row + 1, end_col = 0, hl_group = "VaultseekSelected", hl_eol = true }
+      vim.api.nvim_buf_set_extmark(buffer, space, row, 0, vim.tbl_extend("force", options, { strict = false }))
+    else
+      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekTitle", row, 0, title)
+      vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekPath", row, title, -1)
+    end
+  end
+end
+
+--- Show the note around the line that matches, with that line near the top and its words marked.
+function M.preview(preview, place, first, problem, answer)
+  local buffer = preview.buffer
+  local text = problem and problem.message or answer.text or ""
+  local lines = vim.split(text:gsub("\r", ""), "\n")
+  layout.write(buffer, lines)
+  vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
+  local row = place.line - first
+  if problem or row >= #lines then
+    return
+  end
+  vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekPassage", row, 0, -1)
+  for number, line in ipairs(lines) do
+    for _, word in ipairs(place.words) do
+      M.mark(buffer, number - 1, line, word)
+    end
+  end
+  vim.api.nvim_win_set_cursor(preview.window, { row + 1, 0 })
+  vim.wo[preview.window].scrolloff = SHOWN_ABOVE
+  vim.api.nvim_win_call(preview.window, function()
+    vim.cmd("normal! zt")
+  end)
+end
+
+function M.mark(buffer, row, line, word)
+  local start = 1
+  while true do
+    local from, to = line:find(word, start, true)
+    if not from then
+      return
+    end
+    vim.api.nvim_buf_add_highlight(buffer, space, "VaultseekMatch", row, from - 1, to)
+    start = to + 1
   end
 end
 

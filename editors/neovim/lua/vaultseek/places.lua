@@ -1,5 +1,6 @@
 --- Places in notes: the locations of results, opening them, and the quickfix list.
 local say = require("vaultseek.say")
+local uv = vim.uv or vim.loop
 
 local M = {}
 
@@ -13,19 +14,37 @@ function M.place(answer, result)
   local headings = result.heading_path or {}
   local heading = headings[#headings]
   local title = say.clean(result.title)
-  local name = type(result.file_name) == "string" and (" (%s)"):format(say.clean(result.file_name)) or ""
+  local name = say.clean(path:match("[^/]*$"):gsub("%.md$", ""))
+  -- The file's name stands first, because files are what an editor opens.
+  local label = type(result.file_name) == "string" and ("%s (%s)"):format(name, title) or name
   if heading and say.clean(heading) ~= title then
-    name = name .. " › " .. say.clean(heading)
+    label = label .. " › " .. say.clean(heading)
   end
   return {
     file = root:gsub("/$", "") .. "/" .. path,
     vault = root,
     path = path,
     line = math.max(1, line),
+    column = math.max(1, tonumber(result.column) or 1),
     last = tonumber(result.end_line) or line,
-    title = title .. name,
+    title = label,
     text = say.clean(result.preview or result.text),
+    words = M.words(result),
   }
+end
+
+--- Return the words that the preview of a result marks, as the note writes them.
+function M.words(result)
+  local words, seen = {}, {}
+  for _, mark in ipairs(type(result.preview) == "string" and result.highlights or {}) do
+    -- Marks count characters.
+    local word = vim.fn.strcharpart(result.preview, mark[1], mark[2] - mark[1])
+    if word:find("%S") and not seen[word] then
+      seen[word] = true
+      words[#words + 1] = word
+    end
+  end
+  return words
 end
 
 --- Return the places of all results or links of an answer.
@@ -41,12 +60,17 @@ end
 function M.go(place, how)
   local commands = { edit = "edit", split = "split", vsplit = "vsplit", tabedit = "tabedit" }
   vim.cmd("normal! m'")
-  local ok, problem = pcall(vim.cmd, (commands[how] or "edit") .. " " .. vim.fn.fnameescape(place.file))
-  if not ok then
-    return say.warn(problem)
+  -- A note with changes cannot be edited anew, and need not be.
+  if commands[how] ~= "edit" or uv.fs_realpath(vim.fn.expand("%:p")) ~= uv.fs_realpath(place.file) then
+    local ok, problem = pcall(vim.cmd, (commands[how] or "edit") .. " " .. vim.fn.fnameescape(place.file))
+    if not ok then
+      return say.warn(problem)
+    end
   end
   local line = math.min(place.line, vim.api.nvim_buf_line_count(0))
-  vim.api.nvim_win_set_cursor(0, { line, 0 })
+  local text = vim.api.nvim_buf_get_lines(0, line - 1, line, false)[1] or ""
+  local column = line == place.line and vim.fn.byteidxcomp(text, place.column - 1) or 0
+  vim.api.nvim_win_set_cursor(0, { line, math.max(0, column) })
   vim.cmd("normal! zvzz")
 end
 
