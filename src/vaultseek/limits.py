@@ -146,8 +146,8 @@ REQUESTS_IN_FLIGHT = 8
 """Requests of one client that run at the same time."""
 REQUESTS_WAITING = 1000
 """Queued requests of one client, however small."""
-UNAUTHENTICATED_CLIENTS = 8
-"""Connections to the loopback port that have not shown the token yet."""
+UNAUTHENTICATED_CLIENTS = 32
+"""Connections to the loopback port that have not shown the token yet; one more ends the oldest."""
 AUTH_BYTES = 4 * KIB
 """Largest first message at the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB

@@ -182,6 +182,14 @@ async def test_silent_connections_are_closed_and_their_number_is_limited(port, m
         assert await client.call("echo", {}) == {}
 
 
+async def test_silent_connections_keep_nobody_out(port):
+    silent = [await asyncio.open_connection("127.0.0.1", port.port.number) for _ in range(60)]
+    async with asyncio.timeout(PATIENCE), AsyncClient(port.file) as client:
+        assert await client.call("echo", {}) == {}
+    for _, writer in silent:
+        writer.close()
+
+
 async def test_unauthenticated_connections_do_not_count_as_clients(monkeypatch):
     port = Port(clients=2)
     try:

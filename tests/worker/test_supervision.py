@@ -207,6 +207,18 @@ async def test_the_breaker_lets_one_through_after_a_while(workers: Any, tmp_path
     assert (await worker.embed(["x"])).shape == (1, 2)
 
 
+async def test_a_child_that_is_killed_while_nothing_is_asked_comes_back_before_the_longest_pause(
+    workers: Any, until: Any
+) -> None:
+    worker = workers.fake(SERVE, backoff_seconds=(0.0, 0.2, 600.0))
+    for _ in range(supervisor.WORKER_BREAKER_FAILURES + 2):
+        await worker.ready(30)
+        os.kill(worker.state.pid, signal.SIGKILL)
+        await until(lambda: worker.state.status != "ready")
+        await until(lambda: worker.state.status == "ready")
+    assert (await worker.embed(["x"])).shape == (1, 2)
+
+
 async def test_a_model_that_cannot_be_used_is_not_tried_again_soon(workers: Any) -> None:
     worker = workers.real("no/such-model", backoff_seconds=(0.0, 60.0))
     with pytest.raises(WorkerUnavailable, match="vaultseek models fetch no/such-model"):

@@ -25,25 +25,27 @@ AddClient = Callable[[socket.socket, bytes, JSON], None]
 class Authenticator:
     """Reads the first message of each connection; ``add_client`` gets those with the right token.
 
-    Until then a connection costs only a small buffer, and only a few are read at the same time. Other
+    Until then a connection costs only a small buffer, and only a few are read at the same time: one more
+    ends that which has been silent for longest, so that nobody can keep others out by saying nothing. Other
     protocols, such as a web page's request with its Host and Origin, get no answer at all.
     """
 
     def __init__(self, secrets: Secrets, add_client: AddClient) -> None:
         self._secrets = secrets
         self._add_client = add_client
-        self._pending: set[asyncio.Task[None]] = set()
+        self._pending: dict[asyncio.Task[None], None] = {}
         self._refused_before = False
 
     def accept(self, connection: socket.socket) -> None:
-        """Read the first message of a new connection, or close it if too many are being read."""
+        """Read the first message of a new connection; the oldest one is closed if there are too many."""
         if len(self._pending) >= limits.UNAUTHENTICATED_CLIENTS:
-            connection.close()
-            return
+            oldest = next(iter(self._pending))
+            del self._pending[oldest]
+            oldest.cancel()
         connection.setblocking(False)
         task = asyncio.create_task(self._authenticate(connection))
-        self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
+        self._pending[task] = None
+        task.add_done_callback(lambda done: self._pending.pop(done, None))
 
     async def close(self) -> None:
         """Close every connection that is not authenticated yet."""

@@ -71,11 +71,15 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class ChildExit:
-    """The end of a child: the reason, and the requests that it left unanswered."""
+    """The end of a child: the reason, and the requests that it left unanswered.
+
+    ``permanent``: the next child would end the same way. ``idle``: it was ready, and nothing was asked of it.
+    """
 
     reason: str
     pending: list[PendingRequest] = field(default_factory=list)
     permanent: bool = False
+    idle: bool = False
 
 
 class Child:

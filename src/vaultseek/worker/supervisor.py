@@ -2,7 +2,8 @@
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
 immediately, and the child is restarted after a growing pause; after several consecutive failures the pause
-is the longest one (the circuit breaker). A store on which the child crashes twice is treated as corrupt.
+is the longest one (the circuit breaker), or the one before if nothing was asked of the child. A store on
+which the child crashes twice is treated as corrupt.
 """
 
 from __future__ import annotations
@@ -152,7 +153,9 @@ class Supervisor:
             self._failures = WORKER_BREAKER_FAILURES if exit.permanent else self._failures + 1
             broken = self._failures >= WORKER_BREAKER_FAILURES
             self._set_status("broken" if broken else "down", _reason(exit))
-            await asyncio.sleep(pause[-1] if broken else pause[min(self._failures, len(pause)) - 1])
+            # What killed a child of which nothing was asked came from outside, and may be over.
+            longest = len(pause) - 1 if exit.idle else len(pause)
+            await asyncio.sleep(pause[min(len(pause) if broken else self._failures, longest) - 1])
 
     async def _run_child(self) -> ChildExit:
         """Run a child from its start to its exit."""
@@ -181,6 +184,7 @@ class Supervisor:
         """Answer the pending requests of a child that exited, and record the cause of a crash."""
         self._child = None
         if self._status == "ready":
+            exit.idle = not exit.pending
             self._set_status("down", _reason(exit))
         for pending in exit.pending:
             if pending.started:
