@@ -14,8 +14,31 @@ from worlds import World, own_directories, write_files
 hypothesis.settings.register_profile("vaultseek", deadline=None)
 hypothesis.settings.load_profile("vaultseek")
 
-pytest_plugins = ["raw_server"]
+pytest_plugins = ["raw_server", "daemons"]
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options by which scripts/fault chooses tests."""
+    parser.addoption("--long", action="store_true", help="run the tests marked long, too")
+    parser.addoption("--fault", action="append", help="only tests of this fault, or of any if it is empty")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out long tests and, if faults are asked for, tests of others; report the faults of a test."""
+    wanted: list[str] | None = config.getoption("--fault")
+    left_out = []
+    for item in items:
+        numbers = [number for mark in item.iter_markers("fault") for number in mark.args]
+        item.user_properties += [("fault", number) for number in numbers]
+        is_long = item.get_closest_marker("long") and not config.getoption("--long")
+        is_wanted = wanted is None or (numbers if "" in wanted else {*numbers} & {*wanted})
+        if is_long or not is_wanted:
+            left_out.append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture

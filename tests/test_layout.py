@@ -93,7 +93,7 @@ HEAVY_FOR_THE_DAEMON = (
 
 
 TESTS = Path(__file__).parent
-TESTS_OF_NO_FOLDER = {"conformance", "data", "docs", "e2e", "scripts"}
+TESTS_OF_NO_FOLDER = {"faults", "conformance", "data", "docs", "e2e", "scripts"}
 MAX_PUBLIC_MEMBERS = 20
 TRANSLATED = re.compile(r"(What|That|Who|Whether|Why|So many|How)\b")
 """First words of a docstring that begins with neither a verb nor a noun."""

@@ -102,6 +102,7 @@ def test_one_line_is_printable_and_no_longer_than_its_limit(text: str, limit: in
     assert one_line(line, limit) == line
 
 
+@pytest.mark.fault("D11")
 @given(ANY_TEXT)
 def test_no_terminal_acts_on_escaped_text(text: str) -> None:
     escaped = escape_controls(text)

@@ -95,6 +95,7 @@ def test_status_and_stop_without_a_daemon(run: Run) -> None:
     assert (run("stop").returncode, run("stop").stdout) == (0, "no daemon is running\n")
 
 
+@pytest.mark.fault("G13")
 def test_a_wrong_configuration_is_reported_before_a_daemon_is_started(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("[[vaults]]\nname = 'a'\npath = 'gone'\n")

@@ -110,6 +110,7 @@ def test_width_is_that_of_the_terminal_within_reason(
     assert terminal(Screen()).width == width
 
 
+@pytest.mark.fault("D11")
 @given(st.text())
 def test_clean_text_is_one_line_that_no_terminal_acts_on(text: str) -> None:
     cleaned = clean(text)

@@ -221,6 +221,7 @@ def test_no_timeout_waits_as_long_as_it_takes(daemon):
             client.call("slow")
 
 
+@pytest.mark.fault("F13")
 def test_a_daemon_that_was_restarted_is_found_again_and_ids_go_on(daemon):
     daemon.start()
     with Client() as client:
@@ -384,6 +385,7 @@ def test_importing_the_client_loads_nothing_heavy():
     assert found.stdout.strip() == "set()"
 
 
+@pytest.mark.fault("J2")
 def test_a_client_survives_a_hundred_errors_without_losing_descriptors(daemon):
     daemon.start()
     before = sum(1 for _ in Path("/proc/self/fd").iterdir())

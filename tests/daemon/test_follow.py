@@ -70,6 +70,7 @@ async def until(condition: Callable[[], Any]) -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.fault("B1")
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [

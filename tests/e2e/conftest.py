@@ -1,24 +1,10 @@
-"""A real daemon, driven through the real command line, in directories of its own."""
+"""The order and the marks of the tests that run a daemon."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import psutil
 import pytest
-
-from worlds import own_directories, write_files
-
-DEADLINE = 30.0
-
 
 HERE = Path(__file__).parent
 
@@ -29,115 +15,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: HERE not in item.path.parents)
-
-
-class Daemon:
-    """``vaultseek`` run as a user does. ``model`` "hashing" needs no torch and starts at once."""
-
-    def __init__(
-        self, home: Path, model: str = "hashing", directories: Mapping[str, str] | None = None
-    ) -> None:
-        """``directories`` replace those of the test's environment."""
-        self.home = home
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSEEK_")}
-        self.environment |= {"VAULTSEEK_MODEL__NAME": model, "HOME": str(home), **(directories or {})}
-
-    def run(self, *arguments: str, cwd: Path | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
-        environment = self.environment | more.pop("env", {})
-        command = [sys.executable, "-m", "vaultseek", *arguments]
-        return subprocess.run(
-            command, cwd=cwd or self.home, env=environment, capture_output=True, text=True, timeout=90, **more
-        )
-
-    def json(self, *arguments: str, **more: Any) -> Any:
-        """Return what a command prints with ``--json``; assert that its exit code is 0 or 1."""
-        done = self.run(*arguments, "--json", **more)
-        assert done.returncode in (0, 1), done.stderr
-        return json.loads(done.stdout)
-
-    def paths(self, *arguments: str, **more: Any) -> list[str]:
-        """Return the paths of a search's results, best first."""
-        return [result["path"] for result in self.json("search", *arguments, **more)["results"]]
-
-    def pid(self) -> int:
-        """Return the process id of the running daemon."""
-        return int(self.json("status")["daemon"]["pid"])
-
-    def kill(self) -> None:
-        """Send SIGKILL to the daemon and wait for its end."""
-        process = psutil.Process(self.pid())
-        os.kill(process.pid, signal.SIGKILL)
-        psutil.wait_procs([process], timeout=DEADLINE)
-
-    def stop(self) -> None:
-        """Stop the daemon if one runs."""
-        self.run("stop")
-
-    def log(self) -> str:
-        """Return the text of the daemon's log."""
-        file = Path(self.environment["XDG_STATE_HOME"]) / "vaultseek" / "daemon.log"
-        return file.read_text() if file.exists() else ""
-
-
-def eventually(condition: Callable[[], Any], what: str = "", seconds: float = DEADLINE) -> Any:
-    """Return the first true value of ``condition``; fail after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < deadline, f"did not happen in {seconds} s: {what}"
-        time.sleep(0.02)
-
-
-@pytest.fixture(name="eventually")
-def _eventually() -> Callable[..., Any]:
-    return eventually
-
-
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    """A daemon that is started by the first command and stopped at the end."""
-    home = tmp_path / "home"
-    home.mkdir()
-    started = Daemon(home)
-    yield started
-    started.stop()
-
-
-class Indexed(NamedTuple):
-    """A daemon and the vault that it has indexed, shared by tests that change neither."""
-
-    daemon: Daemon
-    root: Path
-
-    def run(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command on the vault."""
-        return self.daemon.run(*arguments, "--vault", str(self.root), **more)
-
-    def json(self, *arguments: str, **more: Any) -> Any:
-        """Return the JSON of a command on the vault."""
-        return self.daemon.json(*arguments, "--vault", str(self.root), **more)
-
-    def paths(self, *arguments: str, **more: Any) -> list[str]:
-        """Return the paths of a search in the vault."""
-        return self.daemon.paths(*arguments, "--vault", str(self.root), **more)
-
-
-@pytest.fixture(scope="module")
-def indexed_vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Indexed]]:
-    """``indexed_vault({"a.md": "# A"})`` indexes a vault with a daemon for all tests of a module."""
-    daemons: list[Daemon] = []
-
-    def index(files: Mapping[str, str]) -> Indexed:
-        place = tmp_path_factory.mktemp("indexed")
-        (place / "home").mkdir()
-        daemons.append(Daemon(place / "home", directories=own_directories(place)))
-        indexed = Indexed(daemons[-1], write_files(place / "vault", files))
-        assert indexed.run("index", "--wait").returncode == 0
-        return indexed
-
-    yield index
-    for daemon in daemons:
-        daemon.stop()

@@ -46,6 +46,7 @@ def test_every_failpoint_in_the_source_is_tested():
     assert failpoints() == {*FAILPOINTS, SECOND_SPACE}
 
 
+@pytest.mark.fault("A2", "A3", "A6", "A7", "A8")
 @pytest.mark.parametrize("name", FAILPOINTS)
 def test_after_a_kill_the_answers_are_those_of_a_fresh_index(daemon, vault, name, tmp_path):
     root = vault(NOTES)
@@ -84,6 +85,7 @@ def second_notes_left(daemon) -> int | None:
     return daemon.json("status")["vaults"][0]["models"]["second_notes_left"]
 
 
+@pytest.mark.fault("A1", "A7")
 @pytest.mark.parametrize(
     "plan", ["ledger.commit=kill@3", "ledger.committed=kill@3", "keyword.applied=kill@2"]
 )
@@ -106,6 +108,7 @@ def seen(daemon, root, query):
     return [{key: result[key] for key in keys} for result in answer["results"]]
 
 
+@pytest.mark.fault("A12")
 def test_a_note_that_ends_the_daemon_is_left_alone_the_third_time(daemon, vault):
     root = vault(NOTES | {"Poison.md": "# Poison\n\nends whoever reads it\n"})
     daemon.environment["VAULTSEEK_FAILPOINTS"] = "note.read Poison.md=kill"

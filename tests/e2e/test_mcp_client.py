@@ -38,6 +38,7 @@ def indexed(daemon, vault, notes=None):
     return root
 
 
+@pytest.mark.fault("D12")
 @pytest.mark.parametrize("form", [[], ["--structured"]])
 async def test_every_tool_and_every_description_says_that_notes_are_untrusted(daemon, vault, form):
     root = indexed(daemon, vault)

@@ -7,6 +7,7 @@ import pytest
 NOTES = {"Pump.md": "The float switch of the sump pump.", "Soup.md": "Tomatoes, [[Pump]]."}
 
 
+@pytest.mark.fault("I1")
 @pytest.mark.parametrize("kind", ["nothing", "file", "empty folder", "no tokenizer"])
 def test_keyword_search_works_and_the_answer_gives_the_reason(daemon, vault, tmp_path, kind):
     root, model = vault(NOTES), tmp_path / "model"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 NOTES = {f"n{i}.md": f"# Stone {i}\n\nA note about granite number {i}.\n" for i in range(60)}
 
 
+@pytest.mark.fault("I3")
 def test_the_old_store_answers_until_the_new_one_is_full(daemon, vault, eventually):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -41,6 +44,7 @@ def test_going_back_to_the_first_model_embeds_nothing(daemon, vault):
     assert daemon.json("status")["vaults"][0]["embeddings_computed"] == 2 * computed
 
 
+@pytest.mark.fault("I1")
 def test_a_folder_that_is_no_model_is_said_and_costs_search_by_meaning_alone(daemon, vault, tmp_path):
     root = vault(NOTES)
     model = tmp_path / "model"

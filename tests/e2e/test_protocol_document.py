@@ -160,6 +160,7 @@ def test_the_daemon_has_the_methods_of_the_schema_and_no_others(notes):
             client.call("vault/format", {})
 
 
+@pytest.mark.fault("F5")
 def test_wrong_parameters_are_named_and_cost_nothing(notes):
     here = {"vault": str(notes)}
     with Client() as client:
@@ -185,6 +186,7 @@ def test_wrong_parameters_are_named_and_cost_nothing(notes):
         assert client.call("search", {**here, "query": "pump", "limit": None})["results"]
 
 
+@pytest.mark.fault("E7")
 def test_paths_out_of_the_vault_are_refused_whatever_is_there(notes, tmp_path):
     (tmp_path / "secret.md").write_text("sesame")
     bad = [

@@ -13,6 +13,7 @@ import pytest
 MANY = {f"n{i}.md": f"Note {i} about granite." for i in range(40)}
 
 
+@pytest.mark.fault("C10")
 def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_path):
     root = vault(MANY)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -44,6 +45,7 @@ def skipped(daemon) -> dict[str, str]:
     return {problem["path"]: problem["code"] for problem in state(daemon)["problems"]}
 
 
+@pytest.mark.fault("C10")
 def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eventually):
     root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -56,6 +58,7 @@ def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eve
     assert state(daemon)["state"] == "ready"
 
 
+@pytest.mark.fault("C1")
 def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
     root = vault({"a.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -71,6 +74,7 @@ def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
     eventually(lambda: state(daemon)["notes"] == 2101, "every note is indexed")
 
 
+@pytest.mark.fault("B3")
 def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually, tmp_path):
     root = vault(MANY)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -99,6 +103,7 @@ def test_a_lost_vector_store_is_rebuilt_without_the_model(daemon, vault, tmp_pat
     assert len(answer["results"]) == 10
 
 
+@pytest.mark.fault("C2")
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 def test_polling_takes_over_at_the_limit_of_watches(daemon, vault, eventually):
     try:

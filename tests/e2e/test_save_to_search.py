@@ -54,6 +54,7 @@ def test_a_folder_with_obsidians_settings_is_a_vault_from_anywhere_inside(daemon
     assert daemon.paths("tea", "--wait", cwd=root / "sub")[0] == "sub/tea.md"
 
 
+@pytest.mark.fault("H7")
 def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -74,6 +75,7 @@ def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
     eventually(lambda: daemon.paths("theodolite", "--vault", str(root), "--mode", "keyword") == [])
 
 
+@pytest.mark.fault("A1")
 def test_a_killed_daemon_comes_back_with_what_it_knew(daemon, vault):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -87,6 +89,7 @@ def test_a_killed_daemon_comes_back_with_what_it_knew(daemon, vault):
     assert daemon.json("status")["vaults"][0]["embeddings_computed"] - computed in (1, 2)
 
 
+@pytest.mark.fault("G6")
 def test_nothing_is_written_into_the_vault_and_nobody_else_can_read_the_index(daemon, vault, tmp_path):
     root = vault(NOTES)
     before = sorted(path.stat().st_mtime_ns for path in root.rglob("*"))
@@ -107,6 +110,7 @@ def test_bad_notes_are_named_and_cost_nothing_else(daemon, vault):
     assert daemon.paths("quartz", "--vault", str(root))[0] == "yaml.md"
 
 
+@pytest.mark.fault("G1")
 def test_a_second_daemon_is_one_clear_line(daemon, vault):
     daemon.run("start")
     second = daemon.run("serve")
@@ -116,6 +120,7 @@ def test_a_second_daemon_is_one_clear_line(daemon, vault):
     assert daemon.run("status").returncode == 0
 
 
+@pytest.mark.fault("A13")
 def test_stop_ends_it_and_status_says_so(daemon):
     daemon.run("start")
     assert daemon.run("stop").returncode == 0
@@ -123,6 +128,7 @@ def test_stop_ends_it_and_status_says_so(daemon):
     assert daemon.run("stop").returncode == 0
 
 
+@pytest.mark.fault("G2")
 def test_a_stale_socket_is_replaced(daemon, vault):
     root = vault(NOTES)
     daemon.run("start")
@@ -161,6 +167,7 @@ def test_inspect_needs_no_daemon(daemon, vault):
     assert daemon.run("status").returncode == 3
 
 
+@pytest.mark.fault("F14")
 def test_many_commands_at_once_start_one_daemon(daemon, vault):
     root = vault(NOTES)
     command = [

@@ -123,6 +123,7 @@ def command(units: Callable[..., dict[str, str]]) -> list[str]:
     return shlex.split(value(units()["vaultseek.service"], "ExecStart"))
 
 
+@pytest.mark.fault("G15")
 def test_the_daemon_notifies_readiness_liveness_and_its_end(manager: Manager, command: list[str]) -> None:
     manager.start(command)
     manager.wait_for("READY=1")
@@ -134,6 +135,7 @@ def test_the_daemon_notifies_readiness_liveness_and_its_end(manager: Manager, co
     assert manager.processes[0].wait(DEADLINE) == 0
 
 
+@pytest.mark.fault("G15")
 def test_a_hanging_daemon_sends_no_watchdog_notification(manager: Manager, command: list[str]) -> None:
     manager.start(command)
     manager.wait_for("WATCHDOG=1", 2)
@@ -151,6 +153,7 @@ def listening(path: Path, mode: int = 0o600) -> Iterator[socket.socket]:
         yield door
 
 
+@pytest.mark.fault("G15")
 def test_a_socket_of_the_managers_is_used_and_outlives_the_daemon(
     manager: Manager, command: list[str], units: Callable[..., dict[str, str]]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ notes = st.integers(0, 6)
 links = st.dictionaries(notes, st.sets(notes), max_size=5)
 
 
+@pytest.mark.fault("J6")
 @given(st.lists(st.tuples(st.sets(notes, max_size=2), links), max_size=8))
 def test_changes_one_by_one_equal_a_graph_from_scratch(steps):
     graph = Graph([], [], 0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from vaultseek.markdown.decode import decode
 
 
+@pytest.mark.fault("D1", "D2")
 @pytest.mark.parametrize(
     ("data", "text", "codes"),
     [
@@ -38,10 +39,12 @@ def test_the_line_of_invalid_bytes_is_reported() -> None:
     assert decode(b"a\nb\nc\xff\n")[1][0].line == 3
 
 
+@pytest.mark.fault("D3")
 def test_noise_is_binary() -> None:
     assert decode(os.urandom(20_000))[1][0].code == "binary"
 
 
+@pytest.mark.fault("D2")
 @given(st.binary(max_size=200))
 def test_any_bytes_are_decoded(data: bytes) -> None:
     text, _ = decode(data)

@@ -85,6 +85,7 @@ BOMB = "\n".join(
 )
 
 
+@pytest.mark.fault("D8")
 @pytest.mark.parametrize(
     "block",
     [
@@ -201,6 +202,7 @@ def test_the_simple_parser_agrees_with_the_full_one(block: list[str]) -> None:
     assert [it for it in fast.scalars if it.text] == [it for it in full.scalars if it.text]
 
 
+@pytest.mark.fault("D9")
 @given(st.one_of(st.text(), st.lists(block_lines, max_size=8).map("\n".join)))
 def test_any_text_is_rejected_or_json(text: str) -> None:
     try:

@@ -104,12 +104,14 @@ def start_of(make: Make) -> str:
     return make(50)[:8]
 
 
+@pytest.mark.fault("D5")
 def test_a_line_of_five_megabytes_is_too_large() -> None:
     survives(
         lambda size: "x" * size, 5_000_000, lambda note: [it.code for it in note.problems] == ["too_large"]
     )
 
 
+@pytest.mark.fault("D5")
 def test_many_headings() -> None:
     survives(lambda size: "# a\n" * size, 200_000, lambda note: note.headings[-1].line == 5_000)
 
@@ -122,6 +124,7 @@ def test_many_headings_of_different_words() -> None:
     )
 
 
+@pytest.mark.fault("D5")
 def test_many_links() -> None:
     survives(lambda size: "[[a]] [b](c.md)\n" * size, 5_000, lambda note: len(note.links) == 10_000)
 
@@ -133,6 +136,7 @@ def test_large_notes_of_one_piece(make: Make) -> None:
     survives(make, 1_900_000)
 
 
+@pytest.mark.fault("D6")
 @pytest.mark.parametrize(
     "make",
     [
@@ -226,11 +230,13 @@ INLINE = (
 )
 
 
+@pytest.mark.fault("D10")
 @pytest.mark.parametrize("prefix", ["# ", "| a |\n|---|\n| "])
 def test_all_inline_patterns_in_headings_and_cells(prefix: str) -> None:
     survives(lambda size: "\n\n".join(prefix + filled(piece, size) for piece in INLINE), 10_000)
 
 
+@pytest.mark.fault("D10")
 @pytest.mark.parametrize("piece", INLINE)
 def test_each_inline_pattern(piece: str) -> None:
     survives(
@@ -265,6 +271,7 @@ def test_other_shapes(make: Make) -> None:
     survives(make, 100_000)
 
 
+@pytest.mark.fault("D7")
 @pytest.mark.parametrize(
     "make",
     [

@@ -43,6 +43,7 @@ def test_sources_of_the_title(text: str, title: str, source: str) -> None:
     assert (note.title, note.title_source) == (title, source)
 
 
+@pytest.mark.fault("D1")
 @pytest.mark.parametrize(
     ("text", "lines"),
     [

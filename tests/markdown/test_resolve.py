@@ -123,6 +123,7 @@ def test_candidates_are_bounded() -> None:
     assert len(resolution.candidates) == 20
 
 
+@pytest.mark.fault("C19")
 def test_of_names_that_differ_in_case_only_the_spelling_decides() -> None:
     names = names_of(["a/note.md", "a/Note.md"])
     assert names.resolve("a/Note", "x.md").path == "a/Note.md"

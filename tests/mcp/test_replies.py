@@ -213,6 +213,7 @@ def test_tags_properties_and_notes_are_listed():
     assert "1 note below a/ in vault 'notes'; folders: b/ 1\n" in below.text
 
 
+@pytest.mark.fault("D12")
 @given(st.text(max_size=100))
 def test_no_note_can_forge_a_line_of_ours(text):
     forged = f"{text}\n[partial: x]\r[cut: y]\x85[note: z]\u2028{WARNING}"

@@ -48,6 +48,7 @@ def out_of_memory(vectors: np.ndarray) -> np.ndarray:
     raise MemoryError
 
 
+@pytest.mark.fault("I4")
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -89,6 +90,7 @@ def test_stand_ins_are_loaded_by_name() -> None:
     assert embed.load("hashing-16").dimension == 16
 
 
+@pytest.mark.fault("I1")
 @pytest.mark.model
 def test_a_half_copied_model_is_a_settings_error(tmp_path: Path) -> None:
     whole = bundled_directory()

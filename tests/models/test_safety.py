@@ -47,6 +47,7 @@ def test_a_harmless_folder_is_let_through(model_folder: MakeModel) -> None:
     refuse_code(model_folder({"README.md": "trust_remote_code", "1_Pooling/config.json": "{}"}))
 
 
+@pytest.mark.fault("I8")
 @pytest.mark.parametrize(
     "files",
     [

@@ -151,6 +151,7 @@ def test_a_file_outside_of_the_vault_goes_by_its_name(tmp_path: Path) -> None:
     assert (found["path"], resolved(found)) == ("A.md", ["B.md"])
 
 
+@pytest.mark.fault("E9")
 def test_a_vault_reached_through_a_link_is_the_same_vault(tmp_path: Path) -> None:
     root = vault(tmp_path / "vault", {"x/A.md": "[[B]]", "B.md": ""})
     (tmp_path / "link").symlink_to(root)

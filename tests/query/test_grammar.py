@@ -251,6 +251,7 @@ def test_the_filter_is_made_of_values():
     assert read("[n:<5]").filter == PropertyCompare("n", "<", "5")
 
 
+@pytest.mark.fault("H2")
 def test_too_long_a_query_is_refused_before_it_is_read():
     assert read("x" * limits.QUERY_CHARS).rank_text
     for text in ("x" * (limits.QUERY_CHARS + 1), "(" * 20_000, "x " * 500_000):
@@ -269,6 +270,7 @@ def test_too_many_conditions_are_refused_and_many_plain_words_are_not():
             read(text)
 
 
+@pytest.mark.fault("H2")
 def test_too_deep_a_nesting_is_refused():
     assert read("(" * limits.QUERY_DEPTH + "keel").rank_text == "keel"
     with pytest.raises(BadQuery, match="nest"):
@@ -315,6 +317,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.fault("H1")
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join) | st.text(max_size=120))
 @example('tag:"')
 @example("-[")

@@ -136,6 +136,7 @@ def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):
     assert reported == [True]
 
 
+@pytest.mark.fault("H8")
 def test_without_any_lane_there_is_no_answer(opened, monkeypatch):
     def damaged(*_: object) -> None:
         raise IndexDamaged("a segment is cut short")

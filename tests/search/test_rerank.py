@@ -58,6 +58,7 @@ def test_only_the_first_are_read_again(ask):
     ]
 
 
+@pytest.mark.fault("I9")
 def test_without_the_model_the_order_is_as_it_was_and_the_answer_says_so(ask):
     answer = ask("rope wheel", rerank_enabled=True, rerank_model="none")
     assert order(answer) == order(ask("rope wheel"))
@@ -71,6 +72,7 @@ def test_without_the_model_the_order_is_as_it_was_and_the_answer_says_so(ask):
     assert all(result["rerank"] is None for result in answer["results"])
 
 
+@pytest.mark.fault("I9")
 def test_what_is_scored_in_time_is_reordered_and_the_rest_keeps_its_place(ask, monkeypatch):
     before = order(ask("rope wheel"))
     scores = {before[0]: 0.1, before[1]: None, before[2]: 0.9}

@@ -118,6 +118,7 @@ def test_a_model_folder_is_resolved_whether_it_is_there_or_not(load_text: LoadTe
     assert load_text("[model]\nname = 'owner/nope'").model.name == "owner/nope"
 
 
+@pytest.mark.fault("G13")
 def test_a_folder_above_the_home_directory_is_no_vault(
     load_text: LoadText, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +201,7 @@ BAD = {
 }
 
 
+@pytest.mark.fault("G13")
 @pytest.mark.parametrize(("text", "expected"), BAD.values(), ids=BAD.keys())
 def test_a_wrong_file_gives_one_line(load_text: LoadText, tmp_path: Path, text: str, expected: str) -> None:
     message = error_message(load_text, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,11 +37,13 @@ def test_the_latest_notes_are_read_first():
     assert compare(disk, known, frozenset()).read == ("new.md", "changed.md", "a.md", "b.md", "old.md")
 
 
+@pytest.mark.fault("C7")
 def test_the_same_inode_elsewhere_has_moved():
     changes = compare([note("b/x.md", 5, 77)], {"a/x.md": FileState(stat(5, 77), False)}, frozenset())
     assert changes == Changes(moved=(("a/x.md", "b/x.md"),), scope=("",))
 
 
+@pytest.mark.fault("C13")
 def test_a_racy_note_is_read_again_whatever_its_stat_says():
     assert compare([note("a.md", 1)], {"a.md": FileState(stat(1), True)}, frozenset()).read == ("a.md",)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+import pytest
+
 from vaultseek.vault.read import read_note
 from vaultseek.vault.scan import file_stat
 
@@ -29,6 +31,7 @@ def test_missing_notes_are_none(vault):
     assert read_note(root, "a.md/b.md") is None
 
 
+@pytest.mark.fault("E2", "E4")
 def test_links_pipes_and_folders_are_named_at_once(vault):
     root = vault({"a.md": "x"})
     (root / "link.md").symlink_to(root / "a.md")
@@ -41,6 +44,7 @@ def test_links_pipes_and_folders_are_named_at_once(vault):
         assert (found.data, found.problem.code) == (b"", "not_a_file")
 
 
+@pytest.mark.fault("D4")
 def test_a_huge_note_is_not_read(vault):
     root = vault({})
     with (root / "huge.md").open("wb") as file:
@@ -52,6 +56,7 @@ def test_a_huge_note_is_not_read(vault):
     assert "larger than 2 MiB" in found.problem.message
 
 
+@pytest.mark.fault("C21")
 def test_a_file_whose_content_is_elsewhere_is_not_opened_for_download(vault):
     root = vault({})
     with (root / "evicted.md").open("wb") as file:
@@ -62,6 +67,7 @@ def test_a_file_whose_content_is_elsewhere_is_not_opened_for_download(vault):
     assert found.problem.code == "not_local"
 
 
+@pytest.mark.fault("C12")
 def test_a_note_that_changes_while_it_is_read_is_taken_whole_or_marked_racy(vault):
     root = vault({"a.md": "x" * 10})
     stop = threading.Event()

@@ -24,6 +24,7 @@ def test_notes_and_attachments_are_found_at_any_depth(vault):
     assert listed(root) == ["a.md", "b/c/d.MD", "b/pic.png", "notes.txt"]
 
 
+@pytest.mark.fault("C6", "C21", "E8")
 @pytest.mark.parametrize(
     "path",
     [
@@ -47,6 +48,7 @@ def test_leftovers_and_hidden_files_are_left_out(vault, path):
     assert listed(vault({"a.md": "", path: ""})) == ["a.md"]
 
 
+@pytest.mark.fault("E8")
 def test_a_vault_inside_a_vault_is_a_vault_of_its_own(vault):
     assert listed(vault({"a.md": "", "inner/.obsidian/app.json": "{}", "inner/b.md": ""})) == [
         "a.md",
@@ -82,6 +84,7 @@ def test_globs_of_the_configuration(vault, pattern, left):
     assert listed(root, (pattern,)) == left
 
 
+@pytest.mark.fault("E1", "E2")
 def test_links_and_special_files_are_named_and_never_followed(vault, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -114,6 +117,7 @@ def test_what_is_meant_to_be_left_out_is_not_named(vault, tmp_path):
     assert listed(root, ("Archive/", "Linked/")) == ["a.md"]
 
 
+@pytest.mark.fault("E6")
 def test_strange_names_are_handled_or_reported(vault):
     root = vault({"..x.md": "", "-a.md": "", "new\nline.md": "", "ünï 😀.md": "", "trailing .md": ""})
     (root / os.fsdecode(b"bad\xff.md")).write_text("")

@@ -92,6 +92,7 @@ def test_a_stopped_watcher_is_not_alive(watched):
     assert not watched.watcher.alive()
 
 
+@pytest.mark.fault("C3")
 def test_a_watcher_of_a_replaced_folder_is_not_alive(watched):
     watched.watcher.start()
     watched.root.rename(watched.root.with_name("old"))
@@ -116,6 +117,7 @@ MOUNTS = [
 ]
 
 
+@pytest.mark.fault("B10")
 @pytest.mark.parametrize(
     ("root", "reason"),
     [

@@ -62,6 +62,7 @@ HOLD = """
 """
 
 
+@pytest.mark.fault("G6")
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_modes_do_not_depend_on_the_umask(tmp_path, umask):
     path = tmp_path / "state" / "vaultseek" / "run" / "daemon.sock"
@@ -94,6 +95,7 @@ def test_the_socket_does_not_block_and_no_child_inherits_anything(opened):
     assert not any(os.get_inheritable(fd) for fd in [*ours, opened.socket.fileno()])
 
 
+@pytest.mark.fault("G1")
 def test_a_second_daemon_is_refused_and_the_first_unharmed(opened, path):
     for _ in range(20):
         with pytest.raises(AlreadyRunning, match=rf"pid {os.getpid()}\b"):
@@ -102,6 +104,7 @@ def test_a_second_daemon_is_refused_and_the_first_unharmed(opened, path):
     assert opened.is_ours()
 
 
+@pytest.mark.fault("G11")
 def test_the_pid_in_the_lock_file_is_only_displayed(opened, path):
     for written in (b"1\n", b"not a pid", b"", b"9" * 1000):
         path.with_suffix(".lock").write_bytes(written)
@@ -117,6 +120,7 @@ def test_a_lock_file_without_a_daemon_is_no_obstacle(path):
     one.close()
 
 
+@pytest.mark.fault("G9")
 def test_a_deleted_lock_file_does_not_let_a_second_daemon_in(opened, path, monkeypatch):
     monkeypatch.setattr(endpoint, "LOCK_SECONDS", 0.0)
     path.with_suffix(".lock").unlink()
@@ -133,6 +137,7 @@ def test_a_brief_lock_of_a_cleaner_on_the_folder_is_waited_for(path, monkeypatch
     os.close(folder)
 
 
+@pytest.mark.fault("G2")
 def test_the_socket_of_a_killed_daemon_is_replaced(path):
     with run(HOLD, path, stdin=subprocess.PIPE) as dead:
         assert dead.stdout.readline() == "held\n"
@@ -146,6 +151,7 @@ def test_the_socket_of_a_killed_daemon_is_replaced(path):
     one.close()
 
 
+@pytest.mark.fault("G10")
 def test_the_lock_ends_with_the_daemon_even_if_its_children_live(path):
     code = HOLD.replace(
         "sys.stdin.read()",
@@ -161,6 +167,7 @@ def test_the_lock_ends_with_the_daemon_even_if_its_children_live(path):
         dead.stdin.close()
 
 
+@pytest.mark.fault("G3")
 @pytest.mark.parametrize("kind", ["file", "folder", "link", "dangling link", "fifo"])
 def test_files_that_are_not_our_socket_are_never_removed(path, tmp_path, kind):
     paths.private_directory(path.parent)
@@ -210,6 +217,7 @@ def test_our_own_folder_is_made_private(path):
     assert mode(path.parent) == 0o700
 
 
+@pytest.mark.fault("G4")
 def test_a_configured_folder_that_others_may_write_to_is_refused_and_not_changed(tmp_path):
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -229,6 +237,7 @@ def test_a_path_that_is_not_a_folder_is_refused(path, tmp_path, kind):
         Endpoint.open(path)
 
 
+@pytest.mark.fault("G4")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 @pytest.mark.parametrize("whose", ["folder", "lock", "socket"])
 def test_files_of_another_user_are_refused(path, whose):
@@ -242,6 +251,7 @@ def test_files_of_another_user_are_refused(path, whose):
     assert place.lstat().st_uid == 65534
 
 
+@pytest.mark.fault("G8")
 def test_a_path_too_long_for_a_socket_address_works_all_the_same(tmp_path):
     path = tmp_path.joinpath(*["a" * 100] * 3, "daemon.sock")
     one = Endpoint.open(path)
@@ -257,6 +267,7 @@ def test_a_path_that_is_too_long_is_reported_without_proc(tmp_path, monkeypatch)
         Endpoint.open(tmp_path.joinpath(*["a" * 100] * 3, "daemon.sock"))
 
 
+@pytest.mark.fault("G7")
 def test_a_removed_socket_file_is_noticed_and_bound_again(opened, path):
     assert opened.is_ours()
     path.unlink()
@@ -306,6 +317,7 @@ def test_the_kernel_identifies_the_peer():
         assert endpoint.peer_is_us(right)
 
 
+@pytest.mark.fault("G5")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_another_user_is_distinguished(path):
     one = Endpoint.open(path)
@@ -366,6 +378,7 @@ def test_a_socket_handed_over_by_a_service_manager_is_used_and_left_in_place(pat
     assert path.exists()
 
 
+@pytest.mark.fault("G15")
 def test_a_socket_handed_over_to_somebody_else_is_not_touched(path, tmp_path):
     number, ours, environment = activate(path, "not ours", tmp_path / "handed.sock").split()
     assert number != "3"

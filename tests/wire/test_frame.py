@@ -116,6 +116,7 @@ def test_a_broken_header_is_a_final_error(data):
         reader.next()
 
 
+@pytest.mark.fault("F2", "F3")
 @pytest.mark.parametrize("length", [FRAME_BYTES + 1, 2**63, int("9" * 900)])
 def test_too_long_a_frame_is_refused_from_its_header(length):
     reader = FrameReader()

@@ -73,6 +73,7 @@ async def test_initialize_negotiates_the_version_and_takes_the_name(wire):
     assert [c.name for c in server.clients] == ["an editor [1m"]
 
 
+@pytest.mark.fault("F5")
 @pytest.mark.parametrize(
     ("params", "word"),
     [
@@ -88,6 +89,7 @@ async def test_initialize_refuses_unsupported_versions(wire, params, word):
     assert code(await client.read()) == word
 
 
+@pytest.mark.fault("F1")
 async def test_half_a_frame_then_silence_is_closed_and_nobody_else_notices(wire):
     await wire.start({"echo": echo}, half_frame_seconds=0.1)
     stalled, other = await wire.client(), await wire.client()
@@ -112,6 +114,7 @@ async def test_bytes_that_trickle_do_not_extend_the_time_for_a_frame(wire):
     await asyncio.gather(trickling, return_exceptions=True)
 
 
+@pytest.mark.fault("F2", "F3")
 @pytest.mark.parametrize(
     ("header", "word"),
     [
@@ -132,6 +135,7 @@ async def test_a_broken_or_giant_frame_is_refused_from_its_header(wire, header, 
     assert await client.read() is None
 
 
+@pytest.mark.fault("F4")
 @pytest.mark.parametrize(
     ("body", "id", "number"),
     [
@@ -179,6 +183,7 @@ async def test_answers_to_nobody_and_unknown_notifications_are_ignored(wire):
     assert await client.read() == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
+@pytest.mark.fault("F4")
 async def test_any_frames_of_noise_get_an_error_or_nothing_each(wire):
     await wire.start({"echo": echo})
     client = await wire.client()
@@ -213,6 +218,7 @@ async def test_expected_errors_are_sent_with_a_code_and_one_line(wire):
     assert error == {"code": -32011, "message": "position 3: unbalanced quote", "data": {"code": "bad_query"}}
 
 
+@pytest.mark.fault("F12")
 async def test_an_internal_error_is_an_incident_for_the_client_and_a_traceback_in_the_log(wire, caplog):
     await wire.start({"explodes": explodes})
     client = await wire.client()
@@ -250,6 +256,7 @@ async def test_an_answer_that_is_too_long_becomes_an_error(wire):
     assert len(answers[2]["result"]) == 800
 
 
+@pytest.mark.fault("F5")
 async def test_unknown_methods_are_reported(wire):
     await wire.start({})
     client = await wire.client()
@@ -270,6 +277,7 @@ async def test_requests_run_at_the_same_time_and_answers_come_as_they_are_ready(
     assert (await client.read())["id"] == 1
 
 
+@pytest.mark.fault("F9")
 async def test_a_thousand_requests_of_one_client_run_eight_at_a_time(wire, until):
     gate = Gate()
     await wire.start({"gate": gate})
@@ -348,6 +356,7 @@ async def test_a_request_that_is_cancelled_immediately_is_still_answered(wire):
     assert code(await client.read()) == "cancelled"
 
 
+@pytest.mark.fault("F10")
 async def test_cancel_of_anything_else_is_ignored(wire, until):
     gate = Gate()
     await wire.start({"gate": gate, "echo": echo})
@@ -386,6 +395,7 @@ async def test_a_newer_request_supersedes_an_older_one(wire, until):
     assert (await client.read())["result"] == {}
 
 
+@pytest.mark.fault("F11")
 async def test_an_id_in_flight_cannot_be_used_again_but_later_it_can(wire, until):
     gate = Gate()
     await wire.start({"gate": gate})
@@ -438,6 +448,7 @@ async def test_a_timeout_inside_a_handler_is_not_taken_for_the_deadline(wire):
     assert code(await client.read()) == "internal"
 
 
+@pytest.mark.fault("F7")
 async def test_a_client_that_vanishes_has_its_work_cancelled_without_a_traceback(wire, until, caplog):
     gate, left = Gate(), []
 
@@ -482,6 +493,7 @@ async def test_a_client_that_only_stops_writing_still_gets_the_answers(wire, unt
     assert await client.read() is None
 
 
+@pytest.mark.fault("F6")
 async def test_a_client_that_never_reads_is_dropped_and_does_not_fill_the_memory(wire, until, caplog):
     calls = 0
 
@@ -579,6 +591,7 @@ async def test_one_client_too_many_gets_an_error(wire, until):
     assert (await client.read())["result"] == {}
 
 
+@pytest.mark.fault("F8")
 async def test_a_thousand_connections_do_not_keep_the_first_from_being_served(wire, until):
     server = await wire.start({"echo": echo}, clients=8)
     first = await wire.client()
@@ -593,6 +606,7 @@ async def test_a_thousand_connections_do_not_keep_the_first_from_being_served(wi
     await until(lambda: len(server.clients) == 1)
 
 
+@pytest.mark.fault("B11")
 async def test_a_lack_of_descriptors_is_survived(wire, until, caplog, monkeypatch):
     monkeypatch.setattr("vaultseek.wire.server.ACCEPT_RETRY_SECONDS", 0.01)
     server = await wire.start({"echo": echo})
@@ -615,6 +629,7 @@ async def test_a_lack_of_descriptors_is_survived(wire, until, caplog, monkeypatc
     assert (await newcomer.read())["result"] == {}
 
 
+@pytest.mark.fault("G5")
 async def test_connections_of_other_users_are_closed_and_logged_once(wire, caplog):
     server = await wire.start({"echo": echo}, admits=lambda connection: False)
     for _ in range(3):
@@ -642,6 +657,7 @@ async def test_closing_finishes_running_requests_and_refuses_the_rest(wire, unti
     await closing
 
 
+@pytest.mark.fault("A13")
 async def test_closing_cancels_requests_that_do_not_end_in_time(wire, until):
     gate = Gate()
     server = await wire.start({"gate": gate})

@@ -48,6 +48,7 @@ async def test_what_is_switched_on_is_loaded_at_once_and_in_each_new_child(
     assert file.read_text().count("\n") == 3
 
 
+@pytest.mark.fault("I9")
 async def test_a_model_that_ends_the_worker_is_not_tried_for_ever(workers, until) -> None:
     worker = workers.fake(ENDING)
     worker.keep_reranker("heavy")

@@ -117,6 +117,7 @@ async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: 
     assert await worker.version(store, NOTES) == "second"
 
 
+@pytest.mark.fault("A5")
 async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     workers: Any, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
         assert answer.chunks[0].id == f"{row}"
 
 
+@pytest.mark.fault("B4")
 @pytest.mark.parametrize("damage", ["noise", "gone", "database"])
 async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     workers: Any, tmp_path: Path, damage: str
@@ -190,6 +192,7 @@ def harm(store: Path, damage: str) -> None:
         database.write_bytes(np.random.default_rng(1).bytes(database.stat().st_size))
 
 
+@pytest.mark.fault("I2")
 @pytest.mark.model
 async def test_the_bundled_model_without_a_network(
     workers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -53,6 +53,7 @@ async def test_it_starts_on_demand_and_reports_it(workers: Any) -> None:
     assert worker.state.pid is None
 
 
+@pytest.mark.fault("I6")
 async def test_urgent_calls_do_not_wait_for_the_start(workers: Any, tmp_path: Path) -> None:
     worker = workers.real()
     with pytest.raises(WorkerUnavailable, match="starting"):
@@ -80,6 +81,7 @@ async def test_stopping_and_starting_again(workers: Any) -> None:
     assert worker.state.pid != first
 
 
+@pytest.mark.fault("A9")
 async def test_a_kill_fails_the_call_with_its_signal_and_the_next_one_works(workers: Any, until: Any) -> None:
     worker = workers.fake(
         """
@@ -100,6 +102,7 @@ async def test_a_kill_fails_the_call_with_its_signal_and_the_next_one_works(work
     assert worker.state.restarts == 1
 
 
+@pytest.mark.fault("A11")
 async def test_a_hung_call_is_killed_and_the_next_one_works(workers: Any) -> None:
     worker = workers.fake(
         """
@@ -241,6 +244,7 @@ async def test_a_model_that_never_finishes_loading_is_killed(workers: Any, until
     )
 
 
+@pytest.mark.fault("A17")
 async def test_too_much_memory_is_a_reason_to_kill(workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = workers.fake("ready(); begin(pipe.read(incoming)); time.sleep(60)")
     await worker.ready()
@@ -249,6 +253,7 @@ async def test_too_much_memory_is_a_reason_to_kill(workers: Any, monkeypatch: py
         await worker.embed(["x"])
 
 
+@pytest.mark.fault("A10")
 async def test_a_store_that_crashes_the_child_twice_is_damaged_until_it_is_dropped(
     workers: Any, tmp_path: Path
 ) -> None:
@@ -277,6 +282,7 @@ async def test_a_store_that_crashes_the_child_twice_is_damaged_until_it_is_dropp
     assert await worker.count(bad, CHUNKS) == 1
 
 
+@pytest.mark.fault("A17")
 async def test_a_text_that_crashes_the_child_is_identified_and_skipped(workers: Any) -> None:
     worker = workers.fake(
         """
@@ -296,6 +302,7 @@ async def test_a_text_that_crashes_the_child_is_identified_and_skipped(workers: 
     assert np.isnan(vectors).all(axis=1).tolist() == [False, False, True, False]
 
 
+@pytest.mark.fault("J3")
 async def test_output_of_the_child_goes_to_a_capped_log(
     workers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Any
 ) -> None:
@@ -334,6 +341,7 @@ async def test_output_of_libraries_does_not_disturb_the_frames(workers: Any, tmp
     assert "native code prints" in log.read_text()
 
 
+@pytest.mark.fault("G10")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
 @pytest.mark.parametrize("frozen", [False, True])
 async def test_the_child_dies_with_the_daemon(until: Any, frozen: bool) -> None:
@@ -363,6 +371,7 @@ async def test_the_child_dies_with_the_daemon(until: Any, frozen: bool) -> None:
     await until(lambda: has_exited(child))
 
 
+@pytest.mark.fault("J4")
 async def test_an_idle_worker_costs_nothing(workers: Any) -> None:
     worker = workers.real()
     await worker.embed(["x"])

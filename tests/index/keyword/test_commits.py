@@ -75,6 +75,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.fault("A15", "B4")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_any_damage_to_any_file_is_noticed(directory: Path, damage: str) -> None:
     files = sorted(path.name for path in directory.iterdir() if not path.name.endswith("LOCK"))
@@ -95,6 +96,7 @@ def test_nothing_there_is_damage(tmp_path: Path) -> None:
         KeywordIndex.open(tmp_path / "nowhere")
 
 
+@pytest.mark.fault("B4")
 def test_damage_while_open_is_noticed(directory: Path) -> None:
     index = KeywordIndex.open(directory)
     for path in directory.glob("*.post"):
@@ -103,6 +105,7 @@ def test_damage_while_open_is_noticed(directory: Path) -> None:
         index.search("red", 5)
 
 
+@pytest.mark.fault("B3")
 def test_a_directory_deleted_while_open_is_noticed_by_the_next_change(directory: Path) -> None:
     index = KeywordIndex.open(directory)
     shutil.rmtree(directory)
@@ -139,6 +142,7 @@ def test_nothing_is_left_over(directory: Path) -> None:
     assert len(names) == index.segments + 2
 
 
+@pytest.mark.fault("B1")
 @pytest.mark.parametrize("call", range(1, 12))
 def test_a_full_disk_leaves_the_index_as_it_was(
     directory: Path, monkeypatch: pytest.MonkeyPatch, call: int
@@ -204,6 +208,7 @@ for number in range(3):
 """
 
 
+@pytest.mark.fault("A4")
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 14, 17])
 def test_killed_at_any_step_it_is_whole_and_the_stamp_fits(directory: Path, step: int) -> None:
     subprocess.run([sys.executable, "-c", KILLED, directory, str(step)], check=False, timeout=60)

@@ -135,6 +135,7 @@ def test_a_filter_changes_no_score(vault: Make) -> None:
         assert {hit.note: hit.score for hit in hits} == {n: free[n] for n in allowed}
 
 
+@pytest.mark.fault("H9")
 def test_equal_scores_come_in_the_order_of_ids(vault: Make) -> None:
     index = vault(*["same words"] * 9)
     assert matches(index, "same", k=4) == [0, 1, 2, 3]
@@ -217,6 +218,7 @@ def test_a_beginning_is_asked_for_by_a_star(vault: Make) -> None:
     assert answer.terms[0].kind == "prefix"
 
 
+@pytest.mark.fault("H1")
 @pytest.mark.parametrize(
     "text", ["", "   ", "* ? !", "*", "AND", '"', "(" * 900, "\0", "~9 [a TO z] _stored:*"]
 )
@@ -244,6 +246,7 @@ def test_a_word_with_nothing_near_it_is_found_nowhere(vault: Make) -> None:
     assert (term.fuzzy, term.df, term.terms) == (False, 0, ("zzzzzz",))
 
 
+@pytest.mark.fault("H3")
 def test_the_query_language_of_whoosh_is_not_even_loaded() -> None:
     code = "import sys, vaultseek.index.keyword.index; sys.exit('whoosh.qparser' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -283,6 +286,7 @@ def test_the_words_of_the_vault(vault: Make) -> None:
     assert dict(index.terms(least=2)) == {"database": 2}
 
 
+@pytest.mark.fault("B12")
 def test_single_saves_do_not_pile_up(vault: Make) -> None:
     index = vault()
     for number in range(100):
@@ -307,6 +311,7 @@ def test_merging_to_the_end_leaves_few_segments_and_the_same_answers(vault: Make
     assert index.revision == "59"
 
 
+@pytest.mark.fault("B13")
 def test_what_is_deleted_is_gone_from_the_disk_after_merging(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index")
     index.apply([note(1, "secretword one"), note(2, "other")], (), "1")
@@ -345,6 +350,7 @@ def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.Monkey
     assert index.dump() == vault_dump(index, [*expected, note(5, "new five")])
 
 
+@pytest.mark.fault("H6")
 def test_searches_see_one_state_while_changes_go_on(vault: Make) -> None:
     index = vault(*["pair left"] * 10)
     done = threading.Event()

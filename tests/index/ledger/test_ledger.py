@@ -95,6 +95,7 @@ def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
     assert ledger.vectors.orphans(10) == [str(one)]
 
 
+@pytest.mark.fault("C7")
 def test_a_note_that_moves_keeps_its_vectors(ledger):
     (number,) = put(ledger, indexed("a.md", "one", "two", title="a", title_source="name"))
     ledger.vectors.mark_stored(numbers(ledger), [number], [])
@@ -207,6 +208,7 @@ def test_many_ids_at_once(ledger):
     assert len(ledger.notes.by_id(ids)) == 1200
 
 
+@pytest.mark.fault("B6")
 def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
     first = Ledger(tmp_path / "l.sqlite")
     first.vectors.put({"k": b"v"})
@@ -217,6 +219,7 @@ def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
     second.close()
 
 
+@pytest.mark.fault("B5")
 @pytest.mark.parametrize("damage", [b"", b"noise" * 1000, "middle", "version"])
 def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes(tmp_path, damage):
     file = tmp_path / "ledger.sqlite"

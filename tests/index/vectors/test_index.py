@@ -154,6 +154,7 @@ def test_deletes_come_first_and_unknown_ones_are_nothing(opener: Opener) -> None
     assert set(index.search(stored.vectors[0], 20).numbers.tolist()) == {3, *range(10, 20)}
 
 
+@pytest.mark.fault("H9")
 def test_vectors_that_are_not_finite_are_left_out(opener: Opener) -> None:
     vectors = unit(3)
     vectors[1] = np.nan
@@ -162,6 +163,7 @@ def test_vectors_that_are_not_finite_are_left_out(opener: Opener) -> None:
     assert set(index.search(vectors[0], 5).numbers.tolist()) == {0, 2}
 
 
+@pytest.mark.fault("H5")
 def test_more_ids_than_a_statement_takes(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_index, "VECTOR_WRITE", 100)
     count = 2 * chroma.VECTOR_IDS + 1
@@ -177,6 +179,7 @@ def test_more_ids_than_a_statement_takes(opener: Opener, monkeypatch: pytest.Mon
     assert len(index) == 0
 
 
+@pytest.mark.fault("H5")
 def test_a_filter_gives_what_brute_force_gives(
     opener: Opener, way: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +263,7 @@ def test_any_history_of_writes_gives_what_a_dictionary_gives(data: st.DataObject
     assert all(model[number][0] == note for number, note, _ in hits)
 
 
+@pytest.mark.fault("B13")
 def test_no_text_and_nothing_readable_by_others_on_disk(tmp_path: Path) -> None:
     directory = semantic_chroma.ChromaDirectory(tmp_path / "store")
     opened(directory).apply(entries(unit(10)), version="s")

@@ -216,6 +216,7 @@ def test_what_a_kill_leaves_at_the_end_of_the_files_is_overwritten(store: Counti
     assert Counting.reads == 0
 
 
+@pytest.mark.fault("B12")
 def test_files_that_are_mostly_of_no_use_are_made_again(
     store: Counting, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,195 @@
+"""Let everything go wrong that can go wrong on Linux, and print what was survived.
+
+Each fault of tests/faults/list.toml has a number and tests that carry it. Without --all only those that take
+seconds run, which scripts/test runs, too; with it also those that take minutes, half an hour in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+LIST = PROJECT / "tests" / "faults" / "list.toml"
+PAGE = PROJECT / "docs" / "faults.md"
+BEGIN, END = "<!-- the list, written by scripts/fault --write -->", "<!-- the end of the list -->"
+HEADINGS = ("number", "what goes wrong", "tests", "result")
+
+
+@dataclass
+class Result:
+    """What came of the tests of one fault."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def word(self) -> str:
+        """Survived, failed or skipped."""
+        if self.failed:
+            return "failed"
+        return "survived" if self.passed else "skipped"
+
+
+class Recorder:
+    """A plugin of pytest that collects the results of each fault."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, Result] = defaultdict(Result)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count the report of a test, or of its set-up if that did not end well."""
+        numbers = [str(value) for name, value in report.user_properties if name == "fault"]
+        for number in dict.fromkeys(numbers):
+            result = self.results[number]
+            result.seconds += report.duration
+            if report.failed and report.nodeid not in result.failed:
+                result.failed.append(report.nodeid)
+            elif report.skipped:
+                result.skipped.append(_reason(report))
+            elif report.when == "call" and report.passed:
+                result.passed += 1
+
+
+def read_list() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the faults of each chapter by number, and why some have no test."""
+    chapters = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    reasons = chapters.pop("not_tested")
+    titles = {chapter.pop("title"): chapter for chapter in chapters.values()}
+    return titles, reasons
+
+
+def main() -> int:
+    """Run the tests that were asked for; return 1 if a fault was not survived."""
+    arguments = _arguments()
+    if arguments.fuzz is not None:
+        sys.path.insert(0, str(PROJECT / "tests"))
+        from faults.fuzz import fuzz
+
+        return fuzz(arguments.fuzz * 60, arguments.kind)
+    chapters, reasons = read_list()
+    known = {number for faults in chapters.values() for number in faults}
+    if arguments.list:
+        _print_list(chapters, reasons)
+        return 0
+    numbers = [_number(given) for given in arguments.numbers]
+    if unknown := [number for number in numbers if number not in known]:
+        sys.exit(f"There is no fault {', '.join(unknown)}. See them all with scripts/fault --list.")
+    results = _run(numbers, long=arguments.all or bool(numbers), processes=arguments.processes)
+    chosen = {
+        title: {number: text for number, text in faults.items() if not numbers or number in numbers}
+        for title, faults in chapters.items()
+    }
+    _print_results(chosen, reasons, results, arguments.all)
+    if arguments.write:
+        _write_page(chapters, reasons, results)
+    return 1 if any(result.failed for result in results.values()) else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="scripts/fault", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "numbers", nargs="*", metavar="NUMBER", help="only these, for example B8 or 'invariant 3'"
+    )
+    parser.add_argument("--all", action="store_true", help="also those that take minutes")
+    parser.add_argument("--list", action="store_true", help="print the faults and run nothing")
+    parser.add_argument("--write", action="store_true", help="write the results into docs/faults.md")
+    parser.add_argument(
+        "--processes", type=int, default=2, metavar="N", help="test in N processes (default 2)"
+    )
+    parser.add_argument(
+        "--fuzz",
+        type=float,
+        metavar="MINUTES",
+        help="instead, try random notes, queries, messages and settings this long; "
+        "what crashes or hangs is kept in tests/data/crashers, and tested from then on",
+    )
+    parser.add_argument("--kind", metavar="KIND", help="with --fuzz, only notes, queries, frames or settings")
+    return parser.parse_args()
+
+
+def _number(given: str) -> str:
+    word = given.strip().capitalize()
+    return word if word.startswith("Invariant") else word.upper()
+
+
+def _run(numbers: list[str], *, long: bool, processes: int) -> dict[str, Result]:
+    recorder = Recorder()
+    options = [f"--fault={number}" for number in numbers or [""]]
+    if long:
+        options.append("--long")
+    if processes > 1:
+        options += ["-n", str(processes), "--dist", "loadfile"]
+    pytest.main(["--rootdir", str(PROJECT), str(PROJECT / "tests"), *options], plugins=[recorder])
+    return recorder.results
+
+
+def _print_list(chapters: dict[str, dict[str, str]], reasons: dict[str, str]) -> None:
+    for title, faults in chapters.items():
+        print(f"\n{title}")
+        for number, text in faults.items():
+            note = f" (not tested: {reasons[number]})" if number in reasons else ""
+            print(f"  {number:<12} {text}{note}")
+
+
+def _print_results(
+    chapters: dict[str, dict[str, str]], reasons: dict[str, str], results: dict[str, Result], everything: bool
+) -> None:
+    counts: dict[str, int] = defaultdict(int)
+    for title, faults in chapters.items():
+        if faults:
+            print(f"\n{title}")
+        for number, text in faults.items():
+            word, detail = _outcome(number, reasons, results, everything)
+            counts[word] += 1
+            print(f"  {word:<9} {number:<12} {text}{f' ({detail})' if detail else ''}")
+            for test in results[number].failed if number in results else ():
+                print(f"              {test}")
+    print("\n" + ", ".join(f"{counts[word]} {word}" for word in ("survived", "failed", "skipped")))
+
+
+def _outcome(
+    number: str, reasons: dict[str, str], results: dict[str, Result], everything: bool
+) -> tuple[str, str]:
+    result = results.get(number)
+    if result is None:
+        return "skipped", reasons.get(number) or ("no test ran" if everything else "takes minutes: --all")
+    skipped = ", ".join(dict.fromkeys(result.skipped))
+    return result.word, skipped if result.word == "skipped" or skipped else ""
+
+
+def _write_page(
+    chapters: dict[str, dict[str, str]], reasons: dict[str, str], results: dict[str, Result]
+) -> None:
+    lines = [BEGIN, f"Tried on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`.", ""]
+    for title, faults in chapters.items():
+        lines += [f"### {title}", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
+        for number, text in faults.items():
+            word, detail = _outcome(number, reasons, results, True)
+            tests = results[number].passed + len(results[number].failed) if number in results else 0
+            lines.append(f"| {number} | {text} | {tests} | {word}{f': {detail}' if detail else ''} |")
+        lines.append("")
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    PAGE.write_text(before + "\n".join(lines) + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    longrepr = report.longrepr
+    text = str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

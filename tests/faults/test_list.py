@@ -1,0 +1,26 @@
+"""The list of faults and the tests that carry their numbers fit together."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from fault import read_list
+
+TESTS = Path(__file__).parents[1]
+
+
+def marked() -> set[str]:
+    """Return the numbers in all marks of the tests."""
+    calls = (
+        node
+        for file in TESTS.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "fault"
+    )
+    return {arg.value for call in calls for arg in call.args if isinstance(arg, ast.Constant)}
+
+
+def test_every_number_that_a_test_carries_is_in_the_list():
+    chapters, _ = read_list()
+    assert marked() <= {number for faults in chapters.values() for number in faults}
