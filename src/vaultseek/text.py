@@ -113,6 +113,11 @@ def remove_hidden(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
 
 
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun: ``1 note``, ``1,003 notes``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def printable(text: str, limit: int = SHOWN_CHARS) -> str:
     """Cut ``text`` to ``limit`` characters and escape every character that does not print."""
     return _escape_unprintable(_shorten(text, limit))

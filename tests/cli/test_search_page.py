@@ -182,11 +182,20 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "without the filters" in page(answer(interpreted=filtered), Terminal(screen=False), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
     assert page(answer(query="", interpreted=alone), Terminal(screen=False), now=NOW) == (
-        "None of 1,003 notes matches: tag is house, path has x; "
-        "`vaultseek tags` and `vaultseek properties` list what the notes have."
+        "No note (of 1,003) matches: tag is house, path has x; `vaultseek tags` lists what there is."
     )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
     assert "use --wait to wait for it" in page(answer(index=filling), Terminal(screen=False), now=NOW)
+
+
+def test_the_first_search_of_a_vault_says_how_far_it_is_read() -> None:
+    reason = "still reading, 1,024 of 6,000 notes so far"
+    reading = [{"lane": "vault", "code": "being_read", "reason": reason}]
+    assert page(answer(partial=reading), Terminal(screen=False), now=NOW) == (
+        f"No match yet: {reason}; --wait waits for the rest."
+    )
+    text = page(answer(result(), partial=reading), Terminal(screen=False), now=NOW)
+    assert f"{reason}: there may be more" in text
 
 
 def test_texts_that_cannot_be_embedded_say_why() -> None:

@@ -14,7 +14,7 @@ from vaultseek.cli.terminal import clean, count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Protocol, TypeVar
 
     from vaultseek.model import JSON
@@ -100,7 +100,7 @@ def complete_vault(context: Context, _: object, word: str) -> Items:
 
 
 def complete_query(context: Context, parameter: object, word: str) -> Items:
-    """Complete an operator, a tag after ``tag:`` or a property after ``[``."""
+    """Complete an operator, a tag after ``tag:``, a property after ``[`` or a saved search after ``@``."""
     minus = "-" if word.startswith("-") else ""
     part = word.removeprefix("-")
     if part.startswith("tag:"):
@@ -111,7 +111,20 @@ def complete_query(context: Context, parameter: object, word: str) -> Items:
         start = f"{minus}["
         properties = complete_property(context, parameter, part[1:])
         return _items(((f"{start}{item.value}:", item.help or "") for item in properties), word)
+    if word.startswith("@"):
+        saved = _saved_searches(context.ensure_object(Invocation))
+        return _items(((f"@{name}", query) for name, query in saved.items()), word)
     return _items(((minus + name, "") for name in OPERATORS), word) if part else []
+
+
+def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
+    from vaultseek.errors import ConfigError
+    from vaultseek.settings.load import load
+
+    try:
+        return load(invocation.config).searches
+    except ConfigError:
+        return {}
 
 
 def _daemon_items(context: Context, kind: str, word: str, **more: str) -> list[JSON]:

@@ -180,13 +180,22 @@ def _no_match(answer: JSON, terminal: Terminal) -> str:
     interpreted = answer.get("interpreted") or {}
     filters = ", ".join(clean(condition) for condition in interpreted.get("filters") or ())
     if filters and not interpreted.get("rank_text", answer.get("query")):
-        conditions = terminal.paint(terminal.fit(filters, terminal.width), "bold")
-        advice = "`vaultseek tags` and `vaultseek properties` list what the notes have"
-        none = f"None of {count(notes, 'note')}" if notes else "No note"
-        return f"{none} matches: {conditions}; {advice}."
+        where = f" (of {notes:,})" if notes else ""
+        return f"No note{where} matches: {terminal.paint(filters, 'bold')}{_listing_advice(answer)}."
     query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
     where = f" in {count(notes, 'note')}" if notes else ""
     return f"No match for {query}{where}; {_nearest(answer) or _advice(answer)}."
+
+
+def _listing_advice(answer: JSON) -> str:
+    """Name the commands that list what could be filtered by."""
+    words = {word for condition in answer["interpreted"]["filters"] for word in condition.split()[:2]}
+    commands = [f"`vaultseek {many}`" for one, many in _LISTED if one in words]
+    verb = "list" if len(commands) > 1 else "lists"
+    return f"; {' and '.join(commands)} {verb} what there is" if commands else ""
+
+
+_LISTED = (("tag", "tags"), ("property", "properties"))
 
 
 def _still_reading(answer: JSON) -> str | None:

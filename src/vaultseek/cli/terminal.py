@@ -8,6 +8,7 @@ from functools import cache
 
 from vaultseek import limits
 from vaultseek.text import acts_on_terminal, escape_controls
+from vaultseek.text import count as count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,11 +192,6 @@ def wrap(text: str, columns: int, lines: int) -> list[str]:
         line, rest = _first_line(rest, columns)
         wrapped.append(line)
     return [*wrapped, cut(rest, columns)] if rest else wrapped
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: ``1 note``, ``1,003 notes``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def size(number: float) -> str:

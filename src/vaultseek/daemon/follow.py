@@ -173,7 +173,7 @@ class VaultFollower:
         is_first = not self._scans_done and not self._was_indexed_before and activity.state != "paused"
         if activity.notes_left > (0 if is_first else NOTES_BEHIND):
             progress = f"{activity.notes_done:,} of {activity.notes_total:,} notes"
-            return Reason("being_read", f"still reading the notes, {progress} so far")
+            return Reason("being_read", f"still reading, {progress} so far")
         return Reason("being_read", "still looking for the notes of this vault") if is_first else None
 
     def missing_seconds(self) -> float:

@@ -20,6 +20,7 @@ from vaultseek.index.vectors.chroma import examine as examine_store
 from vaultseek.indexing.embed import store_folder
 from vaultseek.settings.model import Settings
 from vaultseek.settings.registry import read_registry
+from vaultseek.text import count
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
 from vaultseek.worker import CHUNKS, NOTES
@@ -69,10 +70,10 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     if unreadable:
         message = _format_counts(unreadable)
         advice = "`vaultseek status` lists them; `chmod u+rX` makes them readable"
-        yield Finding(check, WARNING, f"{notes:,} notes, but {message}", advice)
+        yield Finding(check, WARNING, f"{count(notes, 'note')}, but {message}", advice)
     else:
         rest = f"; left out: {_format_counts(excluded)}, `vaultseek status` lists them" if excluded else ""
-        yield Finding(check, OK, f"{notes:,} notes can be read{rest}")
+        yield Finding(check, OK, f"{count(notes, 'note')} can be read{rest}")
 
 
 def _format_counts(codes: Counter[str]) -> str:
@@ -97,9 +98,10 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
     except IndexDamaged as error:
         yield Finding(check, BROKEN, str(error), _REBUILD)
         return
-    parts = [f"{ledger.notes:,} notes", f"{ledger.chunks:,} passages", f"{searchable:,} notes by word"]
+    parts = [count(ledger.notes, "note"), count(ledger.chunks, "passage")]
+    parts.append(f"{count(searchable, 'note')} by word")
     if ledger.pending:
-        parts.append(f"{ledger.pending:,} texts to embed")
+        parts.append(f"{count(ledger.pending, 'text')} to embed")
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     yield Finding(check, OK, f"{', '.join(parts)}; {size // limits.MIB:,} MiB")
 
@@ -137,10 +139,10 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         message = "the vector store is not the one that the ledger names"
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
     elif stored < passages and examine_stored(ledger) == (name, passages):
-        message = f"the vector store holds {stored:,} passages, {passages:,} were put into it"
+        message = f"the vector store holds {count(stored, 'passage')}, {passages:,} were put into it"
         yield Finding(check, BROKEN, message, advice)
     else:
-        yield Finding(check, OK, f"{stored:,} passages and {of_notes:,} notes by meaning")
+        yield Finding(check, OK, f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning")
 
 
 def _root_of(file: Path) -> Path | None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultseek.errors import IndexDamaged, Unavailable
-from vaultseek.index.ledger import Ledger
+from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.model import JSON, Reason
 from vaultseek.notes.read import about
 from vaultseek.text import UNSPACED, fold_case
@@ -177,13 +177,17 @@ def _answer(
             "score": round(alike[pair].score, 4),
             "text": round(alike[pair].text, 4),
             "meaning": round(alike[pair].meaning, 4),
-            "notes": [about(notes[note]) for note in pair],
+            "notes": [about(row) for row in sorted((notes[note] for note in pair), key=_path)],
         }
         for rank, pair in enumerate(best, start=1)
         if all(note in notes for note in pair)
     ]
     partial = [] if reason is None else [{"lane": "semantic", **reason.as_json()}]
     return {"pairs": listed, "count": len(listed), "total": len(alike), "partial": partial}
+
+
+def _path(row: NoteRow) -> str:
+    return row.path
 
 
 def _cosine(pair: Pair, vectors: Mapping[int, Any]) -> float:

@@ -115,7 +115,7 @@ class _Parser:
         pattern = match[1].replace("\\/", "/")
         if problem := problem_of(pattern):
             term = match[0][:SHOWN_CHARS]
-            self.notes.append(f"{term} was taken as words; expected a regular expression, but {problem}")
+            self.notes.append(f"{term} was taken as words; as a regular expression it is wrong: {problem}")
             return None
         self.position = match.end()
         return Expression(pattern)

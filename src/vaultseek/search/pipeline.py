@@ -123,8 +123,7 @@ class Searcher:
         patterns = patterns_of(parsed.query.filter)
         with clock.stage("passages"):
             passages = choose_passages(rows, Retrieval(), ledger)
-            if patterns:
-                passages |= passages_matching(patterns, rows, ledger)
+            passages |= passages_matching(patterns, rows, ledger)
         return Trace(
             parsed,
             filtered,
@@ -221,6 +220,7 @@ class Searcher:
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
+            passages |= passages_matching(patterns_of(parsed.query.filter), rows, self._vault.ledger)
         not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
         return Trace(
             parsed,

@@ -102,9 +102,10 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     return {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
 
 
-def passages_matching(patterns: Iterable[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
+def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
     """Return the first passage of each note with a match of one of the regular expressions, by note id."""
-    patterns = tuple(patterns)
+    if not patterns:
+        return {}
     passages: dict[int, Chunk] = {}
     for note, chunks in ledger.chunks.by_note([row.id for row in rows]).items():
         matching = (chunk for chunk in chunks if any(find(pattern, chunk.text) for pattern in patterns))

@@ -8,7 +8,7 @@ import click
 
 from vaultseek.cli.connect import connect
 from vaultseek.cli.invocation import Invocation
-from vaultseek.cli.listing import place, title_and_name
+from vaultseek.cli.listing import place
 from vaultseek.cli.options import daemon_options, json_option, limit_option, pass_invocation
 from vaultseek.cli.output import print_answer
 from vaultseek.cli.terminal import Terminal, age, clean
@@ -57,6 +57,8 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 
 
 def _note(note: JSON, answer: JSON, terminal: Terminal) -> str:
-    details = f"{title_and_name(note)} · {age(note['modified'], time.time())}"
+    title = clean(note["title"])
+    parts = [title if title not in note["path"] else "", age(note["modified"], time.time())]
+    details = " · ".join(part for part in parts if part)
     room = max(20, terminal.width - len(clean(note["path"])) - 6)
     return f"    {place(note, terminal, answer)}  {terminal.paint(terminal.fit(details, room), 'dim')}"

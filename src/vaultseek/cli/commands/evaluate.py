@@ -17,6 +17,7 @@ from vaultseek.cli.local_vault import vault_of
 from vaultseek.cli.options import pass_invocation, shared_options, vault_option
 from vaultseek.cli.output import print_json
 from vaultseek.errors import UsageError
+from vaultseek.text import count
 
 if TYPE_CHECKING:
     from vaultseek.evaluate import JudgedQuery, Report, Variant
@@ -164,8 +165,8 @@ class _Progress:
         self._last_print = 0.0
 
     def indexing(self, phase: str, counts: Any) -> None:
-        pending = f", {counts.pending} texts to embed" if counts.pending else ""
-        self._show(f"{phase}: {counts.notes} notes{pending}", last=phase == "done")
+        pending = f", {count(counts.pending, 'text')} to embed" if counts.pending else ""
+        self._show(f"{phase}: {count(counts.notes, 'note')}{pending}", last=phase == "done")
 
     def asking(self, name: str, done: int, total: int) -> None:
         self._show(f"{name}: {done}/{total} queries", last=done == total)
