@@ -252,10 +252,38 @@ def test_an_answer_with_the_least_that_can_be_in_it() -> None:
     assert page({}, Terminal(), now=NOW).startswith("No match")
 
 
-def test_results_that_only_happen_to_be_nearest_are_said_to_be_weak() -> None:
+def test_a_list_of_nothing_certain_says_so_above_it() -> None:
     far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, confidence=0.04)
-    assert "no note has these words" in page(answer(far), Terminal(width=200), now=NOW)
+    lines = page(answer(far), Terminal(width=70), now=NOW).splitlines()
+    assert lines[:2] == ["No match. Closest in meaning:", ""]
+    assert lines[2].endswith(" ▍······· 0.04")
     filtered = answer(far, interpreted={"filters": ["tag pumps"]})
-    assert "no note has these words" not in page(filtered, Terminal(width=200), now=NOW)
+    assert "No match" not in page(filtered, Terminal(width=200), now=NOW)
     for told in (result(confidence=0.04), far | {"confidence": 0.4}, far | {"confidence": 1.0}):
-        assert "no note has these words" not in page(answer(told), Terminal(width=200), now=NOW)
+        assert "No match" not in page(answer(told), Terminal(width=200), now=NOW)
+
+
+def test_the_bar_shows_how_certain_a_result_is() -> None:
+    text = page(answer(result(score=1.0, confidence=0.5)), Terminal(width=70), now=NOW)
+    assert text.splitlines()[0].endswith(" ████···· 0.50")
+
+
+def test_a_result_that_a_link_led_to_says_via_what() -> None:
+    linked = result(via={"path": "house/Pump.md", "title": "Pump care"})
+    lines = page(answer(linked), Terminal(width=80), now=NOW).splitlines()
+    assert lines[1] == "    house/Boiler.md:12 · via Pump care · #house/heating · 3 days ago"
+
+
+def test_explain_adds_up_to_the_score() -> None:
+    lanes = {"keyword": {"rank": 1, "score": 12.3, "weight": 1.0, "contribution": 0.02, "gain": 0.01}}
+    steps = {"gain": 0.01, "company": -0.002, "recency": 1.2, "anchors": 1.0, "bound": 1.0, "name": 0.0}
+    told = result(score=0.48, lanes=lanes, arithmetic={**steps, "best": 0.02})
+    lines = [line.split() for line in page(answer(told), Terminal(), now=NOW, explain=True).splitlines()]
+    assert lines[3:9] == [
+        ["lane", "rank", "score", "weight", "adds"],
+        ["keyword", "1", "12.3", "1", "0.01"],
+        ["company", "-0.002"],
+        ["recency", "x", "1.2"],
+        ["best", "/", "0.02"],
+        ["score", "=", "0.48"],
+    ]

@@ -12,7 +12,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vaultseek.search.formula import Scale, recency_factor, scale_of
-from vaultseek.search.fusion import Candidate, Fusion, Lane, LaneHit, Signals, combine, fuse, leaders
+from vaultseek.search.fusion import (
+    Candidate,
+    Signals,
+    combine,
+    complete,
+    fuse,
+    leaders,
+)
+from vaultseek.search.lanes import Fusion, Lane, LaneHit
 
 
 def lane(name: str, scores: dict[str, float], weight: float = 1.0, scale: Scale | None = None) -> Lane:
@@ -265,7 +273,36 @@ def test_no_neighbour_stands_before_a_strong_direct_hit(lanes, graph, fusion, si
             assert place < neighbours[0]
 
 
+@given(lanes_, graphs, fusions, signals_)
+def test_a_score_is_what_its_figures_come_to(lanes, graph, fusion, signals):
+    for result in fuse(lanes, graph=graph, fusion=fusion, signals=signals):
+        assert result.recomputed == pytest.approx(result.score, abs=1e-9)
+        for given_ in result.contributions.values():
+            assert given_.gain == pytest.approx(given_.contribution - given_.baseline)
+
+
 tidy_scores = st.dictionaries(NAMES, st.floats(0, 100), min_size=1, max_size=8)
+
+
+@given(tidy_scores, tidy_scores, fusions, st.sets(NAMES))
+def test_a_note_gains_the_same_whether_a_lane_proposes_or_only_knows_it(keyword, semantic, fusion, known):
+    """Where the lanes are cut makes no difference to notes that links lead to."""
+    fusion = replace(fusion, ranks="score", rrf_min_score=0.0)
+    whole = [
+        lane(name, scores, scale=scale_of(list(scores.values())))
+        for name, scores in {"keyword": keyword, "semantic": semantic}.items()
+    ]
+    best = {each.name: max(hit.score for hit in each.hits) for each in whole}
+    cut = [
+        replace(
+            each,
+            hits=[hit for hit in each.hits if hit.note not in known or hit.score == best[each.name]],
+            known={hit.note: hit.score for hit in each.hits},
+        )
+        for each in whole
+    ]
+    less = complete(combine(cut, fusion, Signals()), cut, fusion, Signals())
+    assert less.gains == pytest.approx(combine(whole, fusion, Signals()).gains)
 
 
 @given(tidy_scores, tidy_scores, st.floats(0.01, 50), fusions, st.data())

@@ -20,6 +20,7 @@ from semantic_here import WorkerHere
 from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.catalogue import find_model
+from vaultseek.notes.why import why
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
@@ -187,7 +188,7 @@ def test_every_result_satisfies_every_filter(made_up, query, chosen, mode, tag, 
 @few
 @given(query=queries, mode=modes)
 def test_confidence_does_not_grow_by_words_that_joined(made_up, query, mode):
-    free = {"graph": False, "fusion": "linear"}
+    free = {"graph": False, "fusion": "linear", "nothing_below": 0.0}
     plain, expanded = (
         made_up.ask(query, settings=with_overrides(SearchSettings(), free | more), mode=mode, limit=200)
         for more in ({}, {"expansion.enabled": True, "expansion.floor": 0.0})
@@ -210,15 +211,74 @@ def test_another_filter_never_adds_a_result(made_up, query, filters):
 
 
 @few
-@given(query=queries, chosen=wishes)
-def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, chosen):
+@given(query=queries, chosen=wishes, few_notes=st.sampled_from([1, 3, 10]))
+def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, chosen, few_notes):
     """A shorter answer is the longer one, cut. Whether it counts as no match is another question."""
-    fixed = {"graph": False, "rrf_ranks": "score", "fusion": "rrf", "nothing_below": 0.0}
+    fixed = {"rrf_ranks": "score", "fusion": "rrf", "nothing_below": 0.0, "rerank_enabled": False}
     chosen = with_overrides(chosen, fixed)
-    few_, many = (made_up.ask(query, settings=chosen, limit=limit)["results"] for limit in (10, 100))
+    few_, many = (made_up.ask(query, settings=chosen, limit=limit)["results"] for limit in (few_notes, 100))
     kept = {result["path"] for result in few_}
     shared = [result["path"] for result in many if result["path"] in kept]
     assert [result["path"] for result in few_] == shared
+
+
+def recomputed(result: dict[str, Any], explain: dict[str, Any]) -> float:
+    """The score of a result, from what its explanation says."""
+    steps = result["arithmetic"]
+    total = 0.0
+    for name, part in result["lanes"].items():
+        if part is not None:
+            if name != "graph" and explain["fusion"] == "rrf":
+                reciprocal = part["weight"] / (explain["rrf_k"] + part["fused_rank"])
+                assert part["contribution"] == pytest.approx(reciprocal)
+            assert part["gain"] == pytest.approx(part["contribution"] - part["baseline"])
+            total += part["gain"]
+    assert total == pytest.approx(steps["gain"])
+    value = max(0.0, total + steps["company"]) * steps["recency"] * steps["anchors"] * steps["bound"]
+    return min(1.0, (value + steps["name"]) / steps["best"]) if steps["best"] else 1.0
+
+
+@few
+@given(query=queries, chosen=wishes, mode=modes, limit=limits_)
+def test_every_score_is_what_its_explanation_comes_to(made_up, query, chosen, mode, limit):
+    answer = made_up.ask(query, settings=chosen, mode=mode, limit=limit, explain=True)
+    own = []
+    for result in answer["results"]:
+        own.append(recomputed(result, answer["explain"]))
+        shown = (result["rerank"] or {}).get("score_before", result["score"])
+        assert own[-1] == pytest.approx(shown, abs=2e-6)
+    if limit >= chosen.rerank_top_n:  # a cross-encoder reorders the notes; the scores stay with their ranks
+        shown = [result["score"] for result in answer["results"]]
+        assert sorted(own, reverse=True) == pytest.approx(shown, abs=2e-6)
+
+
+@few
+@given(query=queries, chosen=wishes, mode=modes, limit=limits_, data=st.data())
+def test_why_explains_a_score_by_the_same_arithmetic(made_up, query, chosen, mode, limit, data):
+    path = data.draw(st.sampled_from(sorted(made_up.tags)))
+    row = made_up.vault.ledger.notes.by_path(path)
+    request = SearchRequest(query, chosen, mode=mode, limit=limit, explain=True)
+    answer = made_up.loop.run_until_complete(why(row, request, made_up.vault))
+    result = answer.get("result")
+    if result is not None:
+        shown = (result["rerank"] or {}).get("score_before", result["score"])
+        assert recomputed(result, answer["explain"]) == pytest.approx(shown, abs=2e-6)
+
+
+@few
+@given(query=queries, chosen=wishes, limit=limits_)
+def test_a_note_that_no_lane_proposes_names_the_note_whose_link_led_to_it(made_up, query, chosen, limit):
+    for result in made_up.ask(query, settings=chosen, limit=limit)["results"]:
+        proposed = any(part and part["rank"] for name, part in result["lanes"].items() if name != "graph")
+        assert (result["via"] is not None) == (not proposed and result["lanes"]["graph"] is not None) or (
+            result["path"].removesuffix(".md") == query
+        )
+        if result["via"]:
+            ids = {
+                made_up.vault.ledger.notes.by_path(path).id
+                for path in (result["path"], result["via"]["path"])
+            }
+            assert any(set(edge) == ids for edge in made_up.vault.graph.edges())
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])

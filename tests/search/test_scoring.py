@@ -120,6 +120,12 @@ def test_linear_fusion_weighs_by_alpha():
     assert weights("pump", Retrieval(), **settings) == (0.7, 0.3)
 
 
+def test_linear_fusion_weighs_by_the_weights_that_are_set():
+    assert weights("pump", Retrieval(), fusion="linear", semantic_weight=3.0) == (1.0, 3.0)
+    both = {"keyword_weight": 0.2, "semantic_weight": 0.8}
+    assert weights("pump", Retrieval(), fusion="linear", alpha=0.1, **both) == (0.2, 0.8)
+
+
 def test_weights_that_were_set_stay_as_they_are():
     doubtful = Retrieval(by_word(hit(1, 0.1, coverage=0.1)), by_meaning({}, {}))
     assert weights("pump", doubtful, adaptive=False, keyword_weight=2.0, semantic_weight=0.5) == (2.0, 0.5)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from vaultseek.errors import UsageError
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import SearchSettings, Settings, VaultSettings
 
@@ -21,3 +22,13 @@ def test_an_explicit_weight_is_recognised() -> None:
     assert not SearchSettings(limit=3).has_explicit_weights
     assert SearchSettings(keyword_weight=1.0).has_explicit_weights
     assert with_overrides(SearchSettings(), {"semantic_weight": "1"}).has_explicit_weights
+
+
+def test_the_weights_have_the_names_that_rank_fusion_gives_them_too():
+    base = SearchSettings(semantic_weight=0.5)
+    chosen = with_overrides(base, {"rrf_vector_weight": "0.7", "rrf_keyword_weight": 2})
+    assert (chosen.semantic_weight, chosen.keyword_weight) == (0.7, 2.0)
+    assert chosen.has_explicit_weights
+    assert with_overrides(chosen, {"semantic_weight": 0.1}).semantic_weight == 0.1
+    with pytest.raises(UsageError, match="semantic_weight"):
+        with_overrides(base, {"rrf_vector_weight": "much"})

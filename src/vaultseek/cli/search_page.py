@@ -18,22 +18,35 @@ PREVIEW_LINES = 3
 _INDENT = 4
 _SCORE_COLUMNS = 14
 _RANKING_KEYS = ("profile", "weights", "candidates_per_lane")
-_LANE_FIGURES = ("rank", "score", "weight", "contribution")
+_LANE_FIGURES = ("rank", "score", "weight", "gain")
+_HIDDEN_FIGURES = (*_LANE_FIGURES, "contribution", "baseline", "fused_rank")
+_STEPS = (
+    ("company", "", "company", 0.0),
+    ("recency", "x", "recency", 1.0),
+    ("anchors", "x", "anchors", 1.0),
+    ("by link", "x", "bound", 1.0),
+    ("name", "+", "name", 0.0),
+    ("best", "/", "best", None),
+    ("vault", "x", "vault", 1.0),
+)
+"""The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""
 WEAK_CONFIDENCE = 0.1
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
-    """Return the results, each with title, place and passage, and below them the remarks on the search."""
+    """Return the results, each with title, place and passage, and below them the remarks on the search.
+
+    The bar of a result shows how certain it is; a list of nothing certain has a line above it that says so.
+    """
     lines: list[str] = []
     scored = not _is_listing(answer)
+    if _is_weak(answer):
+        lines += [terminal.paint("No match. Closest in meaning:", "yellow"), ""]
     for result in answer.get("results") or ():
         lines += _result(result, answer, terminal, now, scored=scored)
         if explain and scored:
-            lines += _lanes(result, terminal)
+            lines += lane_table(result, terminal, " " * _INDENT)
         lines.append("")
-    weak = _weak(answer)
-    if weak:
-        lines += terminal.wrapped(terminal.paint(weak, "yellow"))
     lines += _footer(answer, terminal)
     if explain:
         lines += _explanation(answer, terminal)
@@ -57,17 +70,14 @@ def missing_lane(lane: JSON, mode: object) -> str:
     return remark + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
 
 
-def _weak(answer: JSON) -> str | None:
-    """Return a warning if no result has the words of the query and none is near in meaning."""
+def _is_weak(answer: JSON) -> bool:
+    """True if no result has the words of the query and none is near in meaning."""
     results = answer.get("results") or ()
     filtered = (answer.get("interpreted") or {}).get("filters")  # every result matches the filters, at least
     if filtered or not results or any("confidence" not in result for result in results):
-        return None
+        return False
     any_word = any((result.get("lanes") or {}).get("keyword") for result in results)
-    best = max(float(result["confidence"]) for result in results)
-    if any_word or best >= WEAK_CONFIDENCE:
-        return None
-    return f"no note has these words; these are the nearest in meaning, but not close (confidence {best:.2f})"
+    return not any_word and max(float(result["confidence"]) for result in results) < WEAK_CONFIDENCE
 
 
 def _is_listing(answer: JSON) -> bool:
@@ -91,8 +101,9 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
 
 
 def _score(result: JSON, terminal: Terminal) -> str:
-    score = float(result.get("score") or 0.0)
-    return f"{terminal.bar(score)} {score:.2f}"
+    certainty = result.get("confidence")
+    shown = float((result.get("score") if certainty is None else certainty) or 0.0)
+    return f"{terminal.bar(shown)} {shown:.2f}"
 
 
 def _title(result: JSON) -> str:
@@ -109,7 +120,9 @@ def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
     path = f"{vault}{clean(result.get('path') or '')}:{result.get('line') or result.get('start_line', 1)}"
     link = terminal.link(terminal.paint(path, "cyan"), file_of(result, answer))
     tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
-    details = " · ".join(part for part in (tags, age(result.get("modified"), now)) if part)
+    via = result.get("via")
+    linked = f"via {clean(via.get('title') or via.get('path') or '')}" if via else ""
+    details = " · ".join(part for part in (linked, tags, age(result.get("modified"), now)) if part)
     rest = room - width_of(path) - 3
     if details and (rest > _SCORE_COLUMNS or not terminal.screen):
         return link + terminal.paint(f" · {terminal.fit(details, rest)}", "dim")
@@ -230,19 +243,32 @@ def _index(answer: JSON, key: str) -> int | None:
 # Explanations
 
 
-def _lanes(result: JSON, terminal: Terminal) -> Iterator[str]:
+def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
+    """Yield the lines that say what each lane adds to a result's score, and what else goes into it."""
     rows = [["lane", "rank", "score", "weight", "adds", ""]]
     for name, lane in (result.get("lanes") or {}).items():
         if lane:
-            rows.append([clean(name), *(_figure(lane.get(key)) for key in _LANE_FIGURES), _others(lane)])
-    rows.append(["recency", "", "", "", f"x {_figure(result.get('recency'))}", ""])
+            gain = {"gain": lane.get("contribution")} | lane
+            rows.append([clean(name), *(_figure(gain.get(key)) for key in _LANE_FIGURES), _others(lane)])
+    rows += _arithmetic(result)
     if result.get("rerank"):
         before = f"was rank {result['rerank'].get('rank_before')}"
         rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])
     if result.get("confidence") is not None:
         rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
-    for line in terminal.tabled(rows, right=(1, 2, 3, 4), margin=" " * _INDENT):
+    for line in terminal.tabled(rows, right=(1, 2, 3, 4), margin=margin):
         yield terminal.paint(terminal.fit(line, terminal.width), "dim")
+
+
+def _arithmetic(result: JSON) -> Iterator[list[str]]:
+    """Yield a row for each step from what the lanes add to the score."""
+    steps = result.get("arithmetic") or {"recency": result.get("recency")}
+    for name, sign, key, neutral in _STEPS:
+        if steps.get(key) not in (None, neutral):
+            yield [name, "", "", "", f"{sign} {_figure(steps[key])}".strip(), ""]
+    if "arithmetic" in result:
+        shown = (result.get("rerank") or {}).get("score_before", result.get("score"))
+        yield ["score", "", "", "", f"= {_figure(shown)}", ""]
 
 
 def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
@@ -255,7 +281,7 @@ def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
 
 
 def _others(lane: JSON) -> str:
-    others = ((key, value) for key, value in lane.items() if key not in _LANE_FIGURES and value)
+    others = ((key, value) for key, value in lane.items() if key not in _HIDDEN_FIGURES and value)
     return ", ".join(f"{clean(key).replace('_', ' ')} {_figure(value)}" for key, value in others)
 
 

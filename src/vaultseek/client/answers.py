@@ -41,6 +41,10 @@ class LanePart(TypedDict):
     """With ``explain``: weight of the lane."""
     contribution: NotRequired[float | None]
     """With ``explain``: weight / (k + rank), or the weighted normalised score."""
+    baseline: NotRequired[float | None]
+    """With ``explain``: the part of it that a note gets of which the lane knows nothing."""
+    gain: NotRequired[float | None]
+    """With ``explain``: what counts, contribution less baseline."""
 
 
 class Lane(TypedDict):
@@ -67,6 +71,40 @@ class Reranked(TypedDict):
 
     score: float
     rank_before: int
+    score_before: NotRequired[float | None]
+    """With ``explain``: the note's own score; the one shown is that of its rank."""
+
+
+class Arithmetic(TypedDict):
+    """The figures that a score is made of.
+
+    ``score = min(1, (max(0, gain + company) * recency * anchors * bound + name) / best) * vault``; 1 in place
+    of the quotient if ``best`` is 0.
+    """
+
+    gain: float
+    """Sum of the lanes' gains."""
+    company: float
+    """Gain or loss by similar candidates."""
+    recency: float
+    """Factor for the note's age."""
+    anchors: float
+    """Factor for the identifiers, phrases and names of the query in it."""
+    bound: float
+    """Factor that keeps a note found by links alone below the others."""
+    name: float
+    """Gain of a note whose name is the query."""
+    best: float
+    """What all scores are divided by."""
+    vault: NotRequired[float]
+    """In an answer of all vaults: the vault's share."""
+
+
+class Via(TypedDict):
+    """The note through whose link another one was found."""
+
+    path: str
+    title: str
 
 
 class IndexNow(Index):
@@ -105,11 +143,15 @@ class FullResult(Result, total=False):
     """Ranges ``[start, end)`` of characters of ``preview``."""
     tags: list[str]
     lanes: dict[str, LanePart | None]
+    via: NotRequired[Via | None]
+    """The linked note that led to this one, if no lane proposed it by itself."""
     recency: float
     confidence: NotRequired[float | None]
     """Confidence that the note is relevant to the query, in [0, 1]."""
     rerank: Reranked | None
     """None if the result was not reranked."""
+    arithmetic: NotRequired[Arithmetic | None]
+    """With ``explain``."""
     search_method: str
     vectorRank: int | None
     """Same as ``lanes.semantic.rank``."""
@@ -143,6 +185,8 @@ class Search(OfVault):
 
     query: str
     mode: str
+    search_method: str
+    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."""
     took_ms: float
     results: list[FullResult]
     count: int
@@ -160,6 +204,8 @@ class Search(OfVault):
 class VaultSearch(OfVault):
     """The part of a vault in the answer to a search of all vaults."""
 
+    search_method: str
+    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."""
     took_ms: float
     count: int
     partial: list[Lane]
@@ -189,6 +235,8 @@ class SearchAll(TypedDict):
 
     query: str
     mode: str
+    search_method: str
+    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."""
     took_ms: float
     results: list[FullResultOfVault | ResultOfVault]
     count: int

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from vaultseek.model import LinkKind, ReasonCode
 
+_METHOD = "The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."
 _FILE_NAME = "The name of the file, without extension, if it says something else than the title."
 
 
@@ -46,6 +47,13 @@ class LanePart(Answer):
     contribution: float | None = Field(
         default=None, description="With ``explain``: weight / (k + rank), or the weighted normalised score."
     )
+    baseline: float | None = Field(
+        default=None,
+        description="With ``explain``: the part of it that a note gets of which the lane knows nothing.",
+    )
+    gain: float | None = Field(
+        default=None, description="With ``explain``: what counts, contribution less baseline."
+    )
 
 
 class Lane(Answer):
@@ -71,6 +79,33 @@ class Reranked(Answer):
 
     score: float
     rank_before: int
+    score_before: float | None = Field(
+        default=None, description="With ``explain``: the note's own score; the one shown is that of its rank."
+    )
+
+
+class Arithmetic(Answer):
+    """The figures that a score is made of.
+
+    ``score = min(1, (max(0, gain + company) * recency * anchors * bound + name) / best) * vault``; 1 in place
+    of the quotient if ``best`` is 0.
+    """
+
+    gain: float = Field(description="Sum of the lanes' gains.")
+    company: float = Field(description="Gain or loss by similar candidates.")
+    recency: float = Field(description="Factor for the note's age.")
+    anchors: float = Field(description="Factor for the identifiers, phrases and names of the query in it.")
+    bound: float = Field(description="Factor that keeps a note found by links alone below the others.")
+    name: float = Field(description="Gain of a note whose name is the query.")
+    best: float = Field(description="What all scores are divided by.")
+    vault: float = Field(default=1.0, description="In an answer of all vaults: the vault's share.")
+
+
+class Via(Answer):
+    """The note through whose link another one was found."""
+
+    path: str
+    title: str
 
 
 class IndexNow(Index):
@@ -105,11 +140,15 @@ class FullResult(Result):
     highlights: list[list[int]] = Field(description="Ranges ``[start, end)`` of characters of ``preview``.")
     tags: list[str]
     lanes: dict[str, LanePart | None]
+    via: Via | None = Field(
+        default=None, description="The linked note that led to this one, if no lane proposed it by itself."
+    )
     recency: float
     confidence: float | None = Field(
         default=None, description="Confidence that the note is relevant to the query, in [0, 1]."
     )
     rerank: Reranked | None = Field(description="None if the result was not reranked.")
+    arithmetic: Arithmetic | None = Field(default=None, description="With ``explain``.")
     search_method: str
     vectorRank: int | None = Field(description="Same as ``lanes.semantic.rank``.")  # noqa: N815 - a name of others
     bm25Rank: int | None = Field(description="Same as ``lanes.keyword.rank``.")  # noqa: N815
@@ -137,6 +176,7 @@ class Search(OfVault):
 
     query: str
     mode: str
+    search_method: str = Field(description=_METHOD)
     took_ms: float
     results: list[FullResult | Result]
     count: int
@@ -151,6 +191,7 @@ class Search(OfVault):
 class VaultSearch(OfVault):
     """The part of a vault in the answer to a search of all vaults."""
 
+    search_method: str = Field(description=_METHOD)
     took_ms: float
     count: int
     partial: list[Lane]
@@ -178,6 +219,7 @@ class SearchAll(Answer):
 
     query: str
     mode: str
+    search_method: str = Field(description=_METHOD)
     took_ms: float
     results: list[FullResultOfVault | ResultOfVault]
     count: int

@@ -16,7 +16,8 @@ from vaultseek.limits import PREVIEW_CHARS
 from vaultseek.markdown.plain import plain_heading
 from vaultseek.model import JSON, Chunk, Reason
 from vaultseek.notes.read import about
-from vaultseek.search.fusion import Candidate, Fusion, Lane, LaneHit, fuse
+from vaultseek.search.fusion import Candidate, fuse
+from vaultseek.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.search.snippet import preview
 from vaultseek.worker import SemanticAnswer
 

@@ -20,7 +20,7 @@ from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.port import SearchedVault
-from vaultseek.search.ranking import rank
+from vaultseek.search.ranking import is_eligible, rank
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import explanation, result
 from vaultseek.search.retrieve import choose_passages, expanded_text
@@ -95,6 +95,10 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
     count = len(trace.results)
     if place > count and count >= trace.parsed.limit:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
+    if not is_eligible(candidate, uncut.ranking):
+        wanted = " or ".join(trace.parsed.profile.identifiers)
+        words = f"it does not have {wanted}, and the query has no other words"
+        return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
         least = trace.parsed.request.settings.nothing_below
         words = f"nothing was found: none of the ten best reaches search.nothing_below, {least:g}"

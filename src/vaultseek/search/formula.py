@@ -88,6 +88,9 @@ GRAPH_BELOW_LEADER = 0.99
 CONTEXT_SHARE = 0.6
 """Share of the words around a link in the evidence for a neighbour; its own title and headings have the
 rest."""
+FIRST_NEIGHBOUR_SHARE = 0.05
+"""Least share of the query that counts as found at a link with the first note, whose neighbours are of
+interest even if the query has no word of theirs."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score."""
 
@@ -236,6 +239,11 @@ def final_score(gain: float, regularization: float, recency: float, anchor: floa
     return max(0.0, gain + regularization) * recency * anchor
 
 
+def shown_score(value: float, best: float) -> float:
+    """Return a score as a share of the best one; 1 where all are 0."""
+    return min(value / best, 1.0) if best > 0 else 1.0
+
+
 def exact_name_score(score: float, best: float) -> float:
     """Return the score of a note whose name is the query: above the ``best`` of all, in their order."""
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
@@ -246,9 +254,13 @@ def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> floa
     return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
 
 
-def link_evidence(strength: float, context: float, own: float) -> float:
-    """Combine a link's strength with the query's words around it and in the neighbour's own names."""
-    return strength * (CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own)
+def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
+    """Combine a link's strength with the query's words around it and in the neighbour's own names.
+
+    ``of_first``: the link joins the neighbour to the first note of all.
+    """
+    share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
+    return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
 
 
 def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:

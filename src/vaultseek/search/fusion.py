@@ -2,16 +2,16 @@
 
 :func:`combine` fuses the direct lanes (keyword, semantic); :func:`order` adds linked neighbours and the
 factors beside the lanes and sorts; :func:`fuse` is both. The arithmetic on single numbers is in
-``formula.py``.
+``formula.py``, what a lane gives to a note in ``lanes.py``.
 
 A candidate is a note that any lane proposes. The other lanes add what they know of it (``Lane.known``), so
-that the order does not depend on where a lane was cut. With ``rrf`` a note gets what the lane gives it beyond
-what it gives to a note that it does not know: a lane without an answer has all notes close together and
-decides little. With ``linear`` a lane that does not know a note gives it 0.
+that the order does not depend on where a lane was cut.
 
-A neighbour that was also found directly gains at most ``GRAPH_GAIN`` of the best score. The others stay below
-``GRAPH_CEILING`` of the best and below the leader of every direct lane, whatever their factors are, so that
-no neighbour displaces a strong direct hit. Last, scores are divided by the best one.
+A neighbour that gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links. The
+others stay below ``GRAPH_CEILING`` of the best and below the leader of every direct lane, whatever their
+factors are, so that no neighbour displaces a strong direct hit. Last, scores are divided by the best one.
+
+A :class:`Candidate` keeps every figure of this, and :attr:`Candidate.recomputed` is its score made of them.
 """
 
 from __future__ import annotations
@@ -20,62 +20,30 @@ import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from vaultseek.search.formula import (
-    Scale,
     affinities,
     anchor_factor,
     exact_name_score,
     final_score,
-    interpolated_rank,
     link_bound,
     link_contribution,
-    normalized,
     recency_factor,
-    reciprocal_rank,
     regularized,
-    scale_of,
+    shown_score,
 )
-
-
-class LaneHit(NamedTuple):
-    """A note that a lane proposes, with the lane's own score; any scale, higher is better."""
-
-    note: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """Proposals of a lane, in any order, and its ``scale``; that of the hits by default.
-
-    ``known`` are its scores of further notes, should another lane propose them.
-    """
-
-    name: str
-    weight: float
-    hits: Sequence[LaneHit]
-    scale: Scale | None = None
-    known: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """Options of the fusion. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
-
-    ``regularization`` is the share of a score that comes from similar candidates.
-    """
-
-    method: Literal["rrf", "linear"] = "rrf"
-    ranks: Literal["score", "integer"] = "score"
-    rrf_k: float = 60.0
-    rrf_min_score: float = 0.0
-    regularization: float = 0.3
-    anchor_boost: float = 1.5
-    tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
+from vaultseek.search.lanes import (
+    Contribution,
+    Fusion,
+    Lane,
+    Parts,
+    contributions,
+    finite_scores,
+    weight_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,30 +61,12 @@ class Signals:
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-class Contribution(NamedTuple):
-    """One lane's part in a note's score: 1-based place, rank that entered the formula, result.
-
-    ``rank`` is None for a note that the lane knows and did not propose. ``gain`` is what counts: the
-    contribution less what the lane gives to a note that it does not know.
-    """
-
-    rank: int | None
-    fused_rank: float
-    score: float
-    weight: float
-    contribution: float
-    gain: float
-
-
-Parts = Mapping[str, Contribution]
-"""Contributions to one note, by lane."""
-
-
 class Candidate(NamedTuple):
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
-    ``via_graph`` notes were proposed by no direct lane; ``bound`` is the factor that holds such a note under
-    the ceiling, ``regularization`` the gain or loss by similar candidates.
+    ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
+    ceiling, ``regularization`` the gain or loss by similar candidates. ``lead`` is what a note is given for
+    its name, ``best`` what all scores are divided by.
     """
 
     note: str
@@ -129,6 +79,19 @@ class Candidate(NamedTuple):
     bound: float = 1.0
     exact: bool = False
     via_graph: bool = False
+    lead: float = 0.0
+    best: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """The sum of what the lanes and the links give the note."""
+        return _gain(self.contributions)
+
+    @property
+    def recomputed(self) -> float:
+        """The score, made of the other figures."""
+        value = final_score(self.gain, self.regularization, self.recency, self.anchor) * self.bound
+        return shown_score(value + self.lead, self.best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +123,47 @@ def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined
     For linear fusion a lane's weight is its share (``alpha`` for semantic, the rest for keyword). A score
     that is not a number counts as the lane's lowest, and so does a weight as 0.
     """
-    total = sum(_weight(lane) for lane in lanes) or 1.0
+    total = sum(weight_of(lane) for lane in lanes) or 1.0
     proposed = {hit.note for lane in lanes for hit in lane.hits}
     parts: dict[str, dict[str, Contribution]] = {}
     for lane in lanes:
-        contribute = _reciprocal if fusion.method == "rrf" else _linear
-        for note, contribution in contribute(lane, proposed, fusion, total).items():
+        for note, contribution in contributions(lane, proposed, fusion, total).items():
             parts.setdefault(note, {})[lane.name] = contribution
-    raws = {note: _raw(each) for note, each in parts.items()}
-    passing = {note: each for note, each in parts.items() if _passes(note, raws[note], fusion, signals)}
-    gains = {note: _gain(each) for note, each in passing.items()}
-    raws = {note: raws[note] for note in passing}
+    passing, raws, gains = _passing(parts, fusion, signals)
     return Combined(passing, raws, gains, _regularize(gains, fusion.regularization, signals.similarity))
 
 
-def leaders(combined: Combined, fusion: Fusion, signals: Signals, count: int) -> dict[str, float]:
-    """Return the ``count`` best notes of the direct lanes with their scores, the best of which is 1."""
+def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
+    """Add what the lanes know of notes that none of them proposes, but links do.
+
+    So it makes no difference to these notes where the lanes were cut.
+    """
+    total = sum(weight_of(lane) for lane in lanes) or 1.0
+    further = {note for lane in lanes for note in lane.known} - combined.parts.keys()
+    parts: dict[str, dict[str, Contribution]] = {}
+    for lane in lanes if further else ():
+        for note, contribution in contributions(lane, further, fusion, total).items():
+            if note in further:
+                parts.setdefault(note, {})[lane.name] = contribution
+    passing, raws, gains = _passing(parts, fusion, signals)
+    return Combined(
+        {**combined.parts, **passing},
+        {**combined.raws, **raws},
+        {**combined.gains, **gains},
+        combined.regularization,
+    )
+
+
+def leaders(
+    combined: Combined, fusion: Fusion, signals: Signals, count: int, among: Collection[str] | None = None
+) -> dict[str, float]:
+    """Return the ``count`` best notes of the direct lanes with their scores, the best of which is 1.
+
+    ``among``: the only notes to look at.
+    """
     notes = [*{*combined.parts, *signals.exact}]
+    if among is not None:
+        notes = [note for note in notes if note in among]
     scores = [
         final_score(
             combined.gains.get(note, 0.0),
@@ -185,7 +172,8 @@ def leaders(combined: Combined, fusion: Fusion, signals: Signals, count: int) ->
         )
         for note in notes
     ]
-    pairs = zip(notes, _normalize(notes, scores, signals), strict=True)
+    shown, _, _ = _shown(notes, scores, signals)
+    pairs = zip(notes, shown, strict=True)
     return dict(heapq.nsmallest(count, pairs, key=lambda pair: (-pair[1], pair[0])))
 
 
@@ -199,9 +187,12 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
         final_score(gain, combined.regularization.get(note, 0.0), *each)
         for note, gain, each in zip(notes, gains, factors, strict=True)
     ]
-    by_link = [note not in combined.parts and note not in signals.exact for note in notes]
+    by_link = [
+        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in signals.exact
+        for note in notes
+    ]
     bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
-    final = _normalize(
+    shown, leads, best = _shown(
         notes, [s * bound if link else s for s, link in zip(scores, by_link, strict=True)], signals
     )
     candidates = [
@@ -215,77 +206,22 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
             bound if link else 1.0,
             note in signals.exact,
             link,
+            lead,
+            best,
         )
-        for note, score, each, link in zip(notes, final, factors, by_link, strict=True)
+        for note, score, each, link, lead in zip(notes, shown, factors, by_link, leads, strict=True)
     ]
     return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
 
 
-def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
-    """Give each note ``weight / (k + rank)``."""
-    scores = _finite_scores(lane)
-    places = {note: place for place, note in enumerate(scores, start=1)}
-    weight = _weight(lane)
-    if fusion.ranks == "integer":
-        values = {note: reciprocal_rank(weight, fusion.rrf_k, place) for note, place in places.items()}
-        return {
-            note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
-            for note, value in values.items()
-        }
-    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    lowest = interpolated_rank(scale.minimum, best, scale)
-    unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
-    parts: dict[str, Contribution] = {}
-    for note, score in (scores | _known(lane, proposed, scores)).items():
-        rank = interpolated_rank(score, best, scale)
-        value = reciprocal_rank(weight, fusion.rrf_k, rank)
-        gain = max(0.0, value - unknown)
-        parts[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
-    return parts
-
-
-def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    """Give each note its normalised score, times the lane's share of the ``total`` weight."""
-    scores = _finite_scores(lane)
-    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    weight = _weight(lane) / total
-    parts: dict[str, Contribution] = {}
-    for place, (note, score) in enumerate((scores | _known(lane, proposed, scores)).items(), start=1):
-        value = weight * normalized(score, best, scale.minimum)
-        rank = place if note in scores else None
-        parts[note] = Contribution(rank, float(place), score, lane.weight, value, value)
-    return parts
-
-
-def _finite_scores(lane: Lane) -> dict[str, float]:
-    """Return the lane's proposals, best first, each note once, with finite scores."""
-    finite = [hit.score for hit in lane.hits if math.isfinite(hit.score)] or [0.0]
-    low, high = min(finite), max(finite)
-    best: dict[str, float] = {}
-    for hit in lane.hits:
-        score = low if math.isnan(hit.score) else min(max(hit.score, low), high)
-        best[hit.note] = max(score, best.get(hit.note, score))
-    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores of notes that only other lanes propose; none is above the lane's own best."""
-    best = max(scores.values(), default=math.inf)
-    return {
-        note: min(score, best)
-        for note, score in lane.known.items()
-        if note in proposed and note not in scores and math.isfinite(score)
-    }
-
-
-def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:
-    if lane.scale is not None and all(map(math.isfinite, (lane.scale.deviation, lane.scale.minimum))):
-        return lane.scale
-    return scale_of(list(scores.values()))
-
-
-def _weight(lane: Lane) -> float:
-    return lane.weight if 0 < lane.weight < math.inf else 0.0
+def _passing(
+    parts: Mapping[str, Parts], fusion: Fusion, signals: Signals
+) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
+    """Return the contributions that are enough, their sums, and the sums of their gains, by note."""
+    raws = {note: _raw(each) for note, each in parts.items()}
+    passing = {note: each for note, each in parts.items() if _passes(note, raws[note], fusion, signals)}
+    gains = {note: _gain(each) for note, each in passing.items()}
+    return passing, {note: raws[note] for note in passing}, gains
 
 
 def _passes(note: str, raw: float, fusion: Fusion, signals: Signals) -> bool:
@@ -317,11 +253,12 @@ def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
     if graph is None:
         return {}
     best = max(combined.gains.values(), default=1.0)
-    weight = min(_weight(graph), 1.0)
+    weight = min(weight_of(graph), 1.0)
     parts: dict[str, Parts] = {}
-    for place, (note, score) in enumerate(_finite_scores(graph).items(), start=1):
+    for place, (note, score) in enumerate(finite_scores(graph).items(), start=1):
         evidence = min(max(score, 0.0), 1.0)
-        value = link_contribution(weight, evidence, best, direct=note in combined.parts)
+        direct = combined.gains.get(note, 0.0) > 0
+        value = link_contribution(weight, evidence, best, direct=direct)
         parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
     return parts
 
@@ -335,27 +272,36 @@ def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]
 def _bound(scores: Mapping[str, float], by_link: Sequence[bool], direct: Mapping[str, Parts]) -> float:
     """Return the factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
     order."""
-    highest = max((score for score, link in zip(scores.values(), by_link, strict=True) if link), default=0.0)
+    links = dict(zip(scores, by_link, strict=True))
+    highest = max((score for note, score in scores.items() if links[note]), default=0.0)
     if not direct or highest <= 0:
         return 1.0
     first = [scores[note] for note, parts in direct.items() if _leads(parts)]
-    return link_bound(max(scores[note] for note in direct), first, highest)
+    found = [scores[note] for note in direct if not links[note]]
+    return link_bound(max(found, default=0.0), first, highest) if found else 1.0
 
 
 def _leads(parts: Parts) -> bool:
     return any(each.rank == 1 and each.contribution > 0 for each in parts.values())
 
 
-def _normalize(notes: Sequence[str], scores: Sequence[float], signals: Signals) -> list[float]:
-    """Put notes of that very name first, and divide by the best."""
+def _shown(
+    notes: Sequence[str], scores: Sequence[float], signals: Signals
+) -> tuple[list[float], list[float], float]:
+    """Put notes of that very name first, and divide by the best.
+
+    Return the scores, what each note is given for its name, and the best.
+    """
     best = max(scores, default=0.0)
+    leads = [0.0] * len(scores)
     if signals.exact:
-        scores = [
-            exact_name_score(score, best or 1.0) if note in signals.exact else score
+        leads = [
+            exact_name_score(score, best or 1.0) - score if note in signals.exact else 0.0
             for note, score in zip(notes, scores, strict=True)
         ]
+        scores = [score + lead for score, lead in zip(scores, leads, strict=True)]
         best = max(scores, default=0.0)
-    return [min(score / best, 1.0) if best > 0 else 1.0 for score in scores]
+    return [shown_score(score, best) for score in scores], leads, best
 
 
 def _raw(parts: Parts) -> float:

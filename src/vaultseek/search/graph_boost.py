@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultseek.index.graph import Graph
@@ -23,9 +23,13 @@ BEGINNING_CHARS = 4
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Evidence in [0, 1] by path, and the rows of all notes that it names, by id."""
+    """Evidence in [0, 1] by path, and the rows of all notes that it names, by id.
+
+    ``via``: the path of the leader whose link with the neighbour says most.
+    """
 
     evidence: Mapping[str, float] = field(default_factory=dict)
+    via: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[int, NoteRow] = field(default_factory=dict)
 
 
@@ -37,11 +41,13 @@ def neighbour_evidence(
     ledger: Ledger,
     allowed: NoteIds | None,
 ) -> Neighbours:
-    """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by path).
+    """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by path, best first).
 
     ``words`` are the query's, with the weight of each; ``notes`` has the rows of the leaders. A neighbour
     counts by the score of the note it is joined to, damped by the number of links of both; by the query's
-    words around the link that leads to it; and by those in its own title, aliases and headings.
+    words around the link, whichever of both it stands in; and by those in its own title, aliases and
+    headings. Of several links, the strongest counts, and the one with most words around it. A neighbour
+    without evidence is left out.
     """
     ids = {row.path: id for id, row in notes.items()}
     seeds = {ids[path]: score for path, score in leaders.items()}
@@ -49,13 +55,19 @@ def neighbour_evidence(
     names = ledger.notes.name_words(list(strengths))
     rows = {**notes, **ledger.notes.by_id([id for id in strengths if id not in notes])}
     share = ShareOfWords(words)
-    contexts = _link_contexts(share, {rows[id].path for id in strengths if id in rows}, list(seeds), ledger)
-    evidence = {
-        rows[id].path: link_evidence(strength, contexts.get(rows[id].path, 0.0), share.of(names.get(id, "")))
-        for id, strength in strengths.items()
-        if id in rows
-    }
-    return Neighbours(evidence, rows)
+    around = _words_around(share, strengths, rows, ledger)
+    first = next(iter(seeds), None)
+    evidence: dict[str, float] = {}
+    via: dict[str, str] = {}
+    for id, links in strengths.items():
+        if id not in rows:
+            continue
+        own, contexts = share.of(names.get(id, "")), {seed: around.get((seed, id), 0.0) for seed in links}
+        most = link_evidence(max(links.values()), max(contexts.values()), own, of_first=first in links)
+        if most > 0:
+            evidence[rows[id].path] = most
+            via[rows[id].path] = rows[max(links, key=lambda seed: links[seed] * (own + contexts[seed]))].path
+    return Neighbours(evidence, via, {id: row for id, row in rows.items() if id in notes or row.path in via})
 
 
 class ShareOfWords:
@@ -72,26 +84,45 @@ class ShareOfWords:
         return sum(weight for beginning, weight in self._beginnings if beginning in text) / self._total
 
 
-def _strengths(seeds: Mapping[int, float], graph: Graph, allowed: NoteIds | None) -> dict[int, float]:
-    """Return the strongest link of each neighbour to a seed."""
-    strengths: dict[int, float] = {}
+def _strengths(
+    seeds: Mapping[int, float], graph: Graph, allowed: NoteIds | None
+) -> dict[int, dict[int, float]]:
+    """Return the strengths of each neighbour's links to seeds, by the seed."""
+    strengths: dict[int, dict[int, float]] = {}
     for seed, neighbours in graph.neighbourhoods(list(seeds), SEED_NEIGHBOURS).items():
         for id, degree in neighbours.items():
             strength = link_strength(seeds[seed], len(neighbours), degree)
-            strengths[id] = max(strength, strengths.get(id, 0.0))
+            strengths.setdefault(id, {})[seed] = strength
     return {id: strengths[id] for id in those_within(strengths, allowed)}
 
 
-def _link_contexts(
-    share: ShareOfWords, targets: Collection[str], seeds: Sequence[int], ledger: Ledger
-) -> dict[str, float]:
-    """Return the largest share of the query's words around a link from a seed, by the path it leads to."""
-    contexts: dict[str, float] = {}
-    for links in ledger.links.contexts(seeds).values():
+def _words_around(
+    share: ShareOfWords,
+    strengths: Mapping[int, Mapping[int, float]],
+    rows: Mapping[int, NoteRow],
+    ledger: Ledger,
+) -> dict[tuple[int, int], float]:
+    """Return the largest share of the query's words around a link between a seed and a neighbour, by both."""
+    seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
+    ids = {rows[id].path: id for id in strengths if id in rows}
+    around: dict[tuple[int, int], float] = {}
+    for seed, text, id in _contexts(seeds, ids, rows, ledger):
+        if id in strengths and seed in strengths[id]:
+            around[seed, id] = max(share.of(text), around.get((seed, id), 0.0))
+    return around
+
+
+def _contexts(
+    seeds: Sequence[int], ids: Mapping[str, int], rows: Mapping[int, NoteRow], ledger: Ledger
+) -> Iterator[tuple[int, str, int]]:
+    """Yield seed, text and other note of every link between a seed and one of the notes ``ids`` (by path)."""
+    for seed, links in ledger.links.contexts(seeds).items():
         for path, text in links:
-            if path in targets:
-                contexts[path] = max(share.of(text), contexts.get(path, 0.0))
-    return contexts
+            if path in ids:
+                yield seed, text, ids[path]
+    for seed, mentions in ledger.links.contexts_to({seed: rows[seed].path for seed in seeds}).items():
+        for id, text in mentions:
+            yield seed, text, id
 
 
 def _beginning(word: str) -> str:

@@ -12,7 +12,17 @@ from operator import itemgetter
 from vaultseek.model import JSON
 
 _IN_SHORT = ("rank", "path", "title", "file_name", "score", "modified", "vault", "vault_path")
-_OF_A_VAULT = ("vault", "vault_path", "took_ms", "count", "total", "partial", "index", "nearest")
+_OF_A_VAULT = (
+    "vault",
+    "vault_path",
+    "search_method",
+    "took_ms",
+    "count",
+    "total",
+    "partial",
+    "index",
+    "nearest",
+)
 
 
 def merge_answers(answers: Sequence[JSON], limit: int, *, brief: bool = False) -> JSON:
@@ -34,11 +44,12 @@ def merge_answers(answers: Sequence[JSON], limit: int, *, brief: bool = False) -
     return {
         "query": answers[0]["query"],
         "mode": answers[0]["mode"],
+        "search_method": _common_method(answers),
         "took_ms": max(map(itemgetter("took_ms"), answers)),
         "results": [{**result, "rank": rank} for rank, result in enumerate(results[:limit], start=1)],
         "count": min(len(results), limit),
         "partial": [{**lane, "vault": answer["vault"]} for answer in answers for lane in answer["partial"]],
-        "interpreted": answers[0]["interpreted"],
+        "interpreted": _common_interpretation(answers),
         "vaults": [{key: answer[key] for key in _OF_A_VAULT if key in answer} for answer in answers],
     }
 
@@ -51,7 +62,27 @@ def _best_confidence(answer: JSON) -> float:
 
 def _weighed(answer: JSON, weight: float) -> list[JSON]:
     vault = {"vault": answer["vault"], "vault_path": answer["vault_path"]}
-    return [
-        {**result, **vault, "score": round(float(result["score"]) * weight, 6)}
-        for result in answer["results"]
-    ]
+    weighed = []
+    for result in answer["results"]:
+        own = {**result, **vault, "score": round(float(result["score"]) * weight, 6)}
+        if "arithmetic" in result:
+            own["arithmetic"] = {**result["arithmetic"], "vault": weight}
+        weighed.append(own)
+    return weighed
+
+
+def _common_interpretation(answers: Sequence[JSON]) -> JSON:
+    """Return how the query was understood, with the remarks that hold for every vault."""
+    interpreted: JSON = answers[0]["interpreted"]
+    if "notes" not in interpreted:
+        return interpreted
+    remarks = [set(answer["interpreted"]["notes"]) for answer in answers]
+    return interpreted | {
+        "notes": [note for note in interpreted["notes"] if note in set.intersection(*remarks)]
+    }
+
+
+def _common_method(answers: Sequence[JSON]) -> str:
+    """Return how all vaults were searched: ``hybrid`` only if each was."""
+    methods = sorted({answer.get("search_method", "hybrid") for answer in answers} - {"hybrid"})
+    return methods[0] if methods else "hybrid"

@@ -2,6 +2,9 @@
 
 The ladder inside one step: propose candidates -> fuse the direct lanes -> add linked neighbours -> judge
 confidence. :func:`select_results` makes the cuts that the request asks for.
+
+The neighbours are those of the first notes of each lane, as many as every request has, and what the lanes
+know of them counts wherever a lane was cut. So the order does not depend on the limit.
 """
 
 from __future__ import annotations
@@ -20,18 +23,18 @@ from vaultseek.model import JSON, Reason
 from vaultseek.query.compare import is_file_name
 from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.search.filter import those_within
-from vaultseek.search.formula import EXACT_NAME_CONFIDENCE, JUDGED_NOTES
+from vaultseek.search.formula import EXACT_NAME_CONFIDENCE, JUDGED_NOTES, REGULARIZED_NOTES
 from vaultseek.search.fusion import (
     Candidate,
-    Fusion,
-    Lane,
-    LaneHit,
     Signals,
     combine,
+    complete,
     leaders,
     order,
 )
 from vaultseek.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
+from vaultseek.search.identifiers import notes_with_identifier
+from vaultseek.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.search.scoring import ScoredLanes, confidence, similarity
@@ -41,16 +44,24 @@ from vaultseek.text import fold
 COMPLETE_STATES = ("ready", "polling", "paused")
 """In other states of a vault there may be notes that no lane knows."""
 DAY_SECONDS = 86_400.0
+NO_SCORE = 0.005
+"""Score that is shown as 0.00 if it is lower."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All candidates, best first; the rows and confidences of their notes, by path."""
+    """All candidates, best first; the rows and confidences of their notes, by path.
+
+    ``via``: the note whose link says most for a note, both by path. ``identified``: the notes that have an
+    identifier of the query, or it for a name, if it consists of identifiers; else None.
+    """
 
     candidates: Sequence[Candidate]
     notes: Mapping[str, NoteRow]
     confidence: Mapping[str, float] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
+    via: Mapping[str, str] = field(default_factory=dict)
+    identified: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +94,17 @@ def rank(
     signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
     combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)
     links: Lane | None = None
+    neighbours = Neighbours()
     if graph is not None and _wants_graph(parsed):
-        seeds = leaders(combined, fusion, signals, SEEDS)
+        first = {notes[id].path for id in {*_first(lanes), *with_name} if id in notes}
+        seeds = leaders(combined, fusion, signals, SEEDS, among=first)
         neighbours = _neighbours(parsed, retrieval.keyword, seeds, notes, graph, ledger, allowed)
         links = _graph_lane(parsed, neighbours.evidence)
         signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
         notes = neighbours.notes
+        combined = complete(combined, _direct_lanes(parsed, lanes, notes), fusion, signals)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
+    identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
@@ -98,6 +113,8 @@ def rank(
             for id, row in notes.items()
         },
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
+        neighbours.via,
+        None if identified is None else {notes[id].path for id in identified | exact if id in notes},
     )
 
 
@@ -119,14 +136,17 @@ def select_results(
     """Drop what is below ``min_confidence``, and everything if nothing has to do with the query.
 
     Filters are a match by themselves, and a note that a lane does not know yet may be the answer: in both
-    cases the nearest notes stay.
+    cases the nearest notes stay. If a note has the identifier that is the query, those without are dropped.
     """
-    results = _confident(parsed, ranking)
+    results = _eligible(parsed, ranking)
     complete = not (retrieval.partial or ranking.partial) and _is_complete(index_state)
-    strongest = strongest_confidence(parsed, retrieval, ranking, allowed is None)
-    if complete and strongest is not None and strongest < parsed.request.settings.nothing_below:
+    if not complete or allowed is not None:
+        return Selection(_scaled_to_best(results))
+    least = parsed.request.settings.nothing_below
+    strongest = strongest_confidence(parsed, retrieval, ranking, unfiltered=True)
+    if strongest is not None and strongest < least:
         return Selection([], _strongest(results, ranking))
-    return Selection(_scaled_to_best(results))
+    return Selection(_without_zeros(_scaled_to_best(results), ranking, least))
 
 
 def strongest_confidence(
@@ -134,22 +154,51 @@ def strongest_confidence(
 ) -> float | None:
     """Return the best confidence of the notes that decide whether anything is found, in [0, 1].
 
-    None if that is not decided: there is a filter, a lane is missing, or there are no notes at all.
+    None if that is not decided: there is a filter, a lane is missing, or there are no notes at all. Meaning
+    is not missing where the query consists of identifiers, which have none.
     """
-    both = retrieval.keyword is not None and retrieval.unexpanded is not None
-    best = _strongest(_confident(parsed, ranking), ranking)
-    return ranking.confidence[best.note] if best is not None and unfiltered and both else None
+    by_word = parsed.request.mode == "hybrid" and parsed.profile.pure_identifier
+    decided = retrieval.keyword is not None and (retrieval.unexpanded is not None or by_word)
+    best = _strongest(_eligible(parsed, ranking), ranking)
+    return ranking.confidence[best.note] if best is not None and unfiltered and decided else None
 
 
-def _confident(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
-    """Return the candidates that reach the least confidence of a result, in their order."""
+def is_eligible(candidate: Candidate, ranking: Ranking) -> bool:
+    """True unless the query consists of identifiers and others have them, or only a link leads here."""
+    if ranking.identified is None:
+        return True
+    return (
+        candidate.note in ranking.identified if ranking.identified else "keyword" in candidate.contributions
+    )
+
+
+def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
+    """Return the candidates that may be results, in their order: those with the query's identifier, and with
+    the least confidence."""
     least = parsed.request.settings.min_confidence
-    return [each for each in ranking.candidates if ranking.confidence.get(each.note, 1.0) >= least]
+    return [
+        each
+        for each in ranking.candidates
+        if ranking.confidence.get(each.note, 1.0) >= least and is_eligible(each, ranking)
+    ]
+
+
+def _without_zeros(results: list[Candidate], ranking: Ranking, least: float) -> list[Candidate]:
+    """Cut the end of the list from where no note has a score or a confidence of at least ``least``."""
+    end = len(results)
+    while end and results[end - 1].score < NO_SCORE and ranking.confidence[results[end - 1].note] < least:
+        end -= 1
+    return results[:end]
 
 
 def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | None:
     """Return the most confident of the best candidates; None if there is no candidate."""
     return max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
+
+
+def _first(lanes: ScoredLanes) -> list[int]:
+    """Return the ids of the notes that the lanes propose in any case, whatever the limit."""
+    return [*lanes.keyword.first(REGULARIZED_NOTES), *lanes.semantic.first(REGULARIZED_NOTES)]
 
 
 def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
@@ -285,4 +334,6 @@ def _is_complete(index_state: JSON) -> bool:
 def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
     """Divide by the best score again, should better notes have been dropped."""
     best = results[0].score if results else 1.0
-    return results if best in (0.0, 1.0) else [each._replace(score=each.score / best) for each in results]
+    if best in (0.0, 1.0):
+        return results
+    return [each._replace(score=each.score / best, best=each.best * best) for each in results]

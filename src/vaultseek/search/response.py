@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
 from vaultseek import limits
 from vaultseek.index.ledger import NoteRow
 from vaultseek.model import JSON, Chunk
-from vaultseek.search.fusion import Candidate, Contribution
+from vaultseek.search.fusion import Candidate
+from vaultseek.search.lanes import Contribution
 from vaultseek.search.snippet import preview
 from vaultseek.search.trace import Trace
+
+LANES = frozenset({"keyword", "semantic", "graph"})
+"""Names in ``partial`` of what finds notes; the others are stages and the vault."""
 
 
 def respond(trace: Trace, vault: str, began: float) -> JSON:
@@ -21,11 +26,12 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         "query": request.query,
         "vault": vault,
         "mode": request.mode,
+        "search_method": _method_of_answer(trace),
         "took_ms": round((time.perf_counter() - began) * 1000, 2),
         "results": answered,
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
         "index": trace.index_state,
-        "interpreted": query.interpreted,
+        "interpreted": query.interpreted | {"notes": [*query.notes, *_remarks(trace)]},
     }
     if trace.nearest is not None:
         confidence = round(trace.confidence(trace.nearest), 4)
@@ -54,8 +60,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     row = trace.ranking.notes[candidate.note]
     text, headings = (chunk.text, (row.title, *chunk.heading_path)) if chunk else ("", ())
     snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
-    reranked = trace.reranked.get(row.path)
-    return {
+    explain = trace.parsed.request.explain
+    answered: JSON = {
         "rank": rank,
         "path": row.path,
         "title": row.title,
@@ -72,10 +78,24 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "highlights": [list(span) for span in snippet.highlights],
         "tags": list(row.tags),
         "modified": _iso(row.modified),
-        "lanes": _lanes(candidate, explain=trace.parsed.request.explain),
+        "lanes": _lanes(candidate, explain=explain),
+        "via": _via(candidate, trace),
         "recency": candidate.recency,
-        "rerank": reranked and {"score": round(reranked.score, 6), "rank_before": reranked.rank_before},
+        "rerank": _reranked(candidate, trace, explain=explain),
     }
+    return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
+
+
+def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
+    """Return one word for the lanes that found something: ``hybrid`` for words and meaning together.
+
+    While a lane is in ``partial``, nothing is called hybrid, and a lane is not named if it is incomplete and
+    the other is not.
+    """
+    direct = [name for name in ("keyword", "semantic") if name in lanes]
+    if LANES.isdisjoint(partial):
+        return "hybrid" if len(direct) > 1 else direct[0] if direct else _other(lanes)
+    return "+".join([name for name in direct if name not in partial] or direct) or _other(lanes)
 
 
 def explanation(trace: Trace) -> JSON:
@@ -84,6 +104,8 @@ def explanation(trace: Trace) -> JSON:
     return {
         "profile": profile.name,
         "identifiers": list(profile.identifiers),
+        "fusion": trace.parsed.request.settings.fusion,
+        "rrf_k": trace.parsed.request.settings.rrf_k,
         "weights": {"keyword": trace.lanes.keyword_weight, "semantic": trace.lanes.semantic_weight},
         "candidates_per_lane": trace.parsed.candidates,
         "filters": [
@@ -126,6 +148,60 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
+def _remarks(trace: Trace) -> Iterator[str]:
+    """Yield sentences on what the query asked for and no note has."""
+    if trace.ranking.identified == set() and trace.results:
+        wanted = " or ".join(trace.parsed.profile.identifiers)
+        which = "no note" if trace.filtered is None else "none of these notes"
+        yield f"{which} has {wanted} itself; what is shown has a part of it"
+
+
+def _method_of_answer(trace: Trace) -> str:
+    retrieval = trace.retrieval
+    answers = {"keyword": retrieval.keyword, "semantic": retrieval.semantic}
+    lanes = [name for name, answer in answers.items() if answer is not None]
+    return search_method(lanes, trace.partial)
+
+
+def _other(lanes: Collection[str]) -> str:
+    return "graph" if "graph" in lanes else "filter"
+
+
+def _via(candidate: Candidate, trace: Trace) -> JSON | None:
+    """Return the note through whose link a note was found, if no lane proposed it."""
+    parts = candidate.contributions
+    if (
+        candidate.exact
+        or "graph" not in parts
+        or any(each.rank for name, each in parts.items() if name != "graph")
+    ):
+        return None
+    path = trace.ranking.via[candidate.note]
+    return {"path": path, "title": trace.ranking.notes[path].title}
+
+
+def _arithmetic(candidate: Candidate) -> JSON:
+    """Return the figures that the score is made of; see :attr:`Candidate.recomputed`."""
+    return {
+        "gain": candidate.gain,
+        "company": candidate.regularization,
+        "recency": candidate.recency,
+        "anchors": candidate.anchor,
+        "bound": candidate.bound,
+        "name": candidate.lead,
+        "best": candidate.best,
+    }
+
+
+def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | None:
+    reranked = trace.reranked.get(candidate.note)
+    if reranked is None:
+        return None
+    answered: JSON = {"score": round(reranked.score, 6), "rank_before": reranked.rank_before}
+    # The score is that of the rank, which another note had before.
+    return {**answered, "score_before": candidate.recomputed} if explain else answered
+
+
 def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
     lanes: JSON = {"keyword": None, "semantic": None, "graph": None}
     for name, contribution in candidate.contributions.items():
@@ -144,4 +220,6 @@ def _explained(contribution: Contribution) -> JSON:
         "score": contribution.score,
         "weight": contribution.weight,
         "contribution": contribution.contribution,
+        "baseline": contribution.baseline,
+        "gain": contribution.gain,
     }

@@ -18,7 +18,7 @@ from vaultseek.index.keyword.segment import Ints
 from vaultseek.index.ledger import NoteRow
 from vaultseek.search import formula
 from vaultseek.search.formula import SCALE_NOTES, Floats, Scale, scale_of
-from vaultseek.search.fusion import Lane, LaneHit
+from vaultseek.search.lanes import Lane, LaneHit
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.worker import SemanticAnswer
@@ -96,10 +96,11 @@ def lane_weights(
 ) -> tuple[float, float]:
     """Return keyword and semantic weight: as set, else by the kind of query and how far to trust each.
 
+    In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
     ``corroboration`` is what meaning leaves of the trust in words; see :func:`formula.corroboration`.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
-    if settings.fusion == "linear":
+    if settings.fusion == "linear" and not settings.has_explicit_weights:
         fixed = not settings.adaptive or settings.has_explicit_alpha
         alpha = settings.alpha if fixed else weights.alpha
         return 1 - alpha, alpha

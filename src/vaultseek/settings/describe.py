@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -59,9 +59,18 @@ def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
 
 def coerce(values: Any, model: Model) -> Any:
     """Convert the texts in ``values`` to the types of their keys; a text that cannot be converted stays."""
+    values = by_usual_names(values, model)
     if not isinstance(values, dict):
         return values
     return {name: _coerce_value(value, model.model_fields.get(name)) for name, value in values.items()}
+
+
+def by_usual_names(values: Any, model: Model) -> Any:
+    """Return ``values`` with the keys of ``model`` in place of the ``other_names`` that it has for some."""
+    others: Mapping[str, str] = getattr(model, "other_names", {})
+    if not isinstance(values, dict) or values.keys().isdisjoint(others):
+        return values
+    return {others.get(name, name): value for name, value in values.items()}
 
 
 def from_json(text: Any) -> Any:

@@ -7,11 +7,12 @@ documentation. ``load.py`` reads them. Importing this module takes some 150 ms.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -183,10 +184,14 @@ class SearchSettings(_Section):
         default=0.0, ge=0.0, le=1.0, description="Raw RRF score below which a result is dropped; 0 keeps all."
     )
     keyword_weight: Weight = Field(
-        default=1.0, description="Weight of the keyword lane; setting it turns adaptive off."
+        default=1.0,
+        description="Weight of the keyword lane; setting it turns adaptive off. "
+        "``rrf_keyword_weight`` is another name for it.",
     )
     semantic_weight: Weight = Field(
-        default=1.0, description="Weight of the semantic lane; setting it turns adaptive off."
+        default=1.0,
+        description="Weight of the semantic lane; setting it turns adaptive off. "
+        "``rrf_vector_weight`` is another name for it.",
     )
     graph_weight: Weight = Field(
         default=0.5, description="Weight of notes linked to the matches; they stay below direct matches."
@@ -198,7 +203,8 @@ class SearchSettings(_Section):
         default=0.7,
         ge=0.0,
         le=1.0,
-        description='Weight of the semantic lane with fusion = "linear"; the keyword lane gets the rest.',
+        description='Weight of the semantic lane with fusion = "linear"; the keyword lane gets the rest. '
+        "A lane's own weight, if set, takes precedence.",
     )
     adaptive: bool = Field(
         default=True, description="Choose the weights for each query by the profile, unless a weight is set."
@@ -254,6 +260,17 @@ class SearchSettings(_Section):
     )
     recency: RecencySettings = RecencySettings()
     expansion: ExpansionSettings = ExpansionSettings()
+
+    other_names: ClassVar[Mapping[str, str]] = {
+        "rrf_keyword_weight": "keyword_weight",
+        "rrf_vector_weight": "semantic_weight",
+    }
+    """Names that others have for some keys; of two names for one key, the later one counts."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_usual_names(cls, values: Any) -> Any:
+        return describe.by_usual_names(values, cls)
 
     @property
     def reranker(self) -> str | None:

@@ -21,6 +21,7 @@ from vaultseek.cli.options import (
 )
 from vaultseek.cli.output import print_json
 from vaultseek.cli.query_arguments import QueryCommand, unescaped
+from vaultseek.cli.search_page import lane_table
 from vaultseek.cli.shell_settings import environment_settings, naming_the_variable
 from vaultseek.cli.terminal import Terminal, clean
 
@@ -74,7 +75,10 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
     yield from terminal.wrapped(f"{label}: {clean(answer['reason'])}")
     for condition in answer.get("filters") or ():
         yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
-    yield from (terminal.paint(line, "dim") for line in _lane_table(answer, terminal))
+    if verdict == "found" and "arithmetic" in answer["result"]:
+        yield from lane_table(answer["result"], terminal)
+    else:
+        yield from (terminal.paint(line, "dim") for line in _lane_table(answer, terminal))
     for lane in answer.get("partial") or ():
         missing = f"{clean(lane['lane'])} was left out: {clean(lane['reason'])}"
         yield from terminal.wrapped(terminal.paint(missing, "yellow"))

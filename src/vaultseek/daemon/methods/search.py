@@ -16,6 +16,7 @@ from vaultseek.notes.why import why
 from vaultseek.search.merge import merge_answers
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest, parse_request
+from vaultseek.search.response import search_method
 from vaultseek.search.retrieve import wants_semantic
 from vaultseek.search.saved import unknown_searches, with_saved_searches
 from vaultseek.settings.load import with_overrides
@@ -114,19 +115,16 @@ class SearchMethods:
 
 def _with_aliases(answer: JSON) -> JSON:
     """Return ``answer`` with the number of results, and with the field names that other tools use."""
+    partial = [part["lane"] for part in answer["partial"]]
     for result in answer["results"]:
         lanes = result.get("lanes")
         if lanes is not None:
-            contributing = [name for name in ("semantic", "keyword", "graph") if lanes.get(name)]
-            result["search_method"] = _method(contributing)
+            contributing = ["graph"] if result["via"] else [name for name in lanes if lanes[name]]
+            result["search_method"] = search_method(contributing, partial)
             result["vectorRank"] = (lanes.get("semantic") or {}).get("rank")
             result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
             result["content_preview"] = result["preview"]
     return {**answer, "count": len(answer["results"])}
-
-
-def _method(lanes: list[str]) -> str:
-    return "hybrid" if len(lanes) > 1 else lanes[0] if lanes else "filter"
 
 
 def _needs_vectors(request: SearchRequest) -> bool:

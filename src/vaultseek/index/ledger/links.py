@@ -12,8 +12,15 @@ from vaultseek.text import fold
 
 CACHED_CONTEXTS = 2000
 """Notes whose link contexts are kept between two commits."""
+CONTEXTS_TO_NOTE = 1000
+"""Links to one note whose contexts are read: a note may be linked to any number of times."""
 
 _TARGETS = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
+_LINKS_TO = (
+    "SELECT l.note, l.line, c.start_line, c.text FROM"
+    " (SELECT DISTINCT note, line FROM links WHERE resolved = ? LIMIT ?) l"
+    " JOIN chunks c ON c.note = l.note AND c.start_line <= l.line + 1 AND c.end_line >= l.line - 1"
+)
 _ROWS = f"SELECT {LINK_COLUMNS} FROM links l JOIN notes n ON n.id = l.note"
 
 
@@ -24,12 +31,20 @@ class LinkContext(NamedTuple):
     text: str
 
 
+class Mention(NamedTuple):
+    """The id of a note with a link, and the folded text of the link's line and of those beside it."""
+
+    note: int
+    text: str
+
+
 class LinkTable:
     """The table ``links``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._contexts: RowCache[Sequence[LinkContext]] = RowCache(CACHED_CONTEXTS)
+        self._mentions: RowCache[Sequence[Mention]] = RowCache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
         """Write links, as ``NoteRows`` has them, of notes without any: pairs of note id and links.
@@ -70,9 +85,16 @@ class LinkTable:
         """Return the resolved links in the text of each of these notes, with the words around them."""
         return self._contexts.get_or_read(notes, self._read_contexts)
 
+    def contexts_to(self, paths: Mapping[int, str]) -> dict[int, Sequence[Mention]]:
+        """Return the links that resolve to each of these notes, given by id, with the words around them."""
+        return self._mentions.get_or_read(
+            list(paths), lambda notes: {note: self._read_mentions(paths[note]) for note in notes}
+        )
+
     def forget_rows(self) -> None:
         """Drop the contexts kept in memory, which a commit has outdated."""
         self._contexts.clear()
+        self._mentions.clear()
 
     def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""
@@ -95,6 +117,18 @@ class LinkTable:
         for note, of_note in links.items():
             contexts[note] = list(_contexts(of_note, lines[note]))
         return contexts
+
+    def _read_mentions(self, path: str) -> Sequence[Mention]:
+        beside: dict[tuple[int, int], dict[int, str]] = {}
+        for note, line, start, text in self._database.all(_LINKS_TO, path, CONTEXTS_TO_NOTE):
+            near = beside.setdefault((note, line), {})
+            for number, each in enumerate(text.split("\n"), start):
+                if line - 1 <= number <= line + 1:
+                    near[number] = each
+        return [
+            Mention(note, fold(" ".join(near[number] for number in sorted(near))))
+            for (note, _), near in beside.items()
+        ]
 
 
 def _contexts(links: Iterable[tuple[int, str]], lines: Mapping[int, str]) -> Iterator[LinkContext]:

@@ -1,0 +1,116 @@
+"""A query of identifiers finds the notes that have them, and nothing to fill the list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import open_here
+from vaultseek.index.keyword.answer import MatchedTerm
+from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.notes.why import why
+from vaultseek.search.identifiers import whole_words
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import SearchRequest
+from vaultseek.settings.model import SearchSettings
+
+NOTES = {
+    "Alarm log.md": "E-4107 rang at noon. See [[Pumps]] and [[Motor]].",
+    "Codes.md": "# Codes\n\nE-4107: high water. E-4170: no water.",
+    "Motor.md": "The motor hums. E-4170.",
+    "Pumps.md": "Two pumps, 4107 hours each.",
+    "Wheel.md": "RFC 2616 says so, and getUserName() too.",
+    "Paths.md": "Call os.path.join, or self.os.path; posix.os1.path is another.",
+    "Joined.md": "The path of the os is joined.",
+    **{f"2024/{month:02}.md": f"In 2024 the bread of month {month}." for month in range(1, 13)},
+}
+
+
+@pytest.fixture
+def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """The notes, indexed by word, link and meaning."""
+    index = open_here(vault(NOTES), tmp_path / "index")
+    index.indexer.apply(index.indexer.reconcile())
+    asyncio.run(_embed(index))
+    yield index
+    index.close()
+
+
+async def _embed(index: OpenVault) -> None:
+    while await index.embedding.step():
+        pass
+
+
+def ask(index: OpenVault, query: str, **options: Any) -> dict[str, Any]:
+    settings = options.pop("settings", SearchSettings())
+    return asyncio.run(Searcher(index).search(SearchRequest(query, settings, **options)))
+
+
+def paths(answer: dict[str, Any]) -> list[str]:
+    return [result["path"] for result in answer["results"]]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_only_notes_with_the_whole_identifier_are_results(opened, mode):
+    answer = ask(opened, "E-4107", mode=mode)
+    assert sorted(paths(answer)) == ["Alarm log.md", "Codes.md"]
+    assert answer["interpreted"]["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("RFC 2616", ["Wheel.md"]), ("getUserName()", ["Wheel.md"]), ("os.path", ["Paths.md"])],
+)
+def test_identifiers_of_several_words_are_whole_too(opened, query, expected):
+    assert paths(ask(opened, query)) == expected
+
+
+def test_one_of_several_identifiers_is_enough_and_both_come_first(opened):
+    assert paths(ask(opened, "E-4107 E-4170"))[0] == "Codes.md"
+    assert sorted(paths(ask(opened, "E-4107 E-4170"))) == ["Alarm log.md", "Codes.md", "Motor.md"]
+
+
+def test_an_identifier_that_no_note_has_finds_nothing(opened):
+    answer = ask(opened, "PII-2024-0042")
+    assert answer["results"] == []
+    assert answer["nearest"]["confidence"] < 0.04
+
+
+def test_notes_with_a_part_of_it_come_only_where_no_note_has_it_and_are_said_to(opened):
+    answer = ask(opened, "X-4107")
+    assert set(paths(answer)) >= {"Pumps.md"}
+    assert "Motor.md" not in paths(answer), "only a link leads there"
+    assert answer["interpreted"]["notes"] == ["no note has X-4107 itself; what is shown has a part of it"]
+    filtered = ask(opened, "E-4107 path:Pumps")
+    assert paths(filtered) == ["Pumps.md"]
+    assert "none of these notes has E-4107" in filtered["interpreted"]["notes"][0]
+
+
+def test_other_words_beside_an_identifier_are_searched_as_ever(opened):
+    assert len(paths(ask(opened, "E-4107 motor hums"))) > 3
+
+
+def test_why_says_that_the_identifier_is_missing(opened):
+    row = opened.ledger.notes.by_path("Pumps.md")
+    answer = asyncio.run(why(row, SearchRequest("E-4107", SearchSettings(), explain=True), opened))
+    assert (answer["verdict"], answer["code"]) == ("cut", "no_match")
+    assert "E-4107" in answer["reason"]
+
+
+def terms(*words: str, kind: Any = "word") -> list[MatchedTerm]:
+    return [MatchedTerm(word, (word,), kind, False, 1.0, 1, 1.0) for word in words]
+
+
+def test_the_words_that_stand_for_a_whole_identifier():
+    parts = terms("e", "4107", kind="part")
+    assert whole_words("E-4107", [*terms("e-4107", kind="whole"), *parts]) == {"e-4107"}
+    cfr = [*terms("30", "cfr"), *terms("75.1725", kind="whole"), *terms("75", "1725", kind="part")]
+    assert whole_words("30 CFR 75.1725", cfr) == {"30", "cfr", "75.1725"}
+    address = [*terms("https"), *terms("a.org/b", "a.org", kind="whole")]
+    assert whole_words("https://a.org/b", address) == {"https", "a.org/b"}
+    assert whole_words("E-41", terms("e-41*", kind="prefix")) == {"e-41*"}
+    assert whole_words("E-4107", parts) == frozenset()
