@@ -100,6 +100,16 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def folder_bytes(path: Path) -> int:
+    """Return the size of all files in a folder and its subfolders, without those that vanish meanwhile."""
+    sizes = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                sizes += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+    return sizes
+
+
 def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
     """Replace ``file`` as a whole: readers see the old content or the new, even after a crash.
 

@@ -653,6 +653,17 @@ class Refreshed(TypedDict):
     """True if this call added the vault."""
 
 
+class Compacted(TypedDict):
+    """A vault whose index has nothing of deleted text any more."""
+
+    vault: str
+    vault_path: str
+    bytes: int
+    """Bytes of all files of the index."""
+    freed_bytes: int
+    """Bytes that the index takes less than before."""
+
+
 class Status(TypedDict):
     """The daemon and its vaults."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vaultseek.client.answers import (
         AddedVault,
         Backlinks,
+        Compacted,
         Completions,
         Done,
         Duplicates,
@@ -799,6 +800,33 @@ class Methods:
             "index/refresh",
             without_defaults(
                 remember=remember,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    def compact(
+        self,
+        *,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Compacted:
+        """Remove what is left of deleted text from every file of the index, and return when that is done.
+
+        The daemon does this by itself once a day.
+
+        Raises VaultMissing, Busy if another program reads the index, or Unavailable.
+        """
+        answer: Compacted = self.call(
+            "index/compact",
+            without_defaults(
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -38,6 +39,9 @@ NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 FIRST_SCAN_SECONDS = 0.8
 """Longest wait of searches for the first scan of a new vault, from when it was opened."""
+COMPACT_SECONDS = 86_400.0
+"""Time after which what is left of deleted text is removed from the files of the index."""
+COMPACT_POLL_SECONDS = 600.0
 EMBED_POLL_SECONDS = 0.05
 EMBED_FAILURES = 100
 """Failed checks of the embedding after which a waiting client gets an error."""
@@ -92,6 +96,7 @@ class VaultFollower:
             self._spawn(second_space.follow(second, self._is_idle), "second space")
         self._spawn(self._check_watcher(), "check")
         self._spawn(self._merge_segments(), "merge")
+        self._spawn(self._compact_daily(), "compact")
         self._spawn(concepts.follow(vault.concepts, self._is_idle), "concepts")
         if vault.options.expansion:
             vault.concepts.enable()
@@ -252,6 +257,16 @@ class VaultFollower:
         if self._is_idle():
             await self.vault.concepts.refresh()
 
+    async def compact(self) -> None:
+        """Remove what is left of deleted text from the files of the keyword index and of the ledger.
+
+        Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
+        """
+        while await asyncio.to_thread(self.vault.merge_keyword_segments, purge=True):
+            await asyncio.sleep(0)
+        if not await self.vault.in_writer(self.vault.ledger.compact, time.time()):
+            raise Busy(f"another program reads the index of {self.vault.name}; try again")
+
     # -- tasks -----------------------------------------------------------------------------------------
 
     async def _serve_paused(self) -> None:
@@ -287,6 +302,22 @@ class VaultFollower:
                     await asyncio.sleep(0)
             except (IndexDamaged, Busy, OSError) as error:
                 log.warning("merging the keyword index of %s: %s", self.vault.name, error)
+
+    async def _compact_daily(self) -> None:
+        """Compact the index a day after it was, if anything has changed, as soon as there is time for it."""
+        ledger = self.vault.ledger
+        while True:
+            compacted, revision = await asyncio.to_thread(ledger.compacted)
+            if time.time() - compacted < COMPACT_SECONDS or ledger.revision == revision:
+                await asyncio.sleep(COMPACT_POLL_SECONDS)
+            elif not self._is_idle():
+                await asyncio.sleep(LIVENESS_SECONDS)
+            else:
+                try:
+                    await self.compact()
+                except (IndexDamaged, Busy, OSError, sqlite3.Error) as error:
+                    log.warning("compacting the index of %s: %s", self.vault.name, error)
+                    await asyncio.sleep(COMPACT_POLL_SECONDS)
 
     async def _check_watcher(self) -> None:
         """Request a rescan when changes may have been lost, and at the rescan interval anyway."""

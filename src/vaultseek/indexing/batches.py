@@ -106,7 +106,7 @@ class BatchReader:
             self._keyword.catch_up(self._ledger)
         if self._merging is None or self._merging.done():
             index = self._keyword.index
-            self._merging = self._pool.merge(self._merge_step) if index.notes_to_merge else None
+            self._merging = self._pool.merge(self._merge_step) if index.notes_to_merge() else None
 
     def _numbered(self, paths: Sequence[str]) -> Iterator[tuple[int, str, bytes | None]]:
         numbers = self._ledger.notes.numbers(paths)

@@ -68,11 +68,11 @@ class KeywordSync:
         failpoint("keyword.applied")
         return True
 
-    def merge_step(self, merge: MergeElsewhere | None = None) -> bool:
+    def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:
         """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
         if merge is None:
-            return self.index.merge_step()
-        return self.index.merge_step(lambda files: merge(self._directory, files))
+            return self.index.merge_step(purge=purge)
+        return self.index.merge_step(lambda files: merge(self._directory, files), purge=purge)
 
     def rebuild(self, ledger: Ledger) -> None:
         """Discard the index and fill a new one from the ledger."""

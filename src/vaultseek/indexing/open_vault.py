@@ -204,9 +204,12 @@ class OpenVault:
             return None
         return Reason("being_built", "the keyword index is being rebuilt")
 
-    def merge_keyword_segments(self) -> bool:
-        """Do one merge of the keyword index, a large one in another process; false if none is due."""
-        return merge_step(self._keyword)
+    def merge_keyword_segments(self, *, purge: bool = False) -> bool:
+        """Do one merge of the keyword index, a large one in another process; false if none is due.
+
+        With ``purge`` it is due if there is anything of a deleted note.
+        """
+        return merge_step(self._keyword, purge=purge)
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which a search found damaged, from the ledger in the background."""

@@ -214,18 +214,19 @@ class ReaderProcess:
         return ReaderError(read_index(self._progress.fileno()))
 
 
-def merge_step(keyword: KeywordSync) -> bool:
+def merge_step(keyword: KeywordSync, *, purge: bool = False) -> bool:
     """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
 
     Raises what ``KeywordIndex.merge_step`` raises.
     """
-    if keyword.index.notes_to_merge < MERGED_HERE_NOTES:
-        return keyword.merge_step()
+    if keyword.index.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
+        return keyword.merge_step(purge=purge)
     try:
         with contextlib.closing(ReaderPool(_MERGER, 1)) as pool:
-            return bool(pool.merge(lambda reader: keyword.merge_step(reader.merge_files)).result())
+            merge = pool.merge(lambda reader: keyword.merge_step(reader.merge_files, purge=purge))
+            return bool(merge.result())
     except ReaderError:
-        return keyword.merge_step()
+        return keyword.merge_step(purge=purge)
 
 
 def _segment(directory: Path, named: Sequence[Any] | None) -> PreparedSegment | None:

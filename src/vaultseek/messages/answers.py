@@ -614,6 +614,15 @@ class Refreshed(Answer):
     remembered: bool = Field(default=False, description="True if this call added the vault.")
 
 
+class Compacted(Answer):
+    """A vault whose index has nothing of deleted text any more."""
+
+    vault: str
+    vault_path: str
+    bytes: int = Field(description="Bytes of all files of the index.")
+    freed_bytes: int = Field(description="Bytes that the index takes less than before.")
+
+
 class Status(Answer):
     """The daemon and its vaults."""
 

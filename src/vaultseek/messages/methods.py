@@ -156,6 +156,14 @@ METHODS: dict[str, Method] = {
         "If most notes are gone, this confirms that they were deleted on purpose.",
         "VaultMissing, or Unavailable if the vault is paused or cannot be indexed",
     ),
+    "index/compact": Method(
+        params.VaultParams,
+        answers.Compacted,
+        "compact",
+        "Remove what is left of deleted text from every file of the index, and return when that is done.\n\n"
+        "The daemon does this by itself once a day.",
+        "VaultMissing, Busy if another program reads the index, or Unavailable",
+    ),
     "index/wait": Method(
         params.WaitParams,
         answers.IndexedVault,

@@ -27,6 +27,7 @@ _MODULES = {
     "properties": "tags",
     "complete": "complete",
     "index": "index",
+    "compact": "compact",
     "status": "status",
     "vault": "vault",
     "config": "config",

@@ -1,10 +1,11 @@
-"""RPC methods `index/status`, `refresh`, `wait`, `subscribe`, `unsubscribe`."""
+"""RPC methods `index/status`, `refresh`, `compact`, `wait`, `subscribe`, `unsubscribe`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from vaultseek import paths
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_vault
 from vaultseek.daemon.methods.progress import progress_reported
@@ -40,6 +41,7 @@ class IndexMethods:
         return {
             "index/status": self.status,
             "index/refresh": self.refresh,
+            "index/compact": self.compact,
             "index/wait": self.wait,
             "index/subscribe": self.subscribe,
             "index/unsubscribe": self.unsubscribe,
@@ -60,6 +62,16 @@ class IndexMethods:
         remembered = call.remember and await self._remember(follower)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
+
+    async def compact(self, params: JSON, context: RequestContext) -> JSON:
+        """Compare the vault with the disk, and remove deleted text from every file of its index."""
+        follower = await self._find(read(VaultParams, params))
+        await follower.rescan()
+        folder = paths.vault_data_directory(follower.vault.options.root)
+        before = await asyncio.to_thread(paths.folder_bytes, folder)
+        await follower.compact()
+        after = await asyncio.to_thread(paths.folder_bytes, folder)
+        return about_vault(follower.vault, {"bytes": after, "freed_bytes": max(0, before - after)})
 
     async def wait(self, params: JSON, context: RequestContext) -> JSON:
         """Answer when everything that is on disk now is indexed and embedded."""

@@ -182,20 +182,20 @@ class KeywordIndex:
         terms = (term for _, term in analyzer.terms(text))
         return {term.text for term in terms if term.role != "whole" and term.word not in stops}
 
-    @property
-    def notes_to_merge(self) -> int:
-        """The number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
-        return sum(entry.doc_count_all() for entry in self._state.segments_to_merge())
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return sum(entry.doc_count_all() for entry in self._state.segments_to_merge(purge=purge))
 
-    def merge_step(self, merge: MergeFiles | None = None) -> bool:
+    def merge_step(self, merge: MergeFiles | None = None, *, purge: bool = False) -> bool:
         """Merge some segments if there are too many or too much is deleted; False if there is no need.
 
         Call it in idle time until it returns False. It may take seconds in a large vault; searches go on, and
-        changes wait only for its commit. ``merge`` writes the segment in another process.
+        changes wait only for its commit. ``merge`` writes the segment in another process. With ``purge`` all
+        segments with deleted notes are merged, so that nothing of these is left in any file.
         """
         with self._merging:
             state = self._state
-            merged = state.segments_to_merge()
+            merged = state.segments_to_merge(purge=purge)
             if merged:
                 self._merge(state, merged, merge)
         return bool(merged)
@@ -284,8 +284,13 @@ class _State:
         self.entries = commit.segments
         self.snapshot = Snapshot([(segments[entry.segment_id()], entry.alive()) for entry in commit.segments])
 
-    def segments_to_merge(self, largest: int | None = None) -> list[SegmentEntry]:
-        """Return the segments to merge next, if any; ``largest`` is the most notes of a merge."""
+    def segments_to_merge(self, largest: int | None = None, *, purge: bool = False) -> list[SegmentEntry]:
+        """Return the segments to merge next, if any; ``largest`` is the most notes of a merge.
+
+        With ``purge`` these are all that have deleted notes.
+        """
+        if purge:
+            return [entry for entry in self.entries if entry.deleted_count()]
         sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in self.entries]
         return [self.entries[index] for index in choose_segments(sizes, largest)]
 

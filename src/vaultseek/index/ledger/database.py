@@ -88,6 +88,13 @@ class Database:
         # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
         return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
 
+    def empty_log(self) -> bool:
+        """Write what the write-ahead log has into the file, and empty it; false if it is being read.
+
+        Deleted text is overwritten in the file, but not in the log.
+        """
+        return not self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+
     def meta(self, name: str) -> str:
         """Return a single stored value; "" if it was never set."""
         row = self.one("SELECT value FROM meta WHERE name = ?", name)

@@ -52,6 +52,16 @@ class Ledger:
         for table in (self.notes, self.chunks, self.links):
             table.forget_rows()
 
+    def compact(self, now: float) -> bool:
+        """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way."""
+        self._database.set_meta("compacted", f"{now:.0f} {self._revision}")
+        return self._database.empty_log()
+
+    def compacted(self) -> tuple[float, int]:
+        """Return when the ledger was last compacted, in seconds since the epoch, and its revision then."""
+        seconds, revision = (self._database.meta("compacted") or "0 0").split()
+        return float(seconds), int(revision)
+
     @property
     def revision(self) -> int:
         """The revision of the last commit."""
