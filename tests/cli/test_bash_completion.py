@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from vaultseek import paths
 from vaultseek.cli import completion_values
 from vaultseek.cli.bash_completion import offered
 from vaultseek.cli.commands import vaultseek
@@ -82,3 +83,18 @@ def test_the_rest_is_left_to_click(line, requests, monkeypatch):
     monkeypatch.setenv("COMP_LINE", line)
     assert offered() is None
     assert requests == []
+
+
+@pytest.mark.parametrize("breaks", [" \t\n", " \t\n@:"])
+def test_saved_searches_are_offered_after_their_sign(breaks, requests, monkeypatch):
+    file = paths.config_file()
+    file.parent.mkdir(parents=True)
+    file.write_text("[searches]\ntodo = 'task-todo:x'\nToday = 'modified:1d'\nweek = 'modified:7d'\n")
+    monkeypatch.setenv("COMP_BREAKS", breaks)
+    monkeypatch.setenv("COMP_LINE", "vaultseek search boiler @to")
+    text = offered()
+    assert text is not None
+    assert [line.removeprefix("@").strip() for line in text.splitlines()[-2:]] == ["todo", "Today"]
+    assert text == Bash(vaultseek, {}, "vaultseek", "_VAULTSEEK_COMPLETE").complete()
+    file.write_text("[searches]\nto do = 1\n")
+    assert "to" not in (offered() or "")

@@ -26,7 +26,7 @@ DOCUMENT = PROJECT / "docs" / "protocol.md"
 SCHEMA = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 SHOWN = "/home/ana/notes"
 EXACT = {"path", "title", "vault", "target", "resolved", "kind", "verdict", "code", "line", "direction"}
-UNORDERED = {"results", "vaults"}
+UNORDERED = {"results", "vaults", "pairs"}
 
 
 def examples() -> Iterator[tuple[str, Any]]:

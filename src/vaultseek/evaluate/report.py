@@ -8,6 +8,7 @@ from vaultseek.evaluate.judgements import ALL
 from vaultseek.evaluate.metrics import METRICS, Difference
 from vaultseek.evaluate.run import Outcome, Report
 from vaultseek.model import JSON
+from vaultseek.text import count
 
 _CATEGORY_METRICS = ("nDCG@10", "Hit@1", "Recall@10")
 _MISSING_LISTED = 5
@@ -105,7 +106,8 @@ def _variant(outcome: Outcome, report: Report) -> JSON:
 
 def _lines(report: Report) -> Iterator[str]:
     judged = report.sizes[ALL]
-    yield f"{report.vault}: {report.notes} notes, {report.passages} passages, {judged} judged queries"
+    sizes = (count(report.notes, "note"), count(report.passages, "passage"), f"{judged} judged queries")
+    yield f"{report.vault}: {', '.join(sizes)}"
     if report.unjudged:
         yield f"{report.unjudged} queries have no relevant note; they count for confidence only"
     if report.missing:
