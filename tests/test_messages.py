@@ -341,6 +341,7 @@ ELSEWHERE = {
     "unreadable_folder": "root may read everything",
     "not_embedded": "needs a model that fails",
     "ends_daemon": "needs a daemon that dies",
+    "not_indexed": "needs a note that breaks the parser or the ledger",
 }
 """Problems that are not provoked here, and why; how they are written is tested all the same."""
 

@@ -130,6 +130,22 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
             temporary.unlink()
 
 
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; a missing one is ignored. Raises OSError."""
+    import shutil
+
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder that is where a file of ours has to be. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        remove(path)
+
+
 def is_disk_full(error: BaseException) -> bool:
     """True if the error means that the disk is full."""
     import sqlite3

@@ -126,6 +126,70 @@ def test_polling_takes_over_at_the_limit_of_watches(daemon, vault, eventually):
         process.wait(30)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+def test_polling_takes_over_when_the_watches_run_out_later(daemon, vault, eventually):
+    try:
+        subprocess.run(["unshare", "-Ur", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("user namespaces are not allowed here")
+    root = vault({"a.md": "granite"})
+    limited = "echo 10 > /proc/sys/user/max_inotify_watches && exec " + sys.executable + " -m vaultseek serve"
+    process = subprocess.Popen(["unshare", "-Ur", "sh", "-c", limited], env=daemon.environment)
+    try:
+        eventually(lambda: daemon.run("status").returncode == 0)
+        daemon.run("index", "--vault", str(root))
+        assert state(daemon)["state"] == "ready"
+        for number in range(20):
+            (root / f"f{number}").mkdir()
+        eventually(lambda: state(daemon)["state"] == "polling", "the limit is noticed")
+        (root / "f19" / "b.md").write_text("basalt")
+        eventually(lambda: state(daemon)["notes"] == 2, "what is not watched is looked at")
+        for number in range(20):
+            shutil.rmtree(root / f"f{number}")
+        eventually(lambda: state(daemon)["state"] == "ready", "all of it is watched again", 60)
+    finally:
+        daemon.stop()
+        process.wait(30)
+
+
+def test_a_save_does_not_hide_that_most_notes_are_gone(daemon, vault, eventually, tmp_path):
+    root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    (root / "folder").rename(tmp_path / "away")
+    eventually(lambda: state(daemon)["state"] == "vault_missing")
+    (root / "left.md").write_text("basalt")
+    eventually(lambda: daemon.paths("basalt", "--vault", str(root), "--mode", "keyword") == ["left.md"])
+    answer = daemon.json("search", "granite", "--vault", str(root), "--mode", "keyword")
+    assert state(daemon)["state"] == "vault_missing"
+    assert [part["code"] for part in answer["partial"]] == ["vault_missing"]
+    assert state(daemon)["notes"] == 41
+    (tmp_path / "away").rename(root / "folder")
+    eventually(lambda: state(daemon)["state"] == "ready")
+
+
+def test_a_folder_whose_name_is_no_text_is_a_problem_and_no_failure(daemon, vault, eventually):
+    root = vault({"a.md": "granite"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    folder = root / os.fsdecode(b"b\xff")
+    folder.mkdir()
+    eventually(lambda: skipped(daemon) == {"b\\xff": "bad_name"}, "the folder is reported")
+    (folder / "c.md").write_text("basalt")
+    (root / "d.md").write_text("basalt")
+    eventually(lambda: daemon.paths("basalt", "--vault", str(root), "--mode", "keyword") == ["d.md"])
+    assert state(daemon)["state"] == "ready"
+    shutil.rmtree(folder)
+    eventually(lambda: skipped(daemon) == {}, "the folder is gone")
+    assert "Traceback" not in daemon.log()
+
+
+@pytest.mark.parametrize("name", ["two\nlines.md", "a\ttab.md", "an\x1b[31mescape.md", "a\u202emark.md"])
+def test_a_note_with_an_odd_name_can_be_read(daemon, vault, name):
+    root = vault({name: "granite"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert daemon.paths("granite", "--vault", str(root)) == [name]
+    assert daemon.json("read", name, "--vault", str(root))["text"] == "granite"
+
+
 def state(daemon):
     """Return the status of the only vault."""
     (vault,) = daemon.json("status")["vaults"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from semantic_here import WorkerHere
+from vaultseek.errors import Cancelled
 from vaultseek.indexing import batches, ingest, reader_pool
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -151,7 +152,8 @@ def test_stopping_keeps_what_is_done(index: Index, vault: Callable[..., Path], t
         if done > 1:
             opened.indexer.stop()
 
-    opened.indexer.apply(opened.indexer.reconcile(), stop)
+    with pytest.raises(Cancelled):
+        opened.indexer.apply(opened.indexer.reconcile(), stop)
     assert 1 < opened.ledger.counts().notes < len(NOTES)
     opened.close()
     assert content(index(root)) == content(index(root, "fresh", serial=True))

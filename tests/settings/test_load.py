@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vaultseek import paths
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings.describe import dotted_key, keys
 from vaultseek.settings.load import examine, load, sources, with_overrides
@@ -367,3 +368,14 @@ def test_where_a_setting_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert source(("search", "limit")) == "file"
     assert source(("search", "alpha")) == "VAULTSEEK_SEARCH__ALPHA"
     assert source(("search", "recency", "date")) == "default"
+
+
+def test_a_vault_that_is_not_mounted_stays_if_it_has_an_index(load_text: LoadText, tmp_path: Path) -> None:
+    load_text("")
+    file = tmp_path / "config.toml"
+    file.write_text(vault_entry("gone", "gone") + vault_entry("here"))
+    paths.vault_data_directory(tmp_path / "gone").mkdir(parents=True)
+    settings, problems = examine(file)
+    assert [vault.name for vault in settings.vaults] == ["gone", "here"]
+    assert [(dotted_key(each.location), each.fatal) for each in problems] == [("vaults[0].path", False)]
+    assert load(file) == settings

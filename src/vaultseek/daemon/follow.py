@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from vaultseek import paths
-from vaultseek.errors import Busy, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
+from vaultseek.errors import Busy, Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING
 from vaultseek.indexing import concepts, embed, reconcile, second_space
 from vaultseek.indexing.open_vault import OpenVault
@@ -53,13 +53,21 @@ class VaultFollower:
     """The tasks that keep one open vault up to date, and how far they are.
 
     The tasks of a paused vault only make it ready for searches. ``on_progress`` is called on the event loop
-    with the paths of changed notes, and with none when only the progress or the state has changed.
+    with the paths of changed notes, and with none when only the progress or the state has changed;
+    ``on_damage`` when the ledger is damaged, so that the vault has to be opened again.
     """
 
-    def __init__(self, vault: OpenVault, worker: SemanticWorker, on_progress: OnProgress) -> None:
+    def __init__(
+        self,
+        vault: OpenVault,
+        worker: SemanticWorker,
+        on_progress: OnProgress,
+        on_damage: OnDamage = lambda follower: None,
+    ) -> None:
         self.vault = vault
         self.worker = worker
         self._on_progress = on_progress
+        self._on_damage = on_damage
         self._loop = asyncio.get_running_loop()
         self._hints = Hints(self._loop)
         self._watcher = Watcher(vault.options.root, self._hints.add, self._hints.request_rescan)
@@ -80,11 +88,14 @@ class VaultFollower:
         self._opened = time.monotonic()
         self._was_indexed_before = vault.ledger.counts().notes > 0
         self._missing_since: float | None = None
+        self._poll_reason: str | None = None
+        self._closed = False
 
     def start(self) -> None:
         """Start the tasks. Searches can be answered already; the first scan follows."""
         vault = self.vault
         self._spawn(self._rank_names(NAMES_SECONDS), "names")
+        self._spawn(self._check_ledger(), "ledger")
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
             self._spawn(self._serve_paused(), "serve")
@@ -103,11 +114,14 @@ class VaultFollower:
 
     async def close(self) -> None:
         """Stop all tasks and close the vault; what is indexed so far is kept."""
+        self.vault.indexer.stop()
         for task in self._tasks:
             task.cancel()
+        async with self._scanned:
+            self._closed = True
+            self._scanned.notify_all()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.to_thread(self._watcher.stop)
-        await asyncio.to_thread(self.vault.close)
+        await asyncio.gather(asyncio.to_thread(self._watcher.stop), asyncio.to_thread(self.vault.close))
 
     def keep_names_ranked(self) -> None:
         """Rank the names of changed notes for completion in the background, if there are many."""
@@ -197,7 +211,8 @@ class VaultFollower:
             self._loss_accepted = accept_loss
             target = self._scans_begun + 1
             self._hints.request_rescan("a client requested it")
-            await self._scanned.wait_for(lambda: self._scans_done >= target)
+            await self._scanned.wait_for(lambda: self._closed or self._scans_done >= target)
+        self._check_open()
         activity = self.vault.activity
         message = activity.reason.text if activity.reason else f"{self.vault.name} cannot be indexed now"
         if activity.state == "vault_missing":
@@ -243,10 +258,16 @@ class VaultFollower:
         ):
             self.vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)
+            self._check_open()
             problem = self.vault.activity.embed_problem
             failures = failures + 1 if problem else 0
             if failures > EMBED_FAILURES or self.worker.state.status == "broken":
                 raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
+
+    def _check_open(self) -> None:
+        """Raise Unavailable if the vault was closed while a client waited."""
+        if self._closed:
+            raise Unavailable(f"{self.vault.name} was closed meanwhile; try again")
 
     async def refresh_concepts(self) -> None:
         """Bring the concept vocabulary up to the ledger, unless the vault is busy.
@@ -278,9 +299,15 @@ class VaultFollower:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _follow(self) -> None:
-        await self.vault.in_writer(self.vault.indexer.load)
+        with contextlib.suppress(Cancelled):
+            await self._follow_changes()
+
+    async def _follow_changes(self) -> None:
+        while not await self._load():
+            await asyncio.sleep(RETRY_SECONDS)
         # Watch before the first scan, so that no change falls between.
         await asyncio.to_thread(self._watcher.start)
+        self._poll_reason = self._watcher.poll_reason
         self._hints.request_rescan("the vault was opened")
         while True:
             batch = await self._hints.next_batch()
@@ -289,8 +316,20 @@ class VaultFollower:
             except VaultMissing as error:
                 self._set_state("vault_missing", Reason.of(error))
                 await self._finish_scan(batch)
+            except Cancelled:
+                raise
             except Exception as error:
                 await self._retry_later(error, batch)
+
+    async def _load(self) -> bool:
+        try:
+            await self.vault.in_writer(self.vault.indexer.load)
+        except Cancelled:
+            raise
+        except Exception as error:
+            self._report_failure(error)
+            return False
+        return True
 
     async def _merge_segments(self) -> None:
         """Merge segments of the keyword index, beside searches and saves."""
@@ -319,6 +358,12 @@ class VaultFollower:
                     log.warning("compacting the index of %s: %s", self.vault.name, error)
                     await asyncio.sleep(COMPACT_POLL_SECONDS)
 
+    async def _check_ledger(self) -> None:
+        """Report damage of the ledger, which SQLite may not notice: its file may be gone or another one."""
+        while await asyncio.to_thread(self.vault.ledger.is_sound):
+            await asyncio.sleep(LIVENESS_SECONDS)
+        self._on_damage(self)
+
     async def _check_watcher(self) -> None:
         """Request a rescan when changes may have been lost, and at the rescan interval anyway."""
         last_scan = time.monotonic()
@@ -340,15 +385,27 @@ class VaultFollower:
             if self.state != "vault_missing":
                 self._hints.request_rescan("the vault's folder is missing")
         elif not self._watcher.alive():
-            await asyncio.to_thread(self._watcher.stop)
-            await asyncio.to_thread(self._watcher.start)
+            await self._restart_watcher()
             self._hints.request_rescan("the watcher was restarted")
+        elif self._watcher.may_see_more():
+            await self._restart_watcher()
+        self._watcher.look()
+        if self._watcher.poll_reason != self._poll_reason:
+            self._poll_reason = self._watcher.poll_reason
+            self._hints.request_rescan("other folders are watched than before")
+
+    async def _restart_watcher(self) -> None:
+        await asyncio.to_thread(self._watcher.stop)
+        await asyncio.to_thread(self._watcher.start)
 
     # -- steps -----------------------------------------------------------------------------------------
 
     async def _process(self, batch: HintBatch) -> None:
         changes = await self._reconcile(batch)
-        if not self._looks_unmounted(changes):
+        if batch.rescan_reason is None and self.state == "vault_missing":
+            # Only a comparison of everything can tell that the vault is whole again.
+            await self._apply(replace(changes, removed=(), attachments_removed=()))
+        elif not self._looks_unmounted(changes, whole=batch.rescan_reason is not None):
             await self._apply(changes)
             poll_reason = self._watcher.poll_reason
             if poll_reason is None:
@@ -369,10 +426,14 @@ class VaultFollower:
         self._scan_seconds = time.monotonic() - began
         return changes
 
-    def _looks_unmounted(self, changes: Changes) -> bool:
-        """True if most notes are gone at once: only the user can say that they were deleted."""
-        if self._loss_accepted or not reconcile.looks_unmounted(changes, self.vault.ledger.counts().notes):
-            self._loss_accepted = False
+    def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
+        """True if most notes are gone at once: only the user can say that they were deleted.
+
+        ``whole``: everything was compared, which the user waits for who has said so.
+        """
+        accepted = whole and self._loss_accepted
+        if accepted or not reconcile.looks_unmounted(changes, self.vault.ledger.counts().notes):
+            self._loss_accepted = self._loss_accepted and not whole
             return False
         message = (
             f"{len(changes.removed)} notes are gone at once; the index is kept."
@@ -405,6 +466,12 @@ class VaultFollower:
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
         """Report the failure and request a rescan: what was not indexed still differs from the ledger."""
+        self._report_failure(error)
+        await self._finish_scan(batch)
+        await asyncio.sleep(RETRY_SECONDS)
+        self._hints.request_rescan("the last attempt failed")
+
+    def _report_failure(self, error: Exception) -> None:
         if paths.is_disk_full(error):
             reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
             self._set_state("disk_full", reason)
@@ -412,9 +479,6 @@ class VaultFollower:
             log.error("indexing changes of %s failed; trying again", self.vault.name, exc_info=error)
             message = f"indexing changes failed ({type(error).__name__}); see the log"
             self._set_state("failing", Reason("failing", message))
-        await self._finish_scan(batch)
-        await asyncio.sleep(RETRY_SECONDS)
-        self._hints.request_rescan("the last attempt failed")
 
     async def _finish_scan(self, batch: HintBatch) -> None:
         if batch.rescan_reason is None:
@@ -464,6 +528,7 @@ class VaultFollower:
 
 
 OnProgress = Callable[[VaultFollower, list[str]], None]
+OnDamage = Callable[[VaultFollower], None]
 _NOT_INDEXING = ("vault_missing", "disk_full", "failing")
 """States in which what is on disk is not indexed."""
 

@@ -8,13 +8,14 @@ import gc
 import logging
 import logging.handlers
 import os
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 from vaultseek import limits, paths
+from vaultseek.daemon.ending import STOP_SECONDS, Ending
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.vaults import VaultRegistry
@@ -32,7 +33,6 @@ from vaultseek.worker import SemanticWorker
 from vaultseek.worker.pool import WorkerPool, log_name
 
 LOG_FILES = 5
-STOP_SECONDS = 5.0
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """Time that a thread may compute while others wait. A search takes a few milliseconds, so that Python's own 5
@@ -72,7 +72,9 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
     registry = VaultRegistry(settings, models, subscribers.publish)
     methods = Methods(file, registry, str(endpoint.path), subscribers)
     server = Server(methods.handlers())
-    stop_on_signal(methods.stop.set)
+    loop = asyncio.get_running_loop()
+    ending = Ending(partial(_cut_off, endpoint))
+    ending.follow_signals(partial(_call_in, loop, methods.stop.set))
     serving = asyncio.create_task(server.serve(endpoint.socket))
     opening = asyncio.create_task(_open(registry, file, settings))
     watching = asyncio.create_task(_keep_address(endpoint, server, methods.stop.set))
@@ -82,11 +84,11 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
         async with _loopback(endpoint.path, server, enabled=settings.daemon.tcp):
             await methods.stop.wait()
     finally:
+        ending.begin()
         manager.stopping()
         for task in (reporting, opening, watching, serving):
             task.cancel()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(_close(server, registry, models.pool), STOP_SECONDS)
+        await _close(server, registry, models.pool)
     log.info("stopped")
     return 0
 
@@ -124,9 +126,22 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
 
 
 async def _close(server: Server, registry: VaultRegistry, pool: WorkerPool) -> None:
-    await server.close(STOP_SECONDS / 2)
-    await pool.stop()
-    await registry.close()
+    registry.stop_indexing()
+    await server.close(STOP_SECONDS / 3)
+    await asyncio.gather(pool.stop(), registry.close())
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended already
+        loop.call_soon_threadsafe(callback)
+
+
+def _cut_off(endpoint: Endpoint) -> None:
+    """End the process at once; the kernel releases its locks, and its children end with it."""
+    log.warning("stopped in the middle of its work; the next start goes on from there")
+    with contextlib.suppress(OSError):
+        endpoint.forget()
+    os._exit(0)
 
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
@@ -158,13 +173,6 @@ async def _report(manager: ServiceManager, endpoint: Endpoint, registry: VaultRe
 def _status(registry: VaultRegistry) -> str:
     vaults = ", ".join(f"{follower.vault.name} {follower.state}" for follower in registry.followers)
     return one_line(vaults, limits.ERROR_CHARS) or "no vault is open"
-
-
-def stop_on_signal(stop: Callable[[], None]) -> None:
-    """Call ``stop`` on SIGTERM and SIGINT."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
 
 
 def _models(settings: Settings) -> ModelSource:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from vaultseek import paths
 from vaultseek.daemon.follow import OnProgress, VaultFollower
-from vaultseek.errors import UsageError, VaultMissing
+from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
+from vaultseek.errors import UsageError, VaultMissing, VaultseekError
 from vaultseek.indexing.embed import OldModels
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -25,6 +29,8 @@ LANGUAGE_CHANGED_SHARE = 0.1
 """Share of notes that have to change before the language of a vault is judged again."""
 MISSING_SECONDS = 300.0
 """Close an unconfigured vault after its folder has been missing this many seconds."""
+CLOSE_SECONDS = 1.5
+"""Longest wait for a vault that is being closed; what is left is done in the background."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +47,9 @@ class VaultRegistry:
         self._followers: dict[Path, VaultFollower] = {}
         self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
         self._judging: dict[Path, asyncio.Task[None]] = {}
-        self._closing: dict[Path, asyncio.Future[None]] = {}
+        self._closing: dict[Path, asyncio.Task[None]] = {}
+        self._healing: set[asyncio.Task[None]] = set()
+        self._unopened = UnopenedVaults(self._open)
 
     async def start_workers(self) -> None:
         """Start the workers that the configured vaults will need."""
@@ -51,19 +59,27 @@ class VaultRegistry:
     @property
     def worker(self) -> SemanticWorker:
         """The worker of the first vault, or the usual one if none is open."""
-        if self._followers:
-            return next(iter(self._followers.values())).worker
+        if followers := self.followers:
+            return followers[0].worker
         return self._models.pool.worker(self._models.choice.main)
 
     @property
     def followers(self) -> list[VaultFollower]:
-        """The open vaults, in the order in which they were opened."""
-        return list(self._followers.values())
+        """The open vaults: those of the settings in their order, then the others as they were opened."""
+        order = {entry.path: number for number, entry in enumerate(self.settings.vaults)}
+        followers = self._followers.values()
+        return sorted(followers, key=lambda each: order.get(each.vault.options.root, len(order)))
+
+    @property
+    def unopened(self) -> list[UnopenedVault]:
+        """The vaults of the settings that cannot be opened, which is tried again and again."""
+        return self._unopened.all()
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
         """Open the vaults of ``settings``; close those that it no longer names or whose options changed.
 
-        The vaults at ``paused`` are opened, but not followed.
+        The vaults at ``paused`` are opened, but not followed. One that cannot be opened does not concern the
+        others; it is tried again later.
         """
         previous_roots = {vault.path for vault in self.settings.vaults}
         self.settings, self._paused = settings, paused
@@ -80,19 +96,13 @@ class VaultRegistry:
                 await self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
             await self.close_vault(root)
-        failures: list[Exception] = []
-        for options in configured:
-            try:
-                await self._open(options)
-            except Exception as error:  # the others are opened nevertheless
-                failures.append(error)
-        if failures:
-            raise failures[0]
+        await asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
         """Return the vault that a request names, by name or folder, else the one around its ``folder``.
 
-        Raises UsageError if that is none or could be several, VaultMissing if its folder is missing.
+        Raises UsageError if that is none or could be several, VaultMissing if its folder is missing,
+        Unavailable if it cannot be opened.
         """
         await self.close_missing()
         options = self._by_name(vault) if vault else self._around(folder)
@@ -126,27 +136,88 @@ class VaultRegistry:
                 log.info("closing %s: its folder has been missing for a while", follower.vault.name)
                 await self.close_vault(root)
 
-    async def close_vault(self, root: Path) -> None:
-        """Close the vault at ``root`` if it is open."""
+    async def close_vault(self, root: Path, *, delete_index: bool = False) -> None:
+        """Close the vault at ``root`` if it is open, or about to be; then delete its index if so wanted.
+
+        Returns after ``CLOSE_SECONDS`` at most. The rest is done in the background, before the next opening.
+        """
         judging = self._judging.pop(root, None)
         if judging is not None and judging is not asyncio.current_task():
             judging.cancel()
+        self._unopened.forget(root)
         follower = self._followers.pop(root, None)
+        before = [task for task in (self._opening.get(root), self._closing.get(root)) if task is not None]
+        if follower is None and not before and not delete_index:
+            return
+        closing = asyncio.create_task(self._close_after(before, root, follower, delete_index=delete_index))
+        self._closing[root] = closing
+        closing.add_done_callback(lambda task: self._closed(root, task))
+        await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+
+    async def _close_after(
+        self,
+        tasks: Sequence[asyncio.Task[Any]],
+        root: Path,
+        follower: VaultFollower | None,
+        *,
+        delete_index: bool,
+    ) -> None:
+        if tasks:
+            await asyncio.wait(tasks)
+        follower = follower or self._followers.pop(root, None)
         if follower is not None:
-            closing = self._closing[root] = asyncio.ensure_future(follower.close())
             try:
-                await asyncio.shield(closing)
+                await follower.close()
             finally:
-                self._closing.pop(root, None)
                 self._models.pool.release(follower.vault.models.main)
+        if delete_index:
+            await asyncio.to_thread(shutil.rmtree, paths.vault_data_directory(root), ignore_errors=True)
+
+    def _closed(self, root: Path, task: asyncio.Task[None]) -> None:
+        if self._closing.get(root) is task:
+            del self._closing[root]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("closing %s failed", root, exc_info=error)
+
+    def stop_indexing(self) -> None:
+        """Have the indexing of all vaults end soon, because they are about to be closed."""
+        for follower in self._followers.values():
+            follower.vault.indexer.stop()
 
     async def close(self) -> None:
         """Close all vaults."""
-        for task in (*self._opening.values(), *self._judging.values()):
+        self._unopened.stop()
+        for task in (*self._opening.values(), *self._judging.values(), *self._healing):
             task.cancel()
-        await asyncio.gather(*(follower.close() for follower in self._followers.values()))
+        await asyncio.gather(
+            *(follower.close() for follower in self._followers.values()), *self._closing.values()
+        )
         self._followers.clear()
         await self._old_models.stop()
+
+    async def heal(self) -> None:
+        """Open the vaults anew whose ledgers are damaged, which replaces these; return when they are open."""
+        for follower in self.followers:
+            if not follower.vault.ledger.is_sound():
+                self._heal_later(follower)
+        waiting = [*self._healing, *self._opening.values()]
+        if waiting:
+            await asyncio.wait(waiting)
+
+    def _heal_later(self, follower: VaultFollower) -> None:
+        root = follower.vault.options.root
+        if self._followers.get(root) is follower and root not in self._closing:
+            log.error("the ledger of %s is damaged; it is opened anew", follower.vault.name)
+            task = asyncio.create_task(self._open_anew(follower))
+            self._healing.add(task)
+            task.add_done_callback(self._healing.discard)
+
+    async def _open_anew(self, follower: VaultFollower) -> None:
+        options = follower.vault.options
+        if self._followers.get(options.root) is follower:
+            await self.close_vault(options.root)
+            with contextlib.suppress(VaultseekError):
+                await self._open(options)
 
     def free_name(self, name: str, root: Path) -> str:
         """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
@@ -199,8 +270,7 @@ class VaultRegistry:
                 return self._configured(entry)
         if root in self._followers:
             return self._followers[root].vault.options
-        if Path.home().resolve().is_relative_to(root):
-            raise UsageError(f"{root} contains your home directory; use the folder of your notes")
+        refuse_unsuitable(root)
         return self._options(self.free_name(root.name, root), root)
 
     def _configured(self, entry: VaultSettings) -> VaultOptions:
@@ -241,25 +311,35 @@ class VaultRegistry:
             return self._followers[root]
         opening = self._opening.get(root)
         if opening is None:
-            opening = asyncio.get_running_loop().create_task(self._start(options))
+            starting = self._start(options, self._closing.get(root))
+            opening = asyncio.get_running_loop().create_task(starting)
             self._opening[root] = opening
             opening.add_done_callback(lambda _: self._opening.pop(root, None))
         return await asyncio.shield(opening)
 
-    async def _start(self, options: VaultOptions) -> VaultFollower:
-        if options.root in self._closing:  # it is opened again, with another model for example
-            await asyncio.wait([self._closing[options.root]])
+    async def _start(self, options: VaultOptions, closing: asyncio.Task[None] | None) -> VaultFollower:
+        if closing is not None:  # it is opened again, with another model for example
+            await asyncio.wait([closing])
+        try:
+            follower = await self._follow(options)
+        except Exception as error:
+            is_configured = any(entry.path == options.root for entry in self.settings.vaults)
+            raise self._unopened.add(options, error, again=is_configured) from error
+        self._unopened.forget(options.root)
+        return follower
+
+    async def _follow(self, options: VaultOptions) -> VaultFollower:
         directory = paths.vault_data_directory(options.root)
         models = await asyncio.to_thread(self._models.of_vault, options, directory)
-        worker = await self._models.pool.keep(models.main)
-        try:
+        async with contextlib.AsyncExitStack() as undoing:
+            worker = await self._models.pool.keep(models.main)
+            undoing.callback(self._models.pool.release, models.main)
             vault = await asyncio.to_thread(self._open_files, options, directory, models)
-        except BaseException:
-            self._models.pool.release(models.main)
-            raise
-        worker.keep_reranker(self.settings.search.reranker)
-        follower = VaultFollower(vault, worker, self._on_progress)
-        follower.start()
+            undoing.push_async_callback(asyncio.to_thread, vault.close)
+            worker.keep_reranker(self.settings.search.reranker)
+            follower = VaultFollower(vault, worker, self._on_progress, self._heal_later)
+            follower.start()
+            undoing.pop_all()
         self._followers[options.root] = follower
         if self._models.choice.automatic and not options.paused:
             self._judging[options.root] = asyncio.create_task(self._judge_language(follower, directory))
@@ -299,3 +379,17 @@ class VaultRegistry:
         if self._followers.get(root) is follower:
             await self.close_vault(root)
             await self._open(vault.options)
+
+
+def refuse_unsuitable(root: Path) -> None:
+    """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
+    if Path(os.path.realpath(Path.home())).is_relative_to(root):
+        raise UsageError(f"{root} contains your home directory; use the folder of your notes")
+    if any(root.is_relative_to(folder) for folder in _SYSTEM) and not root.is_relative_to("/dev/shm"):
+        raise UsageError(f"{root} belongs to the system; use the folder of your notes")
+    own = Path(os.path.realpath(paths.data_directory()))
+    if own.is_relative_to(root) or root.is_relative_to(own):
+        raise UsageError(f"{root} holds the indexes of vaultseek itself; use the folder of your notes")
+
+
+_SYSTEM = ("/proc", "/sys", "/dev", "/etc")

@@ -18,6 +18,7 @@ from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.keyword_sync import KeywordSync
 from vaultseek.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
 from vaultseek.indexing.reading import NoteReader, content_digest
+from vaultseek.indexing.safely import read_safely
 from vaultseek.vault.read import read_note
 
 FIRST_NOTES = 64
@@ -158,7 +159,7 @@ class BatchReader:
         indexed: list[tuple[int, NoteRows]] = []
         unchanged: list[UnchangedNote] = []
         for number, path, stored in job.notes:
-            note = self._reader.read(path, stored, self._crash_marker)
+            note = read_safely(self._reader, path, stored, self._crash_marker)
             if isinstance(note, IndexedNote):
                 indexed.append((number, note_rows(note)))
             elif note is not None:

@@ -469,6 +469,7 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
     """Keep the vector store up to the ledger; ``on_problem`` is called with what prevents it, or None."""
     last_logged: Reason | None = None
     while True:
+        embedding.wake.clear()  # before the step: what changes meanwhile must not be missed
         try:
             busy = await embedding.step()
             on_problem(None)
@@ -493,5 +494,4 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
             continue
         last_logged = None
         if not busy:
-            embedding.wake.clear()
             await embedding.wake.wait()

@@ -7,10 +7,11 @@ tag and property when ``Indexer.apply`` returns; its vectors follow in ``embed``
 from __future__ import annotations
 
 import json
-import threading
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from vaultseek.errors import Cancelled
 from vaultseek.failpoints import failpoint
 from vaultseek.index.graph import Graph
 from vaultseek.index.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
@@ -19,6 +20,8 @@ from vaultseek.indexing.batches import BatchReader
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
 from vaultseek.indexing.reading import NoteReader
+from vaultseek.indexing.safely import is_about_notes, not_indexed, read_safely
+from vaultseek.indexing.stopping import CLOSING, until_stopped
 from vaultseek.markdown.resolve import Names, name_keys
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
@@ -28,6 +31,7 @@ BATCH_NOTES = 256
 POOL_NOTES = 400
 """Notes to read above which other processes read them; these take half a second to start."""
 
+log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
 
 
@@ -50,14 +54,15 @@ class Indexer:
         self._exclude = tuple(exclude)
         self._ignore = Ignore(reader.root, self._exclude)
         self._names = Names()
-        self._stopped = threading.Event()
+        self._stopped = keyword.stopped
 
     def load(self) -> None:
         """Read the names from the ledger, catch the keyword index up with it, and build the graph."""
-        for path, aliases in self._ledger.link_targets():
+        for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
             self._names.add(path, aliases)
         self._keyword.catch_up(self._ledger)
-        self.build_graph()
+        if not self._stopped.is_set():
+            self.build_graph()
 
     def build_graph(self) -> None:
         """Build the graph from the ledger."""
@@ -67,22 +72,24 @@ class Indexer:
     def reconcile(self, paths: Iterable[str] | None = None) -> Changes:
         """Compare the disk with the ledger at ``paths``, or the whole vault with its ignore rules read again.
 
-        Raises VaultMissing if the whole vault is compared and its folder is missing.
+        Raises VaultMissing if the whole vault is compared and its folder is missing, or Cancelled if
+        ``stop`` is called.
         """
         root = self._reader.root
         if paths is not None:
             return reconcile.compare_paths(root, self._ignore, self._ledger, paths)
         self._ignore = Ignore(root, self._exclude)
-        return reconcile.compare_vault(root, self._ignore, self._ledger)
+        return reconcile.compare_vault(root, self._ignore, self._ledger, self._stopped)
 
     def stop(self) -> None:
-        """Have ``apply`` end after the batch that it is at; the rest is read after the next start."""
+        """Have all work end after the batch that it is at; the rest is done after the next start."""
         self._stopped.set()
 
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
         """Index ``changes`` in batches that each leave the vault searchable; return the changed paths.
 
         Many notes are read by other processes. Order and number of the batches do not matter for the result.
+        Raises Cancelled after ``stop``, with some batches applied.
         """
         total = len(changes.read) + len(changes.moved)
         done = 0
@@ -94,11 +101,15 @@ class Indexer:
             changed += paths
             done += count
             on_progress(done, total)
-            if self._stopped.is_set():
-                return changed
+            self._check_stopped()
         self._keyword.catch_up(self._ledger)
+        self._check_stopped()
         self._ledger.notes.prune_removed(self._ledger.revision)
         return changed
+
+    def _check_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise Cancelled(CLOSING)
 
     def _batches(self, changes: Changes) -> Iterator[tuple[int, list[str]]]:
         """Apply the changes; yield the number of notes that were looked at and the changed paths."""
@@ -121,13 +132,79 @@ class Indexer:
         targets = {new for _, new in batch.moved}
         paths = (*sorted(targets), *batch.read)
         hashes = self._ledger.notes.hashes(batch.read)
-        notes = [self._reader.read(path, hashes.get(path), self._crash_marker) for path in paths]
+        notes = [read_safely(self._reader, path, hashes.get(path), self._crash_marker) for path in paths]
         failpoint("ingest.read")
         rows = [note_rows(note) for note in notes if isinstance(note, IndexedNote)]
         unchanged = [note for note in notes if isinstance(note, UnchangedNote)]
         return self._commit(batch, rows, unchanged)
 
     def _commit(
+        self,
+        batch: Changes,
+        rows: Sequence[NoteRows],
+        unchanged: Sequence[UnchangedNote],
+        ids: Sequence[int] = (),
+    ) -> list[str]:
+        """Store what was read and the rest of the batch; return the changed paths.
+
+        If that fails because of one note, the others are stored, and that one has a problem.
+        """
+        try:
+            return self._commit_at_once(batch, rows, unchanged, ids)
+        except Exception as error:
+            if not is_about_notes(error):
+                raise
+            log.warning(
+                "storing %d notes failed (%s); trying a part of them", len(rows), type(error).__name__
+            )
+            self._restore_names(batch, rows)
+            return self._commit_parts(batch, rows, unchanged, ids, error)
+
+    def _commit_parts(
+        self,
+        batch: Changes,
+        rows: Sequence[NoteRows],
+        unchanged: Sequence[UnchangedNote],
+        ids: Sequence[int],
+        error: Exception,
+    ) -> list[str]:
+        """Store each half of a batch that cannot be stored; of one note its name, or the problem alone."""
+        if len(unchanged) + len(rows) > 1:
+            middle, left = len(rows) // 2, len(unchanged) // 2
+            first = self._commit(batch, rows[:middle], unchanged[:left], ids[:middle])
+            return first + self._commit(Changes(), rows[middle:], unchanged[left:], ids[middle:])
+        if not rows:
+            raise error
+        path = rows[0].path
+        problem = not_indexed(error)
+        note = self._reader.read_name(path, problem)
+        plain = [note_rows(note)] if note is not None else []
+        try:
+            return self._commit_at_once(batch, plain, [], ids[: len(plain)])
+        except Exception as again:
+            if not is_about_notes(again):
+                raise
+        self._restore_names(batch, rows)
+        with self._ledger.commit():
+            self._ledger.problems.replace([(path, [(problem.code, problem.message, problem.line)])])
+        return [path]
+
+    def _restore_names(self, batch: Changes, rows: Sequence[NoteRows]) -> None:
+        """Make the names those of the ledger again, after a commit that was rolled back."""
+        gone = (*batch.removed, *(old for old, _ in batch.moved), *(row.path for row in rows))
+        for path in gone:
+            row = self._ledger.notes.by_path(path)
+            if row is None:
+                self._names.remove(path)
+            else:
+                self._names.add(path, row.aliases)
+        for path in (*batch.attachments_added, *batch.attachments_removed):
+            if self._ledger.attachments.contains(path):
+                self._names.add(path)
+            else:
+                self._names.remove(path)
+
+    def _commit_at_once(
         self,
         batch: Changes,
         rows: Sequence[NoteRows],

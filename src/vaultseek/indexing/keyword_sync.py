@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import threading
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vaultseek.errors import IndexDamaged
 from vaultseek.failpoints import failpoint
-from vaultseek.index.keyword.index import KeywordIndex
+from vaultseek.index.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.documents import stored_documents
+from vaultseek.indexing.safely import is_about_notes, not_indexed
 from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
 
 CATCH_UP_NOTES = 1024
 """Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""
 
+log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
 """Function that merges segment files of an index, given its folder and the files."""
 
@@ -34,6 +39,8 @@ class KeywordSync:
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
         self.rebuilding = False
+        self.stopped = threading.Event()
+        """Set when the vault is being closed: the index stays behind, and catches up after the next start."""
         self.index = self._open()
 
     def behind(self, ledger: Ledger) -> int:
@@ -94,6 +101,8 @@ class KeywordSync:
 
     def _create(self) -> KeywordIndex:
         shutil.rmtree(self._directory, ignore_errors=True)
+        if self._directory.is_file() or self._directory.is_symlink():
+            self._directory.unlink()
         return KeywordIndex.create(self._directory, rules=self._rules)
 
     def _open(self) -> KeywordIndex:
@@ -109,7 +118,7 @@ class KeywordSync:
         if revision < 0 or removed is None:
             self._replace()
             revision, removed = 0, []
-        while True:
+        while not self.stopped.is_set():
             current = ledger.revision
             rows = ledger.notes.changed_since(revision, CATCH_UP_NOTES + 1)
             if not rows and not removed:
@@ -117,7 +126,7 @@ class KeywordSync:
             page = rows[:CATCH_UP_NOTES]
             revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
             documents = stored_documents(ledger, [note for note, _ in page])
-            self.index.apply(documents, removed, _position(ledger, revision))
+            self._apply(ledger, documents, removed, _position(ledger, revision))
             failpoint("keyword.applied")
             removed = []
         self._analyse_again(ledger)
@@ -130,9 +139,29 @@ class KeywordSync:
         """Analyse the notes again that were given another language than the vault now has."""
         notes = self.index.given_other_language()
         for start in range(0, len(notes), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
             documents = stored_documents(ledger, notes[start : start + CATCH_UP_NOTES])
-            self.index.apply(documents, [], _position(ledger, ledger.revision))
+            self._apply(ledger, documents, [], _position(ledger, ledger.revision))
             failpoint("keyword.applied")
+
+    def _apply(
+        self, ledger: Ledger, documents: Sequence[KeywordDocument], removed: Collection[int], position: str
+    ) -> None:
+        """Apply documents; if one of them is the reason that this fails, the index has only its names."""
+        try:
+            self.index.apply(documents, removed, position)
+        except Exception as error:
+            if not is_about_notes(error) or not documents:
+                raise
+            if len(documents) > 1:
+                middle = len(documents) // 2
+                self._apply(ledger, documents[:middle], removed, self.index.revision or "")
+                self._apply(ledger, documents[middle:], [], position)
+                return
+            log.warning("a note could not be indexed by word (%s)", type(error).__name__)
+            self.index.apply([replace(documents[0], headings=(), chunks=())], removed, position)
+            ledger.problems.add(documents[0].path, not_indexed(error))
 
     def _removed_before(self, ledger: Ledger, notes: Sequence[int]) -> list[int] | None:
         """Return the notes removed since the index's revision; None if more than ``notes`` is missing."""

@@ -137,6 +137,8 @@ class OpenVault:
         """
         with contextlib.ExitStack() as files:
             files.enter_context(paths.lock_directory(paths.private_directory(directory)))
+            for name in ("vault.json", "reading", "reading.json", "foreign-share.json"):
+                paths.remove_folder(directory / name)
             paths.write_atomically(directory / "vault.json", json.dumps({"path": str(options.root)}))
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)

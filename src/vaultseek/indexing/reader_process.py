@@ -29,6 +29,7 @@ from vaultseek.indexing.crash_marker import crash_key
 from vaultseek.indexing.documents import parsed_document
 from vaultseek.indexing.frames import receive, send
 from vaultseek.indexing.reading import NoteReader
+from vaultseek.indexing.safely import read_safely
 from vaultseek.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.model import JSON
 from vaultseek.models.counters import load_counter
@@ -89,7 +90,7 @@ class _Server:
         chars = done = total = 0
         for index, (number, path, stored) in enumerate(notes):
             self._begin(index)
-            result = self._reader.read(path, bytes.fromhex(stored) if stored else None, guard)
+            result = read_safely(self._reader, path, bytes.fromhex(stored) if stored else None, guard)
             entry, size = _entry(number, result)
             if isinstance(result, IndexedNote):
                 documents.append(parsed_document(number, result))

@@ -19,7 +19,7 @@ from vaultseek.markdown.dates import created_time
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.resolve import link_key
-from vaultseek.model import JSON, Chunk, Note, TokenCount
+from vaultseek.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.models.counters import describe_counter
 from vaultseek.vault.read import NoteBytes, read_note, too_large
 
@@ -63,10 +63,22 @@ class NoteReader:
         if content is None:
             return None
         digest = content_digest(content)
-        modified = content.stat.mtime_ns / 1e9
         if content.problem is None and stored_hash == digest:
-            return UnchangedNote(path, content.stat, content.racy, modified)
-        note, chunks = self._parse_guarded(path, content, digest, guard)
+            return UnchangedNote(path, content.stat, content.racy, content.stat.mtime_ns / 1e9)
+        return self._indexed(path, content, digest, *self._parse_guarded(path, content, digest, guard))
+
+    def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
+        """Return a note of which only the name counts, because of this problem; None if it is gone again."""
+        content = read_note(self.root, path)
+        if content is None:
+            return None
+        content = replace(content, problem=content.problem or problem)
+        return self._indexed(path, content, content_digest(content), *self._parse(path, content))
+
+    def _indexed(
+        self, path: str, content: NoteBytes, digest: bytes, note: Note, chunks: tuple[Chunk, ...]
+    ) -> IndexedNote:
+        modified = content.stat.mtime_ns / 1e9
         keys = tuple(link_key(link.target) for link in note.links)
         created = created_time(note, modified)
         language = detect_language(_prose(chunks))

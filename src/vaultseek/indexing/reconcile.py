@@ -5,14 +5,17 @@ The same comparison serves a save, a start, lost events and the rescan interval.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vaultseek.errors import VaultMissing
 from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.stopping import until_stopped
 from vaultseek.vault.diff import Changes, FileState, compare
 from vaultseek.vault.ignore import Ignore
-from vaultseek.vault.scan import ScannedFile, file_stat, is_note, scan, skipped_folder, skipped_link
+from vaultseek.vault.scan import ScannedFile, bad_name, file_stat, is_note, scan, skipped_folder, skipped_link
 
 VANISHED_SHARE = 0.5
 """The vault looks unmounted if more than this share of its notes is gone at once, and at least
@@ -20,13 +23,19 @@ VANISHED_SHARE = 0.5
 VANISHED_NOTES = 20
 
 
-def compare_vault(root: Path, ignore: Ignore, ledger: Ledger) -> Changes:
-    """Compare the whole vault. Raises VaultMissing if its folder is missing."""
+def compare_vault(
+    root: Path, ignore: Ignore, ledger: Ledger, stopped: threading.Event | None = None
+) -> Changes:
+    """Compare the whole vault.
+
+    Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
+    """
     if not root.is_dir():
         raise VaultMissing(
             f"the vault's folder {root} is missing; its index is kept until the folder is back"
         )
-    return compare(scan(root, ignore), ledger.notes.file_states(), ledger.attachments.paths())
+    files = until_stopped(scan(root, ignore), stopped or threading.Event())
+    return compare(files, ledger.notes.file_states(), ledger.attachments.paths())
 
 
 def looks_unmounted(changes: Changes, notes: int) -> bool:
@@ -40,8 +49,17 @@ def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[st
     disk: dict[str, ScannedFile] = {}
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()
-    scope = _outermost(paths)
-    for path in scope:
+    scope: list[str] = []
+    for path in _outermost(paths):
+        above, _, _ = path.rpartition("/")
+        if bad_name(above) is not None:
+            continue  # its own event, or the next scan, reports the folder
+        if (unnamed := bad_name(path)) is not None:
+            scope.append(unnamed.path)
+            if os.path.lexists(root / path):
+                disk[unnamed.path] = unnamed
+            continue
+        scope.append(path)
         notes.update(ledger.notes.file_states(path))
         attachments.update(ledger.attachments.paths(path))
         known = ledger.notes.file_state(path)

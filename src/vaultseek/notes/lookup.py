@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import Path
 
 from vaultseek.errors import BadPath, NotFound, UsageError
@@ -13,6 +14,8 @@ from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold, printable, quote
 
 NOTE_SUFFIXES = ("", ".md")
+_NEVER_IN_PATHS = re.compile("[\0\ud800-\udfff]")
+"""A line break, a tab or a mark of writing direction may be in the name of a file."""
 
 
 def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
@@ -40,7 +43,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
 
 def vault_path(name: str, root: Path) -> str:
     """Return ``name`` as a path inside the vault, judged by its text alone. Raises BadPath if it is none."""
-    if not name.strip() or not name.isprintable() or len(name.encode(errors="replace")) > PATH_BYTES:
+    if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
         raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
     if name.startswith("/"):
         absolute = posixpath.normpath(name)

@@ -26,7 +26,10 @@ def resolve_paths(
     resolved: list[VaultSettings] = []
     for number, vault in vaults:
         try:
-            vault = vault.model_copy(update={"path": _vault_folder(vault, number, origin)})
+            folder, unmounted = _vault_folder(vault, number, origin)
+            if unmounted is not None:
+                problems.append(unmounted)
+            vault = vault.model_copy(update={"path": folder})
             _refuse_duplicate(vault, number, resolved, vaults, origin)
             resolved.append(vault)
         except _Unusable as error:
@@ -50,14 +53,29 @@ class _Unusable(Exception):
         self.problem = problem
 
 
-def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> Path:
+class _Missing(_Unusable):
+    """A folder that is not there, while nothing else is in its place."""
+
+    def __init__(self, problem: SettingProblem, folder: Path) -> None:
+        super().__init__(problem)
+        self.folder = folder
+
+
+def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Path, SettingProblem | None]:
+    """Return the folder of a vault, and a problem if it is missing and has an index, which can answer."""
     key: Location = ("vaults", number, "path")
-    root = _folder(vault.path, key, origin, "an existing folder")
+    missing: SettingProblem | None = None
+    try:
+        root = _folder(vault.path, key, origin, "an existing folder")
+    except _Missing as error:
+        if not paths.vault_data_directory(error.folder).is_dir():
+            raise
+        root, missing = error.folder, replace(error.problem, fatal=False)
     home = Path(os.path.realpath(Path.home()))
     if home.is_relative_to(root):
         kind = "the whole disk" if root == root.parent else "the home directory or a folder above it"
         raise _Unusable(origin.problem(key, f"expected a folder of notes, found {kind}: {quote_value(root)}"))
-    return root
+    return root, missing
 
 
 def _refuse_duplicate(
@@ -101,16 +119,17 @@ def _missing_model(name: str, origin: Origin) -> str | None:
 
 
 def _folder(path: Path, key: Location, origin: Origin, expected: str) -> Path:
+    full, root = path, None
     try:
         full = origin.file.parent / path.expanduser()
         root = Path(os.path.realpath(full))
-        exists = root.is_dir()
+        if root.is_dir():
+            return root
     except (OSError, RuntimeError, ValueError):  # unknown user in ~user, a NUL, a name too long
-        exists, full = False, path
-    if not exists:
-        actual = f"a file: {quote_value(full)}" if _exists(full) else f"no folder at {quote_value(full)}"
-        raise _Unusable(origin.problem(key, f"expected {expected}, found {actual}"))
-    return root
+        full, root = path, None
+    actual = f"a file: {quote_value(full)}" if _exists(full) else f"no folder at {quote_value(full)}"
+    problem = origin.problem(key, f"expected {expected}, found {actual}")
+    raise _Unusable(problem) if root is None or _exists(full) else _Missing(problem, root)
 
 
 def _exists(path: Path) -> bool:

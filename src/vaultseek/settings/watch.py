@@ -64,12 +64,17 @@ def _version(file: Path) -> _Version:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
+def _can_answer(root: Path) -> bool:
+    """True if there is a vault at ``root``, or its index, which answers while the vault is not mounted."""
+    return root.is_dir() or paths.vault_data_directory(root).is_dir()
+
+
 def _with_registered(settings: Settings, registry: RegisteredVaults) -> Settings:
     names = {vault.name.casefold() for vault in settings.vaults}
     roots = {vault.path for vault in settings.vaults}
     registered = tuple(
         vault
         for vault in registry.vaults
-        if vault.name.casefold() not in names and vault.path not in roots and vault.path.is_dir()
+        if vault.name.casefold() not in names and vault.path not in roots and _can_answer(vault.path)
     )
     return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})

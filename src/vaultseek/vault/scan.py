@@ -16,6 +16,8 @@ from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
 
 NOTE_SUFFIX = ".md"
+MOST_NS = 2**63 - 1
+"""Largest number that the ledger takes: as a time, in the year 2262. File systems have later ones."""
 
 
 class FileStat(NamedTuple):
@@ -71,6 +73,14 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
             yield ScannedFile(folder or ".", None, Problem("unreadable_folder", message))
 
 
+def bad_name(path: str) -> ScannedFile | None:
+    """Return the entry of a file or folder whose name is no UTF-8, with its problem; None for any other."""
+    legible = escape_undecodable(path)
+    if legible == path:
+        return None
+    return ScannedFile(legible, None, Problem("bad_name", "the file name is not valid UTF-8; rename it"))
+
+
 def skipped_folder(path: str, ignore: Ignore) -> ScannedFile | None:
     """Return the entry of a skipped folder with its problem; None if the user excluded it."""
     return None if ignore.is_excluded(path) else ScannedFile(path, None, Problem("nested_vault", _OWN_VAULT))
@@ -98,14 +108,18 @@ def regular_stat(status: os.stat_result) -> FileStat | None:
     """Return the relevant fields of a stat result, or None if it is not that of a regular file."""
     if not stat.S_ISREG(status.st_mode):
         return None
-    return FileStat(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    inode = status.st_ino if status.st_ino <= MOST_NS else status.st_ino - 2**64
+    return FileStat(status.st_size, _stored(status.st_mtime_ns), _stored(status.st_ctime_ns), inode)
+
+
+def _stored(time: int) -> int:
+    return max(-MOST_NS, min(time, MOST_NS))
 
 
 def _scan_entry(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> ScannedFile | str | None:
     path = f"{folder}/{entry.name}" if folder else entry.name
-    legible = escape_undecodable(path)
-    if legible != path:
-        return ScannedFile(legible, None, Problem("bad_name", "the file name is not valid UTF-8; rename it"))
+    if (unnamed := bad_name(path)) is not None:
+        return unnamed
     if entry.is_dir(follow_symlinks=False):
         return skipped_folder(path, ignore) if ignore.skips_folder(path) else path
     if ignore.skips_file(path) or (entry.is_symlink() and ignore.is_excluded(path)):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+RESTART_SECONDS = 10.0
+"""Time after which watching is begun anew if something could not be watched and now might."""
 
 OnHint = Callable[[str], None]
 OnRescan = Callable[[str], None]
@@ -27,6 +31,8 @@ class Watcher:
         self._observer: Any = None
         self._overflow = _OverflowHandler(on_rescan)
         self._identity: tuple[int, int] | None = None
+        self._started = 0.0
+        self._remote = False
         self.poll_reason: str | None = None
         """The reason for polling, because changes may go unnoticed; None if all of it is watched."""
 
@@ -49,14 +55,17 @@ class Watcher:
         ]
         observer = Observer()
         self._identity = _identity(self._root)
+        self._started = time.monotonic()
         try:
-            handler: Any = EventHandler(self.hint)
+            handler: Any = EventHandler(self.hint, self.look)
             observer.schedule(handler, str(self._root), recursive=True, event_filter=watched_events)
             observer.start()
         except OSError as error:
             self.poll_reason = f"cannot watch for changes: {error.strerror or error}; comparing often instead"
             return
-        self.poll_reason = _remote_reason(self._root, _mounts()) or _watch_limit_reason(self._root)
+        remote = _remote_reason(self._root, _mounts())
+        self._remote = remote is not None
+        self.poll_reason = remote or _watch_limit_reason(self._root)
         logging.getLogger("watchdog").addHandler(self._overflow)
         self._observer = observer
 
@@ -79,6 +88,17 @@ class Watcher:
             return False
         return all(emitter.is_alive() for emitter in observer.emitters)
 
+    def look(self) -> None:
+        """Notice that watches have run out, in which case newer folders are not watched."""
+        if self._observer is not None and self.poll_reason is None:
+            self.poll_reason = _watch_limit_reason(self._root)
+
+    def may_see_more(self) -> bool:
+        """True if a new start may watch what could not be watched; not again for ``RESTART_SECONDS``."""
+        if self.poll_reason is None or self._remote or time.monotonic() - self._started < RESTART_SECONDS:
+            return False
+        return self._observer is None or _watch_limit_reason(self._root) is None
+
     def hint(self, path: str | bytes) -> None:
         """Pass on one path of an event; a path outside the vault is ignored."""
         text = os.fsdecode(path)
@@ -90,15 +110,23 @@ class Watcher:
 
 
 class EventHandler:
-    """The handler of watchdog's events. Both ends of a move are hints; event types are not trusted."""
+    """The handler of watchdog's events. Both ends of a move are hints; event types are not trusted.
 
-    def __init__(self, on_path: Callable[[str | bytes], None]) -> None:
+    ``on_folder`` is called for each folder that is new, moved or gone.
+    """
+
+    def __init__(
+        self, on_path: Callable[[str | bytes], None], on_folder: Callable[[], None] = lambda: None
+    ) -> None:
         self._on_path = on_path
+        self._on_folder = on_folder
 
     def dispatch(self, event: Any) -> None:
         """Pass on the paths of one event."""
         if event.is_directory and event.event_type == "modified":
             return
+        if event.is_directory:
+            self._on_folder()
         if event.src_path:
             self._on_path(event.src_path)
         if getattr(event, "dest_path", ""):

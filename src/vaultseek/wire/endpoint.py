@@ -89,10 +89,14 @@ class Endpoint:
         self._inode = _inode(self.path)
         return self.socket
 
-    def close(self) -> None:
-        """Stop listening, remove the socket file if it is still ours, then release the lock."""
+    def forget(self) -> None:
+        """Remove the socket file if it is still ours, so that no new client comes."""
         if not self._activated and self.is_ours():
             self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Stop listening, remove the socket file if it is still ours, then release the lock."""
+        self.forget()
         self.socket.close()
         _release(self._locks)
 

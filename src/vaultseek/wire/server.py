@@ -89,7 +89,8 @@ class Server:
         """
         for number, closed in list(self._listeners.items()):
             self._stop_listening(number)
-            closed.set_result(None)
+            if not closed.done():  # it is if the task that serves was cancelled
+                closed.set_result(None)
         reason = Unavailable("the daemon is shutting down; try again")
         sessions = dict(self._sessions)
         await asyncio.gather(*(session.close(timeout, reason) for session in sessions))

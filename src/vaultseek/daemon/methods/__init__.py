@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import sqlite3
 import sys
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from vaultseek import __version__, limits
 from vaultseek.daemon.follow import VaultFollower
@@ -54,7 +56,7 @@ class Methods:
         """Return the handlers by method name."""
         handlers: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
         for part in self._parts:
-            handlers |= part.handlers()
+            handlers |= {name: self._healing(handler) for name, handler in part.handlers().items()}
         return handlers
 
     async def shutdown(self, params: JSON, context: RequestContext) -> JSON:
@@ -69,6 +71,18 @@ class Methods:
         from vaultseek.messages.check import schemas  # the models of answers take long to make
 
         return await asyncio.to_thread(schemas)
+
+    def _healing(self, handler: Handler) -> Handler:
+        """Return a handler that answers again if it meets a damaged ledger, once that is replaced."""
+
+        async def answer(params: JSON, context: RequestContext) -> Any:
+            try:
+                return await handler(params, context)
+            except sqlite3.DatabaseError:
+                await self._registry.heal()
+                return await handler(params, context)
+
+        return answer
 
     async def _find(self, call: VaultParams) -> VaultFollower:
         await self._vaults.follow_settings()

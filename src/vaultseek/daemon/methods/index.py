@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from vaultseek import paths
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_vault
 from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.methods.subscribers import Subscribers
+from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.errors import Unavailable
 from vaultseek.messages.params import RefreshParams, SubscribeParams, VaultParams, WaitParams, read
 from vaultseek.model import JSON
 from vaultseek.wire.context import Handler, RequestContext
@@ -51,9 +53,23 @@ class IndexMethods:
         """Return the status of the daemon and its vaults."""
         call = read(VaultParams, params)
         await self._registry.close_missing()
-        followers = [await self._find(call)] if call.vault else self._registry.followers
+        followers, unopened = await self._known(call) if call.vault else self._all()
         statuses = await asyncio.gather(*(asyncio.to_thread(follower.status) for follower in followers))
+        statuses += [vault.status() for vault in unopened]
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
+
+    def _all(self) -> tuple[Sequence[VaultFollower], Sequence[UnopenedVault]]:
+        return self._registry.followers, self._registry.unopened
+
+    async def _known(self, call: VaultParams) -> tuple[Sequence[VaultFollower], Sequence[UnopenedVault]]:
+        """Return the vault that is meant, open or not."""
+        try:
+            return [await self._find(call)], []
+        except Unavailable:
+            unopened = [each for each in self._registry.unopened if each.options.name == call.vault]
+            if not unopened:
+                raise
+            return [], unopened
 
     async def refresh(self, params: JSON, context: RequestContext) -> JSON:
         """Rescan the vault; answer when that is done."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from vaultseek import paths
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.vaults import VaultRegistry, refuse_unsuitable
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON
@@ -102,10 +100,7 @@ class VaultMethods:
             if root in self._configured():
                 raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
             await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
-            await self._registry.close_vault(root)
-            if call.delete_index:
-                folder = paths.vault_data_directory(root)
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await self._registry.close_vault(root, delete_index=call.delete_index)
         return {"path": str(root), "index_deleted": call.delete_index}
 
     async def pause(self, params: JSON, context: RequestContext) -> JSON:
@@ -142,6 +137,9 @@ class VaultMethods:
         await self._apply_settings()
 
     def _closed_state(self, root: Path) -> str:
+        for unopened in self._registry.unopened:
+            if unopened.options.root == root:
+                return unopened.state
         if not root.is_dir():
             return "vault_missing"
         return "paused" if root in self._file.registry.paused else "opening"
@@ -163,14 +161,8 @@ class VaultMethods:
         raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")
 
     def _new(self, call: AddVaultParams) -> VaultSettings:
-        folder = Path(call.path).expanduser() if call.path.isprintable() else Path("/")
-        if not folder.is_absolute() or not folder.is_dir():
-            if folder.is_file():
-                raise UsageError(f"{quote(call.path)} is a file, expected a folder of notes")
-            raise VaultMissing(f"no folder {quote(call.path)}; use the absolute path of an existing folder")
-        root = Path(os.path.realpath(folder))
-        if Path(os.path.realpath(Path.home())).is_relative_to(root):
-            raise UsageError(f"{root} contains your home directory; use the folder of your notes")
+        root = _existing_folder(call.path)
+        refuse_unsuitable(root)
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
             raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that")
@@ -183,3 +175,17 @@ class VaultMethods:
         except ValidationError as error:
             key, problem = first_problem(error, VaultSettings)
             raise UsageError(f"parameter {key[0]}: {problem}") from None
+
+
+def _existing_folder(name: str) -> Path:
+    """Return the real folder of this name. Raises UsageError or VaultMissing."""
+    missing = VaultMissing(f"no folder {quote(name)}; use the absolute path of an existing folder")
+    try:
+        folder = Path(name).expanduser() if name.isprintable() else Path("/")
+        if folder.is_file():
+            raise UsageError(f"{quote(name)} is a file, expected a folder of notes")
+        if not folder.is_absolute() or not folder.is_dir():
+            raise missing
+        return Path(os.path.realpath(folder))
+    except (OSError, RuntimeError, ValueError):  # a name too long, an unknown user in ~user
+        raise missing from None

@@ -22,6 +22,8 @@ class Database:
         self._lock = threading.Lock()
         self.is_suspect = False
         """True once an error hinted at damage of the file."""
+        self._identities: list[tuple[int, int] | None] = []
+        self._size = 0
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -29,6 +31,25 @@ class Database:
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
+
+    def remember_files(self) -> None:
+        """Remember which files these are. Call it once they are all there."""
+        self._identities = [_identity(file) for file in self._files()]
+
+    def is_sound(self) -> bool:
+        """False if an error hinted at damage, or if the files are gone, others, or cut off.
+
+        SQLite goes on with files that were removed, and notices damage only where it reads. Only their status
+        is looked at: to open and close the file here would drop SQLite's own locks on it.
+        """
+        size = _size(self.file)
+        same = [_identity(file) for file in self._files()] == self._identities
+        self.is_suspect |= not same or size < self._size
+        self._size = size
+        return not self.is_suspect
+
+    def _files(self) -> list[Path]:
+        return [self.file.with_name(self.file.name + suffix) for suffix in ("", "-wal", "-shm")]
 
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection; open it on first use."""
@@ -108,10 +129,27 @@ class Database:
     def _noting_damage(self) -> Iterator[None]:
         try:
             yield
+        except _OF_VALUES:
+            raise
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
             self.is_suspect |= code & _PRIMARY_CODE not in _HARMLESS
             raise
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return -1
 
 
 _PRIMARY_CODE = 0xFF
@@ -120,6 +158,8 @@ _HARMLESS = (
     sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_CONSTRAINT,
 )  # fmt: skip
 """Errors that say nothing about the file."""
+_OF_VALUES = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
+"""The same, of calls with values that SQLite does not take."""
 
 
 def connect(file: Path) -> sqlite3.Connection:

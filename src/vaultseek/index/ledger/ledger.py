@@ -41,6 +41,10 @@ class Ledger:
         """Close every connection; the ledger cannot be used any more."""
         close_database(self._database)
 
+    def is_sound(self) -> bool:
+        """False if the file shows damage: it has to be opened anew, which replaces it."""
+        return self._database.is_sound()
+
     @contextmanager
     def commit(self) -> Iterator[int]:
         """Run the body in one transaction and yield the revision that it makes; an error rolls it back."""

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 from vaultseek.index.ledger.database import Database, connect
-from vaultseek.paths import write_atomically
+from vaultseek.paths import remove, write_atomically
 
 SCHEMA_VERSION = 4
 """Version of the tables below, stored as SQLite's ``user_version``."""
@@ -90,8 +90,13 @@ def open_database(file: Path) -> Database:
     if not _is_usable(file, check_pages=not _take_seal(file)):
         _move_aside(file)
     database = Database(file)
-    _create_tables(database)
-    _inherit_vectors(database)
+    try:
+        _create_tables(database)
+        _inherit_vectors(database)
+        database.remember_files()
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
@@ -141,9 +146,11 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
 
 def _move_aside(file: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
-        part = file.with_name(file.name + suffix)
+        part, aside = file.with_name(file.name + suffix), file.with_name(f"{file.name}.bad{suffix}")
         if part.exists():
-            os.replace(part, file.with_name(f"{file.name}.bad{suffix}"))  # noqa: PTH105
+            if part.is_dir() or aside.is_dir():
+                remove(aside)
+            os.replace(part, aside)  # noqa: PTH105
 
 
 def _create_tables(database: Database) -> None:
@@ -180,4 +187,4 @@ def _inherit_vectors(database: Database) -> None:
     with contextlib.suppress(sqlite3.DatabaseError):
         connection.execute("DETACH old")
     for suffix in ("", "-wal", "-shm"):
-        old.with_name(old.name + suffix).unlink(missing_ok=True)
+        remove(old.with_name(old.name + suffix))

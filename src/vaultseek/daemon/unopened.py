@@ -1,0 +1,117 @@
+"""The vaults that cannot be opened: why, and when each is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vaultseek import paths
+from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.index.ledger import Counts
+from vaultseek.indexing.open_vault import VaultOptions
+from vaultseek.indexing.status import Activity, VaultStatus
+from vaultseek.model import Reason, reason_json
+
+RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0)
+"""Pauses before a vault is opened again that could not be opened; the last one repeats."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UnopenedVault:
+    """A vault that could not be opened in so many ``attempts``, and why."""
+
+    options: VaultOptions
+    reason: Reason
+    attempts: int
+
+    @property
+    def state(self) -> str:
+        """The state of the vault, as ``index/status`` names it."""
+        return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
+
+    @property
+    def pause(self) -> float:
+        """The seconds until the next attempt."""
+        return RETRIES_SECONDS[min(self.attempts, len(RETRIES_SECONDS)) - 1]
+
+    def status(self) -> VaultStatus:
+        """Return the status of the vault, in which nothing is indexed."""
+        lanes = {lane: {"up": False, **reason_json(self.reason)} for lane in ("keyword", "semantic", "graph")}
+        return VaultStatus(
+            name=self.options.name,
+            path=str(self.options.root),
+            activity=Activity(self.state, self.reason),
+            counts=Counts(0, 0, 0, 0),
+            embeddings_computed=0,
+            rate=0.0,
+            revision=0,
+            problems=[],
+            lanes=lanes,
+            models={},
+        )
+
+
+class UnopenedVaults:
+    """The vaults that could not be opened, by folder. ``open`` opens one, and reports failures by ``add``."""
+
+    def __init__(self, open: Callable[[VaultOptions], Awaitable[Any]]) -> None:
+        self._open = open
+        self._vaults: dict[Path, UnopenedVault] = {}
+        self._retrying: dict[Path, asyncio.Task[None]] = {}
+
+    def all(self) -> list[UnopenedVault]:
+        """Return the vaults that are tried again."""
+        return list(self._vaults.values())
+
+    def add(self, options: VaultOptions, error: Exception, *, again: bool) -> VaultseekError:
+        """Note a failure, and have the vault opened ``again`` later; return the error for clients."""
+        reason = _reason(options, error)
+        if again:
+            previous = self._vaults.get(options.root)
+            if previous is None or previous.reason != reason:
+                log.error("%s cannot be opened: %s", options.name, reason.text, exc_info=_surprise(error))
+            attempts = previous.attempts + 1 if previous else 1
+            self._vaults[options.root] = UnopenedVault(options, reason, attempts)
+            if options.root not in self._retrying:
+                self._retrying[options.root] = asyncio.create_task(self._retry(options.root))
+        return error if isinstance(error, VaultseekError) else Unavailable(reason.text, reason.code)
+
+    def forget(self, root: Path) -> None:
+        """Forget a vault that is open now, or no longer wanted."""
+        self._vaults.pop(root, None)
+        retrying = self._retrying.pop(root, None)
+        if retrying is not None and retrying is not asyncio.current_task():
+            retrying.cancel()
+
+    def stop(self) -> None:
+        """Try nothing again."""
+        for root in list(self._retrying):
+            self.forget(root)
+
+    async def _retry(self, root: Path) -> None:
+        while (vault := self._vaults.get(root)) is not None:
+            await asyncio.sleep(vault.pause)
+            with contextlib.suppress(VaultseekError):
+                await self._open(vault.options)
+
+
+def _reason(options: VaultOptions, error: Exception) -> Reason:
+    if isinstance(error, VaultseekError):
+        return Reason.of(error)
+    if paths.is_disk_full(error):
+        return Reason("disk_full", "the disk is full; free some space, and it is opened by itself")
+    what = f"the index of {options.name} cannot be opened"
+    why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return Reason("failing", f"{what}: {why}; see the log")
+
+
+def _surprise(error: Exception) -> Exception | None:
+    """Return the error if its traceback says more than its text."""
+    return None if isinstance(error, VaultseekError | OSError) else error

@@ -1,0 +1,76 @@
+"""A ledger that is damaged while a daemon uses it is replaced, and the answers are those of a fresh index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+NOTES = {f"n{number}.md": f"# Granite {number}\n\nAbout granite and [[n1]].\n" for number in range(30)}
+
+
+def cut_off(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def halve(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def overwrite(file: Path) -> None:
+    with file.open("r+b") as stream:
+        stream.write(os.urandom(file.stat().st_size))
+
+
+def replace(file: Path) -> None:
+    other = file.with_name("other")
+    other.write_text("something else")
+    other.replace(file)
+
+
+DAMAGES = [cut_off, halve, overwrite, replace, Path.unlink]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_damaged_ledger_is_replaced(
+    daemon, vault, eventually, tmp_path, suffix: str, damage: Callable[[Path], None]
+) -> None:
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    pid = daemon.pid()
+    (ledger,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/ledger.sqlite")
+    damage(ledger.with_name(ledger.name + suffix))
+    for number in range(5):
+        asked = daemon.run("search", "granite", "--vault", str(root), "-n", "50", "--json")
+        assert asked.returncode in (0, 1), asked.stderr
+        (root / f"new{number}.md").write_text("About basalt.")
+    eventually(
+        lambda: len(daemon.paths("basalt", "--vault", str(root), "--mode", "keyword")) == 5,
+        "changes are seen",
+    )
+    eventually(
+        lambda: len(daemon.paths("granite", "--vault", str(root), "-n", "50", "--mode", "keyword")) == 30,
+        "all is there",
+    )
+    done = daemon.run("index", "--wait", "--vault", str(root))
+    assert done.returncode == 0, done.stderr
+    (status,) = daemon.json("status")["vaults"]
+    assert (status["state"], status["notes"], status["pending"]) == ("ready", 35, 0)
+    assert daemon.pid() == pid
+
+
+def test_a_ledger_that_is_a_folder_is_replaced(daemon, vault, tmp_path):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.stop()
+    (ledger,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/ledger.sqlite")
+    for name in ("ledger.sqlite", "vault.json", "reading"):
+        (ledger.parent / name).unlink()
+        (ledger.parent / name / "inner").mkdir(parents=True)
+    for _ in range(2):
+        daemon.run("index", "--wait", "--vault", str(root))
+        assert len(daemon.paths("granite", "--vault", str(root), "-n", "50", "--mode", "keyword")) == 30
+        daemon.stop()

@@ -1,0 +1,84 @@
+"""The daemon ends when it is told to, wherever it is, and the next start goes on from there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+NOTES = {f"n{number}.md": f"Granite {number}." for number in range(30)}
+PLACES = ["ingest.read", "ledger.commit", "keyword.applied"]
+"""Steps in the thread that writes; each of them never ends here."""
+
+
+def hang(daemon, root, place, eventually):
+    """Start a daemon that hangs at a step of the first index; return its process."""
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = f"{place}=spin@1"
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    process = psutil.Process(daemon.pid())
+    eventually(lambda: daemon.json("status")["vaults"], "the vault is open")
+    before = process.cpu_times().user
+    eventually(lambda: process.cpu_times().user > before + 0.5, "it computes for ever")
+    del daemon.environment["VAULTSEEK_FAILPOINTS"]
+    return process
+
+
+def ended(process):
+    """Assert that the process ends."""
+    assert psutil.wait_procs([process], timeout=30)[1] == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_daemon_that_is_busy_for_ever_is_stopped(daemon, vault, eventually, place):
+    root = vault(NOTES)
+    process = hang(daemon, root, place, eventually)
+    done = daemon.run("stop")
+    assert (done.returncode, done.stderr) == (0, "")
+    ended(process)
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
+
+
+def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
+    root = vault(NOTES)
+    process = hang(daemon, root, "ledger.commit", eventually)
+    os.kill(process.pid, signal.SIGTERM)
+    ended(process)
+    assert "stopped in the middle of its work" in daemon.log()
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
+
+
+def test_a_busy_vault_is_removed(daemon, vault, eventually, tmp_path):
+    root = vault(NOTES)
+    hang(daemon, root, "ledger.commit", eventually)
+    done = daemon.run("vault", "remove", str(root), "--delete-index")
+    assert done.returncode == 0, done.stderr
+    assert daemon.json("vault", "list")["vaults"] == []
+    assert daemon.run("stop").returncode == 0
+
+
+def test_a_daemon_that_has_just_begun_ends_by_a_signal(daemon, vault, eventually):
+    root = vault(NOTES)
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    daemon.stop()
+    assert daemon.run("start").returncode == 0
+    process = psutil.Process(daemon.pid())
+    os.kill(process.pid, signal.SIGTERM)
+    ended(process)
+    assert "Traceback" not in daemon.log()
+
+
+def test_clients_that_wait_are_told_that_the_vault_is_closed(daemon, vault, eventually):
+    root = vault(NOTES)
+    hang(daemon, root, "ledger.commit", eventually)
+    command = [sys.executable, "-m", "vaultseek", "index", "--wait", "--vault", str(root)]
+    waiting = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.PIPE, text=True)
+    eventually(lambda: psutil.Process(waiting.pid).num_fds() > 3)
+    daemon.run("stop")
+    assert "try again" in waiting.communicate(timeout=30)[1]
+    assert waiting.returncode == 3

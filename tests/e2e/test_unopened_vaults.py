@@ -1,0 +1,81 @@
+"""A vault that cannot be opened says why, keeps no other shut, and is opened as soon as it can be."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from vaultseek import paths
+
+
+@pytest.fixture
+def two(daemon, tmp_path):
+    """Two vaults in the configuration: ``bad`` and ``good``."""
+    for name in ("bad", "good"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"granite of {name}")
+    config = tmp_path / "config" / "vaultseek" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        "".join(f"[[vaults]]\nname = '{name}'\npath = '{tmp_path / name}'\n" for name in ("bad", "good"))
+    )
+    return tmp_path / "bad"
+
+
+def states(daemon) -> dict[str, str]:
+    return {vault["name"]: vault["state"] for vault in daemon.json("status")["vaults"]}
+
+
+def test_a_file_where_the_index_should_be(daemon, two, eventually):
+    place = paths.vault_data_directory(two)
+    place.parent.mkdir(parents=True, mode=0o700)
+    place.write_text("in the way")
+    assert daemon.paths("granite", "--vault", "good") == ["a.md"]
+    eventually(lambda: states(daemon) == {"good": "ready", "bad": "failing"})
+    asked = daemon.run("search", "granite", "--vault", "bad")
+    assert asked.returncode == 3
+    assert "cannot create the folder" in asked.stderr
+    everywhere = daemon.json("search", "granite", "--all-vaults")
+    assert [part["vault"] for part in everywhere["partial"] if part["lane"] == "vault"] == ["bad"]
+    assert daemon.json("status", "--vault", "bad")["vaults"][0]["state"] == "failing"
+    listed = {each["name"]: each["state"] for each in daemon.json("vault", "list")["vaults"]}
+    assert listed["bad"] == "failing"
+    place.unlink()
+    eventually(lambda: states(daemon) == {"bad": "ready", "good": "ready"}, "it is tried again")
+    assert daemon.paths("granite", "--vault", "bad") == ["a.md"]
+
+
+def test_a_vault_that_is_not_mounted_answers_from_its_index(daemon, two, eventually, tmp_path):
+    daemon.run("index", "--wait", "--vault", "bad")
+    daemon.stop()
+    two.rename(tmp_path / "away")
+    assert daemon.paths("granite", "--vault", "good") == ["a.md"]
+    answer = daemon.json("search", "granite", "--vault", "bad")
+    assert [result["path"] for result in answer["results"]] == ["a.md"]
+    eventually(lambda: states(daemon)["bad"] == "vault_missing")
+    (tmp_path / "away").rename(two)
+    (two / "b.md").write_text("basalt")
+    eventually(lambda: daemon.paths("basalt", "--vault", "bad", "--mode", "keyword") == ["b.md"])
+    assert states(daemon)["bad"] == "ready"
+
+
+@pytest.mark.parametrize("path", ["/proc", "/sys/kernel", "/dev", "/etc", "own", "/" + "x" * 5000])
+def test_a_folder_that_holds_no_notes_is_refused(daemon, vault, tmp_path, path):
+    root = vault({"a.md": "granite"})
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    folder = str(paths.data_directory() / "vaults") if path == "own" else path
+    done = daemon.run("vault", "add", folder)
+    assert done.returncode in (2, 3)
+    assert "incident" not in done.stderr
+    assert len(daemon.json("vault", "list")["vaults"]) == 1
+
+
+def test_a_removed_index_is_gone(daemon, vault, tmp_path):
+    root = vault({"a.md": "granite"})
+    daemon.run("vault", "add", str(root))
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert paths.vault_data_directory(root).is_dir()
+    assert daemon.run("vault", "remove", str(root), "--delete-index").returncode == 0
+    assert not paths.vault_data_directory(root).exists()
+    shutil.rmtree(root)
