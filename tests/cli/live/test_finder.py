@@ -114,6 +114,27 @@ async def test_an_answer_that_comes_soon_is_shown_though_more_was_typed():
         assert daemon.cancelled == []
 
 
+async def test_half_a_word_that_matches_nothing_does_not_empty_the_list(monkeypatch):
+    monkeypatch.setattr(module, "QUIET_SECONDS", 10.0)
+    daemon = Daemon(snai=answer())
+    counts = []
+    async with searching(daemon) as finder:
+        finder.type("sna")
+        await finder.settled()
+        finder.on_change = lambda: counts.append(len(finder.results))
+        finder.type("snai")
+        while "snai" not in daemon.searches:
+            await asyncio.sleep(0)
+        finder.type("snail")
+        await finder.settled()
+        assert 0 not in counts
+        assert paths(finder) == ["snail.md"]
+        monkeypatch.setattr(module, "QUIET_SECONDS", 0.01)
+        finder.type("snai")
+        await finder.settled()
+        assert paths(finder) == []
+
+
 @pytest.mark.parametrize("error", [BadQuery("too deep"), Unavailable("the daemon went away")])
 async def test_an_error_is_shown_and_the_last_results_stay(error):
     daemon = Daemon(bad=error)

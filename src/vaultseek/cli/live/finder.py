@@ -12,6 +12,8 @@ from vaultseek.model import JSON
 
 PATIENCE_SECONDS = 0.2
 """Time that a search has, before the next letter cancels it: results show even while somebody types fast."""
+QUIET_SECONDS = 0.25
+"""Pause in the typing after which an empty answer is shown: half a word may match nothing."""
 LINES_AROUND = 300
 """Lines of a note that are read before and behind the one that matches."""
 
@@ -103,7 +105,7 @@ class Finder:
             query = self.query
             search = asyncio.ensure_future(self._search(query))
             try:
-                if await self._is_answered(search):
+                if await self._is_answered(search) and not await self._is_passing(search):
                     await self._show(query, search)
             finally:
                 search.cancel()
@@ -117,6 +119,17 @@ class Finder:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             typed.cancel()
         return search.done()
+
+    async def _is_passing(self, search: asyncio.Future[JSON]) -> bool:
+        """True if the answer is empty, the list is not, and more is typed at once: the list stays, then."""
+        if search.exception() is not None or search.result().get("results") or not self.results:
+            return False
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._typed.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def _search(self, query: str) -> JSON:
         return await self._call(self._method, {**self._request, "query": query}) if query else self._recent

@@ -10,21 +10,22 @@ from vaultseek.cli.search_page import missing_lane
 from vaultseek.cli.terminal import clean, count, cut, width_of
 from vaultseek.model import JSON
 
+_MARKER = "▌ "
 _TITLE_SHARE = 0.7
 """Part of a row that a long title may take; the folder gets the rest."""
 
 
 def row(result: JSON, columns: int, *, selected: bool) -> Row:
     """Return the row of a result: title, heading and folder, on one line of the screen."""
-    marker = "▌ " if selected else "  "
-    room = max(1, columns - len(marker))
+    room = max(1, columns - len(_MARKER))
     title, folder = _title(result), _folder(result)
     if width_of(title) + 2 + width_of(folder) > room:
         title = cut(title, max(int(room * _TITLE_SHARE), room - 2 - width_of(folder)))
     folder = cut(folder, max(0, room - width_of(title) - 2)) if room - width_of(title) > 4 else ""
     gap = " " * (room - width_of(title) - width_of(folder))
     style = "selected" if selected else ""
-    return [(f"{style} title", marker + title), (style, gap), (f"{style} folder", folder)]
+    marker = ("marker", _MARKER) if selected else ("", " " * len(_MARKER))
+    return [marker, (f"{style} title", title), (style, gap), (f"{style} folder", folder)]
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:

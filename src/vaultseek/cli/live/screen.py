@@ -57,6 +57,7 @@ _SMALLEST = 3
 _STYLE = Style.from_dict(
     {
         "prompt": "bold",
+        "marker": "bold ansigreen",
         "selected": "reverse",
         "title": "bold",
         "folder": "ansicyan",
