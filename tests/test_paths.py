@@ -1,11 +1,13 @@
 """Writing files in vaultseek's directories: as a whole, private, and without leftovers."""
 
+import os
 from pathlib import Path
 
 import platformdirs
 import pytest
 
 from vaultseek import paths
+from vaultseek.errors import Unavailable
 from vaultseek.paths import write_atomically
 
 
@@ -60,3 +62,22 @@ def test_directories_are_those_of_platformdirs(
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     assert paths.socket_file() == Path(of_user.user_state_dir) / "run" / "daemon.sock"
     assert paths.socket_name() == str(paths.socket_file())
+
+
+@pytest.mark.fault("G4")
+def test_a_folder_that_others_can_use_is_made_private(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert paths.private_directory(folder) == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.fault("G4")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o777)
+    os.chown(folder, 65534, 65534)
+    with pytest.raises(Unavailable, match="belongs to another user"):
+        paths.private_directory(folder)

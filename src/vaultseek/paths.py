@@ -87,10 +87,19 @@ def model_directory(name: str) -> Path | None:
 
 
 def private_directory(path: Path) -> Path:
-    """Create ``path`` with mode 0700 and return it. Raises Unavailable if that is not permitted."""
+    """Create ``path`` with mode 0700, or give it that mode, and return it.
+
+    Raises Unavailable if that is not permitted, or if the folder belongs to another user.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
-        if path.stat().st_mode & 0o077:
+        status = path.stat()
+        if status.st_uid != os.geteuid():
+            raise Unavailable(
+                f"the folder {path} belongs to another user, who could read and change what is in it; "
+                "remove it, or run `sudo chown -R $USER` on it"
+            )
+        if status.st_mode & 0o077:
             path.chmod(DIRECTORY_MODE)
     except OSError as error:
         if error.errno in _OUT_OF_RESOURCES:

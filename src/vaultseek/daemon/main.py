@@ -59,6 +59,7 @@ def serve(config_path: Path | None = None) -> int:
     settings = file.read()
     os.chdir("/")  # so that the folder it was started in can be unmounted
     _start_log()
+    paths.private_directory(paths.data_directory())  # before anything below it is trusted
     endpoint = Endpoint.open()
     try:
         return asyncio.run(_run(file, settings, endpoint, manager))
