@@ -99,3 +99,16 @@ def test_no_vault_and_hardly_anything_known() -> None:
     assert "no vault is open" in page(status(), Terminal(), now=NOW)
     assert page({}, Terminal(), now=NOW).startswith("vaultseek · pid ?")
     assert "0 notes" in page({"vaults": [{"name": "a"}]}, Terminal(), now=NOW)
+
+
+def test_why_a_vault_has_its_model_and_what_fails_of_the_second() -> None:
+    models = {
+        "main": "bundled",
+        "why": "chosen by the notes, 4% of which are not in English",
+        "second": "multilingual-e5-small",
+        "second_notes_left": 7,
+        "second_problem": "the disk is\x1b full",
+    }
+    text = " ".join(page(status(vault(models=models)), Terminal(width=200), now=NOW).split())
+    assert "model: bundled (chosen by the notes, 4% of which are not in English)" in text
+    assert "multilingual-e5-small, 7 notes to go; it fails and is tried again: the disk is\\x1b full" in text

@@ -180,6 +180,19 @@ def test_a_model_that_is_no_model_and_a_folder_open_to_all(daemon, doctor, tmp_p
     assert findings["directory of indexes"]["advice"].startswith("run `chmod 700 ")
 
 
+@pytest.mark.model
+def test_a_wrong_model_for_other_languages_is_no_good_model(daemon, doctor):
+    daemon.environment |= {
+        "VAULTSEEK_MODEL__NAME": "bundled",
+        "VAULTSEEK_MODEL__OTHER_LANGUAGES": "owner/none",
+    }
+    code, findings = doctor()
+    assert code == 1
+    assert findings["model for other languages"]["status"] == "broken"
+    assert "models fetch owner/none" in findings["model for other languages"]["message"]
+    assert "model.other_languages" in findings["model for other languages"]["advice"]
+
+
 def test_the_report_hides_the_users_names(daemon, file, vault, tmp_path):
     root = vault(NOTES)
     private = tmp_path / "My Lawsuit"

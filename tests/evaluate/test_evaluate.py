@@ -168,6 +168,8 @@ async def test_a_whole_measurement(vault, tmp_path):
     data = json.loads(json.dumps(as_json(report)))
     assert data["variants"]["vaultseek"]["queries"]["2"]["results"][0] == "pump.md"
     assert "| identifier" in as_text(report)
+    assert data["model"] == "hashing"
+    assert "\nmodel: hashing\n" in as_text(report)
     html = as_html(report)
     assert html.startswith("<!doctype html>")
     assert "http" not in html

@@ -15,8 +15,9 @@ from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.second_space import follow
 from vaultseek.models.catalogue import find_model
-from vaultseek.models.choice import ModelChoice, VaultModels
+from vaultseek.models.choice import ModelChoice, VaultModels, choose_models
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
@@ -198,6 +199,10 @@ def test_the_language_of_the_vault_chooses_its_model(share, automatic, main, sec
     choice = ModelChoice(find_model("hashing"), find_model("hashing-32"), automatic, only_english=True)
     models = choice.of_vault(share)
     assert (models.main.name, models.second.name if models.second else None) == (main, second)
+    assert models.why == (
+        f"chosen by the notes, {share:.0%} of which are not in English" if automatic else ""
+    )
+    assert choose_models("hashing").of_vault(share).why == "set as model.name"
 
 
 def test_vectors_of_both_spaces_are_unit_vectors(world):
@@ -206,3 +211,26 @@ def test_vectors_of_both_spaces_are_unit_vectors(world):
     for worker in (world.first, world.second):
         for vector in world.vectors(worker, "chunks").values():
             assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_second_space_that_fails_says_why_until_it_does_not(world):
+    world = world()
+    world.index()
+    second = world.vault.spaces.second
+
+    async def refuse(*_: Any, **__: Any) -> None:
+        raise OSError("no space left\non device")
+
+    async def follow_until(condition: Callable[[], bool]) -> None:
+        following = asyncio.create_task(follow(second, lambda: True))
+        async with asyncio.timeout(30):
+            while not condition():
+                await asyncio.sleep(0.01)
+        following.cancel()
+
+    apply, world.second.apply = world.second.apply, refuse
+    world.runner.run(follow_until(lambda: second.problem is not None))
+    assert world.vault.spaces.as_json()["second_problem"] == "no space left on device"
+    world.second.apply = apply
+    world.runner.run(follow_until(lambda: second.was_full))
+    assert world.vault.spaces.as_json()["second_problem"] is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultseek.markdown.plain import plain_heading, plain_line, plain_passage
+from vaultseek.markdown.plain import plain_heading, plain_line, plain_passage, shown_heading
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,16 @@ def test_a_passage_to_embed(markdown: str, expected: str) -> None:
 )
 def test_hostile_passages_are_bounded(text: str) -> None:
     assert len(plain_passage(text)) <= 20_000
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("**Boiler** [[n|care]] `x`", "Boiler care x"),
+        ("plain", "plain"),
+        ("<!-- c -->", "<!-- c -->"),
+        ("", ""),
+    ],
+)
+def test_a_heading_is_shown_without_its_markup_unless_it_is_nothing_else(markdown: str, shown: str) -> None:
+    assert shown_heading(markdown) == shown

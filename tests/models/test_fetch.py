@@ -224,9 +224,10 @@ def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert {name: entry["in_use"] for name, entry in listed.items()} == {
         "bundled": True,
-        "multilingual-e5-small": False,
+        "multilingual-e5-small": True,  # for questions in other languages than the notes
         "cross-encoder/tiny": True,
     }
+    assert listed["multilingual-e5-small"]["use"] == "in use for other languages"
 
 
 @pytest.mark.model

@@ -100,10 +100,13 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
 
 def _models(models: JSON) -> list[str]:
     """Return the vault's model, and the one for questions in other languages."""
-    parts = [f"model: {clean(models.get('main') or '?')}"]
+    why = f" ({clean(models['why'])})" if models.get("why") else ""
+    parts = [f"model: {clean(models.get('main') or '?')}{why}"]
     if second := models.get("second"):
         left = models.get("second_notes_left")
         state = "waiting" if left is None else f"{count(left, 'note')} to go" if left else "all embedded"
+        if problem := models.get("second_problem"):
+            state += f"; it fails and is tried again: {clean(problem)}"
         parts.append(f"questions in other languages than English: {clean(second)}, {state}")
     return parts
 

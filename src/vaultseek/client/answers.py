@@ -604,12 +604,16 @@ class VaultModels(TypedDict):
     """The models of one vault, by their names in the settings."""
 
     main: str
+    why: NotRequired[str | None]
+    """Why it was chosen."""
     only_english: bool
     """True if ``main`` reads no other language."""
     second: str | None
     """Model for questions in other languages."""
     second_notes_left: int | None
     """Notes without up-to-date vectors of ``second``; None before that is known."""
+    second_problem: NotRequired[str | None]
+    """Why vectors of ``second`` cannot be computed or stored at the moment."""
     advice: str | None
     """Advice on installing a model for other languages."""
 

@@ -49,6 +49,7 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
         reason = worker.get("reason") or "no reason given"
         yield Finding("daemon's worker", BROKEN, f"{worker['status']}: {reason}", _RESTART)
     for vault in status.get("vaults") or ():
+        yield from _models(vault)
         state = str(vault.get("state"))
         if state not in ("ready", "indexing", "scanning", "opening", "paused"):
             yield Finding(
@@ -58,6 +59,22 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
                 "see `vaultseek status`",
                 state.replace("_", " "),
             )
+
+
+def _models(vault: JSON) -> Iterator[Finding]:
+    """Yield the model of a vault and why it has that one, and a second one that fails."""
+    models = vault.get("models") or {}
+    if models.get("main"):
+        why = f", {models['why']}" if models.get("why") else ""
+        yield Finding(f"model of {vault['name']}", OK, f"{models['main']}{why}")
+    if models.get("second_problem"):
+        yield Finding(
+            f"model of {vault['name']} for other languages",
+            WARNING,
+            f"{models['second']} fails: {models['second_problem']}",
+            "it is tried again; see the log folder, or set model.other_languages",
+            f"{models['second']} fails",
+        )
 
 
 def daemon_pid(status: JSON | VaultseekError | None) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import ConfigError, VaultseekError
 from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find_model
-from vaultseek.models.choice import AUTO, choose_models
+from vaultseek.models.choice import AUTO, OFF, choose_models
 from vaultseek.models.directories import fetched_directory
 from vaultseek.models.fetch import recorded_digests
 from vaultseek.models.metadata import digest, window_of
@@ -36,6 +36,14 @@ def check_models(settings: Settings) -> Iterator[Finding]:
     yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
     if choice.other is not None:
         yield _model(_OTHER_LANGUAGES, choice.other.name)
+    elif choice.advice and settings.model.other_languages not in (AUTO, OFF):
+        yield Finding(
+            _OTHER_LANGUAGES,
+            BROKEN,
+            choice.advice,
+            'correct model.other_languages, or set it to "auto" or "off"',
+            "it cannot be used",
+        )
     elif choice.advice:
         yield Finding(_OTHER_LANGUAGES, OK, f"there is none; {choice.advice}")
     if settings.search.rerank_enabled:

@@ -46,7 +46,8 @@ def as_html(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     yield f"<p>{report.notes} notes, {report.passages} passages, {report.sizes[ALL]} judged queries"
-    yield f"{f', {report.unjudged} without a relevant note' if report.unjudged else ''}.</p>"
+    yield f"{f', {report.unjudged} without a relevant note' if report.unjudged else ''}."
+    yield f"Model: {escape(report.model)}.</p>"
     if report.missing:
         example = escape(report.missing[0])
         yield f"<p>{len(report.missing)} judged notes are not in the vault, such as {example}.</p>"

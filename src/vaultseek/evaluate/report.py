@@ -20,6 +20,7 @@ def as_json(report: Report) -> JSON:
     """Return the whole report as JSON, with the top ten results and the metrics of every query."""
     return {
         "vault": report.vault,
+        "model": report.model,
         "notes": report.notes,
         "passages": report.passages,
         "queries": dict(report.sizes),
@@ -108,6 +109,7 @@ def _lines(report: Report) -> Iterator[str]:
     judged = report.sizes[ALL]
     sizes = (count(report.notes, "note"), count(report.passages, "passage"), f"{judged} judged queries")
     yield f"{report.vault}: {', '.join(sizes)}"
+    yield f"model: {report.model}"
     if report.unjudged:
         yield f"{report.unjudged} queries have no relevant note; they count for confidence only"
     if report.missing:

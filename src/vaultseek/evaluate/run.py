@@ -94,6 +94,8 @@ class Report:
     """Settings in which each variant differs from the first one, the mode included."""
     refusals: Sequence[Refusal] = ()
     """The curve of refusals of the first variant."""
+    model: str = ""
+    """The model of the notes, and the one of questions in other languages if there is one."""
 
 
 async def evaluate(
@@ -131,6 +133,7 @@ async def evaluate(
     paths = {path for path, _ in vault.ledger.link_targets()}
     return Report(
         vault=vault.name,
+        model=vault.models.in_words,
         notes=counts.notes,
         passages=counts.chunks,
         sizes={name: sum(id in reference["MRR"] for id in ids) for name, ids in groups.items()},

@@ -72,7 +72,7 @@ def _open(options: VaultOptions, cache: Path, source: ModelSource, models: Vault
 
 def open_measured(options: VaultOptions, cache: Path, worker: SemanticWorker, model: LocalModel) -> OpenVault:
     """Open the vault's index in ``cache``; ``index_vault`` has to follow."""
-    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
     return OpenVault.open(options, cache, worker, spec, patience=PATIENCE)
 
 

@@ -24,9 +24,17 @@ from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.embed import EmbeddingSpec, InWriter, store_folder
-from vaultseek.limits import BATCH_TEXTS, EMBED_RETRY_SECONDS, EMBED_SECONDS, OPENING_CHARS, RETRY_SECONDS
+from vaultseek.limits import (
+    BATCH_TEXTS,
+    EMBED_RETRY_SECONDS,
+    EMBED_SECONDS,
+    ERROR_CHARS,
+    OPENING_CHARS,
+    RETRY_SECONDS,
+)
 from vaultseek.markdown.embedding_text import EmbeddingText
 from vaultseek.models.calibration import calibration_of
+from vaultseek.text import one_line
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 from vaultseek.worker.pool import WorkerPool
 from vaultseek.worker.state import Model
@@ -93,6 +101,8 @@ class SecondSpace:
         """Set when the space was asked, so that its model is loaded."""
         self.was_full = False
         """True once every note of the ledger was in the space since it was opened."""
+        self.problem: str | None = None
+        """Reason why its vectors cannot be computed or stored at the moment."""
         name = f"{model.fingerprint}/{spec.name}"
         self.store = directory / store_folder(name)
         self._name = name
@@ -307,7 +317,8 @@ async def follow(space: SecondSpace, is_free: Callable[[], bool]) -> None:
         try:
             busy = is_free() and await space.step(is_free)
         except Exception as error:  # it is tried again; nobody waits for it
-            busy, problem = False, str(error) or type(error).__name__
+            busy, problem = False, one_line(str(error), ERROR_CHARS) or type(error).__name__
+            space.problem = problem
             if problem != last_logged:
                 log.warning("the second vectors of %s: %s; trying again", space.store.parent, problem)
             last_logged = problem
@@ -316,11 +327,12 @@ async def follow(space: SecondSpace, is_free: Callable[[], bool]) -> None:
             )
             continue
         if busy:
+            space.problem = None
             continue
         if not is_free():
             await asyncio.sleep(RETRY_SECONDS)
             continue
-        last_logged = ""
+        last_logged, space.problem = "", None
         space.wake.clear()
         await space.wake.wait()
         if space.was_full:

@@ -79,9 +79,11 @@ class Spaces:
         second = self.second
         return {
             "main": self.models.main.name,
+            "why": self.models.why or None,
             "only_english": self.models.only_english,
             "second": None if second is None else second.model.name,
             "second_notes_left": None if second is None else second.behind(),
+            "second_problem": None if second is None else second.problem,
             "advice": self.models.advice or None,
         }
 

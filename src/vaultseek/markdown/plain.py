@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
-from vaultseek.limits import PLAIN_CHARS
+from vaultseek.limits import PLAIN_CHARS, TITLE_CHARS
 from vaultseek.text import blank_controls
+
+HEADINGS = 4096
+"""Headings that are kept without their markup: results show the same ones again and again."""
 
 
 def plain_heading(markdown: str) -> str:
@@ -20,6 +24,12 @@ def plain_heading(markdown: str) -> str:
     for pattern, replacement in _INLINE:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())
+
+
+@lru_cache(HEADINGS)
+def shown_heading(markdown: str) -> str:
+    """Return a heading as it is shown: without its markup, unless it is nothing else."""
+    return plain_heading(markdown[:TITLE_CHARS]) or markdown
 
 
 def plain_line(markdown: str) -> str:

@@ -25,7 +25,12 @@ def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[s
     if written:
         return written, "frontmatter"
     title = plain_heading(opening.text[:TITLE_CHARS]) if opening and opening.level == 1 else ""
+    # A tag in the heading is one of the note's tags already, unless the heading is nothing else.
+    title = " ".join(_TAG.sub(" ", title).split()) or title
     return (title, "heading") if title else (note_name(path), "name")
+
+
+_TAG = re.compile(r"(?<!\S)#(?=[^\s#]*[^\W\d_])[\w/-]+(?!\S)")
 
 
 def note_name(path: str) -> str:

@@ -574,10 +574,14 @@ class VaultModels(Answer):
     """The models of one vault, by their names in the settings."""
 
     main: str
+    why: str | None = Field(default=None, description="Why it was chosen.")
     only_english: bool = Field(description="True if ``main`` reads no other language.")
     second: str | None = Field(description="Model for questions in other languages.")
     second_notes_left: int | None = Field(
         description="Notes without up-to-date vectors of ``second``; None before that is known."
+    )
+    second_problem: str | None = Field(
+        default=None, description="Why vectors of ``second`` cannot be computed or stored at the moment."
     )
     advice: str | None = Field(description="Advice on installing a model for other languages.")
 

@@ -24,12 +24,21 @@ class VaultModels:
 
     ``only_english`` says that ``main`` reads nothing else. Then ``second`` fills a second vector space for
     questions in other languages, unless it is None; ``advice`` says how to get one, if there should be.
+    ``why`` says why ``main`` was chosen.
     """
 
     main: LocalModel
     second: LocalModel | None = None
     only_english: bool = False
     advice: str = ""
+    why: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """The names of the models, for people."""
+        if self.second is None:
+            return self.main.name
+        return f"{self.main.name}, {self.second.name} for questions in other languages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +53,17 @@ class ModelChoice:
     automatic: bool = False
     only_english: bool = False
     advice: str = ""
+    why: str = ""
+    """The reason for ``main`` where the language of the vault does not decide."""
 
     def of_vault(self, foreign_share: float) -> VaultModels:
         """Return the models of a vault by the share of its notes that are not in English, in [0, 1]."""
-        if self.automatic and self.other is not None and foreign_share > MIXED_SHARE:
-            return VaultModels(self.other)
-        return VaultModels(self.main, self.other, self.only_english, self.advice)
+        if not self.automatic:
+            return VaultModels(self.main, self.other, self.only_english, self.advice, self.why)
+        why = f"chosen by the notes, {foreign_share:.0%} of which are not in English"
+        if self.other is not None and foreign_share > MIXED_SHARE:
+            return VaultModels(self.other, why=why)
+        return VaultModels(self.main, self.other, self.only_english, self.advice, why)
 
 
 def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
@@ -58,17 +72,18 @@ def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
     A second model that is not installed is left out; a first one that is not, is replaced by one with a
     fault."""
     automatic = name == AUTO
+    why = "the only one there is" if automatic else "set as model.name"
     main = _readable(_find(BUNDLED if automatic else name))
     only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
     if not only_english or other_languages == OFF:
-        return ModelChoice(main, only_english=only_english)
+        return ModelChoice(main, only_english=only_english, why=why)
     other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
         advice = INSTALL if other_languages == AUTO else other.fault
-        return ModelChoice(main, only_english=only_english, advice=advice)
+        return ModelChoice(main, only_english=only_english, advice=advice, why=why)
     if automatic and main.fault is not None:
-        return ModelChoice(_readable(other))
-    return ModelChoice(main, other, automatic, only_english)
+        return ModelChoice(_readable(other), why=why)
+    return ModelChoice(main, other, automatic, only_english, why=why)
 
 
 @cache

@@ -10,6 +10,7 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.limits import NOTE_TEXT_CHARS
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
+from vaultseek.markdown.plain import shown_heading
 from vaultseek.model import JSON
 from vaultseek.text import printable
 from vaultseek.vault.read import read_note
@@ -35,7 +36,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
         "chunks": [
             {
                 "chunk_id": c.id,
-                "heading_path": list(c.heading_path),
+                "heading_path": [shown_heading(heading) for heading in c.heading_path],
                 "start_line": c.start_line,
                 "end_line": c.end_line,
             }

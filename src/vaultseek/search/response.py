@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from vaultseek import limits
 from vaultseek.index.ledger import NoteRow
+from vaultseek.markdown.plain import shown_heading
 from vaultseek.model import JSON, Chunk
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.lanes import Contribution
@@ -66,7 +67,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "path": row.path,
         "title": row.title,
         "file_name": row.other_name,
-        "heading_path": list(chunk.heading_path) if chunk else [],
+        "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
         "chunk_id": chunk.id if chunk else None,
         "start_line": chunk.start_line if chunk else 1,
         "end_line": chunk.end_line if chunk else 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _KEYS: dict[Kind, tuple[str, str]] = {"embedding": ("model", "name"), "reranker": ("search", "rerank_model")}
 _DIGEST_CHARS = 16
+_IN_USE = "in use"
 
 
 @click.group()
@@ -49,7 +50,7 @@ def models() -> None:
 def list_(invocation: Invocation, json_: bool) -> int:
     """Show the models on this machine.
 
-    Kind, dimension of the vectors, window in tokens, size, digest, and which one is in use.
+    Kind, dimension of the vectors, window in tokens, size, digest, and which ones are in use.
 
     \b
     vaultseek models list
@@ -64,7 +65,7 @@ def list_(invocation: Invocation, json_: bool) -> int:
             print_error(str(model))
         else:
             entries.append(_as_json(model, used))
-    entries += _other_folders(used - {model["directory"] for model in entries}, used)
+    entries += _other_folders(used.keys() - {model["directory"] for model in entries}, used)
     installed_names = {model["name"] for model in entries}
     suggested = {name: text for name, text in SUGGESTED.items() if name not in installed_names}
     if json_:
@@ -172,7 +173,7 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
 _HEADINGS = ["name", "kind", "dimension", "window", "size", "digest", ""]
 
 
-def _as_json(model: InstalledModel, used: set[str]) -> JSON:
+def _as_json(model: InstalledModel, used: Mapping[str, str]) -> JSON:
     return {
         "name": model.name,
         "kind": model.kind,
@@ -182,16 +183,17 @@ def _as_json(model: InstalledModel, used: set[str]) -> JSON:
         "window": model.window,
         "digest": model.digest,
         "in_use": str(model.directory) in used,
+        "use": used.get(str(model.directory)),
     }
 
 
 def _row(model: JSON) -> list[str]:
     dimension = str(model["dimension"] or "")
     numbers = [dimension, str(model["window"]), size(model["size"]), model["digest"][:_DIGEST_CHARS]]
-    return [clean(model["name"]), model["kind"], *numbers, "in use" if model["in_use"] else ""]
+    return [clean(model["name"]), model["kind"], *numbers, model["use"] or ""]
 
 
-def _other_folders(directories: set[str], used: set[str]) -> Iterator[JSON]:
+def _other_folders(directories: set[str], used: Mapping[str, str]) -> Iterator[JSON]:
     """Yield the models in use that are in the user's own folders."""
     from vaultseek.models.installed import describe_model
 
@@ -214,26 +216,26 @@ def _settings(invocation: Invocation) -> Settings:
     return settings
 
 
-def _used(settings: Settings) -> set[str]:
-    """Return the folders of the models in use."""
+def _used(settings: Settings) -> dict[str, str]:
+    """Return the folders of the models in use, each with what it is used for."""
     from vaultseek.models.catalogue import BUNDLED, find_directory
     from vaultseek.models.choice import AUTO, choose_models
-    from vaultseek.models.packed import PACKED
 
-    names = [BUNDLED if settings.model.name == AUTO else settings.model.name]
+    uses = {BUNDLED if settings.model.name == AUTO else settings.model.name: _IN_USE}
     other = choose_models(settings.model.name, settings.model.other_languages).other
-    names += [] if other is None or other.name in PACKED else [other.name]
+    if other is not None:
+        uses[other.name] = f"{_IN_USE} for other languages"
     if settings.search.rerank_enabled:
-        names.append(settings.search.rerank_model)
-    folders = set()
-    for name in names:
+        uses[settings.search.rerank_model] = _IN_USE
+    folders = {}
+    for name, use in uses.items():
         try:
             directory = find_directory(name)
         except ConfigError as error:
             print_error(str(error))
             continue
         if directory is not None:
-            folders.add(str(directory))
+            folders[str(directory)] = use
     return folders
 
 
