@@ -1,10 +1,12 @@
-"""Check the built packages: every file is in them, and the installed command runs.
+"""Check the built packages: every file is in them, and the installed command and the bundle for agents run.
 
-Run by ``scripts/package`` with the folder that holds one wheel and one source distribution.
+Run by ``scripts/package`` with the folder that holds one wheel, one source distribution and one bundle.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -16,6 +18,8 @@ from collections.abc import Iterable
 from email.parser import Parser
 from pathlib import Path
 
+from mcp import Client, StdioServerParameters
+
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/cli/__init__.py"}
@@ -23,10 +27,12 @@ SHOWN = {"--version": "vaultseek ", "--help": "Usage: vaultseek"}
 
 
 def main(folder: Path) -> int:
-    """Check both; returns the exit code and prints what is wrong."""
+    """Check each; returns the exit code and prints what is wrong."""
     (wheel,) = folder.glob("*.whl")
     (source,) = folder.glob("*.tar.gz")
+    (bundle,) = folder.glob("*.mcpb")
     wrong = [*of_wheel(wheel), *of_source(source), *of_rebuilt(source, wheel), *of_installed(wheel)]
+    wrong += asyncio.run(of_bundle(bundle, str(Path(sys.executable).parent / "vaultseek")))
     for line in wrong:
         print(f"package: {line}", file=sys.stderr)
     return 1 if wrong else 0
@@ -93,6 +99,35 @@ def of_installed(wheel: Path) -> Iterable[str]:
         for option, begin in SHOWN.items():
             if not (said := run(["-m", "vaultseek", option], environment, folder)).startswith(begin):
                 yield f"installed, vaultseek {option} says {said[:200]!r}"
+
+
+async def of_bundle(bundle: Path, program: str) -> list[str]:
+    """Return what is wrong with the bundle: unpack it, start it as a host does, and compare the tools."""
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(bundle) as archive:
+        archive.extractall(folder)
+        manifest = json.loads(archive.read("manifest.json"))
+        values = {"__dirname": folder, "user_config.vault": folder, "user_config.program": program}
+        start = json.loads(filled(json.dumps(manifest["server"]["mcp_config"]), values))
+        server = StdioServerParameters(
+            command=start["command"], args=start["args"], env={**os.environ, **start["env"]}
+        )
+        async with Client(server) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+    wrong = []
+    if manifest["server"]["entry_point"] not in archive.namelist():
+        wrong.append("the bundle has no launcher")
+    if manifest["version"] != SETTINGS["project"]["version"]:
+        wrong.append(f"the bundle says version {manifest['version']}")
+    if [tool["name"] for tool in manifest["tools"]] != tools:
+        wrong.append(f"the bundle names other tools than {tools}")
+    return wrong
+
+
+def filled(text: str, values: dict[str, str]) -> str:
+    """Return JSON with its variables, ``${name}``, replaced."""
+    for name, value in values.items():
+        text = text.replace(f"${{{name}}}", json.dumps(value)[1:-1])
+    return text
 
 
 def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:

@@ -106,7 +106,6 @@ class Run:
         return json.dumps(run, indent=1, ensure_ascii=False) + "\n"
 
 
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

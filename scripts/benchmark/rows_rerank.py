@@ -47,7 +47,10 @@ def rerank(bench: Bench) -> Iterator[Figure]:
         "every answer reranked within 0.7 s, reranking ≤ predict",
         own.p50 / predict.p50,
         not unread and own.p50 <= predict.p50,
-        search.numbers("reranked") | plain.numbers("plain") | own.numbers("stage") | predict.numbers("predict"),
+        search.numbers("reranked")
+        | plain.numbers("plain")
+        | own.numbers("stage")
+        | predict.numbers("predict"),
     )
 
 

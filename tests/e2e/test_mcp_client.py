@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+import httpx2
 import psutil
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
 NOTES = {
@@ -76,7 +80,7 @@ TOLD = {
     "search": ["- Pump.md:", "Switch E-4107", "| confidence "],
     "read_note": ["- Pump.md:1-7 of 7", "\n7| Switch E-4107. [[Tea]]"],
     "related_notes": ["sub/Tea.md", "Garden.md", "| links to it"],
-    "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md | 20"],
+    "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md\n"],
     "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 itself)\n- #work/pumps | 1"],
     "list_properties": ["- aliases | 1 | list | Bilge 1"],
     "list_links": ["- line 7 -> sub/Tea.md", "- <- Garden.md:3 | Slugs eat"],
@@ -102,7 +106,7 @@ async def test_what_is_wrong_is_told_in_one_line(daemon, vault):
         daemon.run("start")
         for asked, told in (
             ({"note": "Garten"}, 'no note matches "Garten"; the nearest are "Garden.md"'),
-            ({"note": "Pump.md#Valve"}, 'Pump.md has no heading "Valve"; its headings are "Pump"'),
+            ({"note": "Bilge#Valve"}, 'Pump.md has no heading "Valve"; its headings are "Pump"'),
             ({"note": "Pump", "vault": "cellar"}, "give vault one of: vault"),
             ({"note": "Pump", "vault": "/etc"}, "must be a name, not a folder"),
             ({"note": "Pump", "vault": "~root"}, "must be a name, not a folder"),
@@ -253,6 +257,30 @@ async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
         answer = await client.call_tool("search", {"query": "pump"})
         assert "[partial: semantic search did not take part" in answer.content[0].text
         worker.resume()
+
+
+async def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
+    root = indexed(daemon, vault)
+    command = [sys.executable, "-m", "vaultseek", "mcp", "--http", "--port", "0", "--vault", str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=daemon.environment, text=True) as process:
+        address = re.search(r"http://127.0.0.1:\d+/mcp", process.stdout.readline())[0]
+        token = Path(process.stdout.readline().split("token in ")[1].strip()).read_text().strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            answer = await client.call_tool("search", {"query": "E-4107"})
+            assert "- Pump.md:" in answer.content[0].text
+            assert len((await client.list_resources()).resources) == len(NOTES)
+            wrong = await http.post(address, json={}, headers={"Authorization": "Bearer guess"})
+            assert wrong.status_code == 401
+        port = re.search(r":(\d+)/", address)[1]
+        taken = daemon.run("mcp", "--http", "--port", port)
+        assert (taken.returncode, "cannot be used" in taken.stderr) == (3, True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    assert daemon.run("mcp", "--port", "7000").returncode == 2
 
 
 async def test_notes_are_resources(daemon, vault):

@@ -208,7 +208,7 @@ def test_tags_properties_and_notes_are_listed():
     reply = lists.notes(
         vault, lists.page_of([result(path) for path in paths], 1, 9), LARGE, folder="", paths=paths
     )
-    assert "3 notes in vault 'notes'; folders: a/ 2\n- a/b/x.md | 2026-11-21\n" in reply.text
+    assert "3 notes in vault 'notes'; folders: a/ 2\nchanged 2026-11-21\n- a/b/x.md\n- a/y.md\n" in reply.text
     below = lists.notes(vault, lists.page_of([result(paths[0])], 1, 9), LARGE, folder="a", paths=paths[:2])
     assert "1 note below a/ in vault 'notes'; folders: b/ 1\n" in below.text
 

@@ -111,6 +111,36 @@ async def test_a_missing_note_brings_the_nearest_names():
             assert (answer.is_error, text_of(answer)) == (True, told)
 
 
+async def test_without_similar_names_the_notes_that_the_name_finds_are_the_nearest():
+    asked = []
+
+    async def ask(method, params):
+        if method == "complete":
+            return {"vault": "notes", "items": []}
+        if method == "search":
+            asked.append(params["query"])
+            return search("graph.md")
+        raise NotFound('no note matches "x"; `vaultseek complete` lists similar names')
+
+    async with client(ask) as agent:
+        answer = await agent.call_tool("read_note", {"note": "-graf: visualization/"})
+    assert text_of(answer) == 'no note matches "x"; the nearest are "graph.md"'
+    assert asked == ["graf visualization"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"), [("Features/", '"docs/user/features"'), ("nowhere", '"dev", "docs"')]
+)
+async def test_a_folder_without_notes_brings_those_it_may_be(folder, told):
+    async def ask(method, params):
+        return search() if "filters" in params else search("docs/user/features/a.md", "dev/b.md", "c.md")
+
+    async with client(ask) as agent:
+        answer = await agent.call_tool("list_notes", {"folder": folder})
+    assert answer.is_error
+    assert text_of(answer).endswith(f"; use one of {told}")
+
+
 async def test_no_shell_is_needed_to_understand_an_error():
     async def ask(method, params):
         raise NotRunning

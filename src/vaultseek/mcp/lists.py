@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from vaultseek.limits import LISTED_ITEMS_MOST
 from vaultseek.mcp.problems import without_commands
 from vaultseek.mcp.reply import Form, Reply, count, head_of, largest, line
 from vaultseek.model import JSON
-from vaultseek.text import one_line
+from vaultseek.text import fold, one_line
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
@@ -36,11 +37,16 @@ def links(answer: JSON, page: Page, form: Form) -> Reply:
     """Format links, which have a ``direction``; ``answer`` names the note."""
     shown = Page([_link(item) for item in page.items], page.first, page.total)
     title = f"{count(page.total, 'link')} of {line(answer.get('path') or '')}"
-    return _listing("links", shown, _link_text, title, head_of(answer), form)
+    return _listing("links", shown, _each(_link_text), title, head_of(answer), form)
 
 
-def notes(answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = ()) -> Reply:
-    """Format the notes of ``folder``; ``paths`` are those whose folders are counted."""
+def notes(
+    answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), dated: bool = True
+) -> Reply:
+    """Format the notes of ``folder``; ``paths`` are those whose folders are counted.
+
+    Notes that are ``dated`` follow each other by date, which stands above them.
+    """
     shown = Page([_note(item) for item in page.items], page.first, page.total)
     head = head_of(answer)
     where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
@@ -49,7 +55,15 @@ def notes(answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[
         head["folders"] = folders
         named = ", ".join(f"{name}/ {number}" for name, number in folders.items())
         title += f"; folders: {named}"
-    return _listing("notes", shown, _note_text, title, head, form)
+    return _listing("notes", shown, _dated_lines if dated else _note_lines, title, head, form)
+
+
+def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
+    """Return the folders that end with ``folder``, else the outermost ones."""
+    folders = {path[:sign] for path in paths for sign, character in enumerate(path) if character == "/"}
+    ending = fold(f"/{folder}")
+    like = sorted(each for each in folders if fold(f"/{each}").endswith(ending))
+    return like or sorted(each for each in folders if "/" not in each)
 
 
 def tags(answer: JSON, page: Page, form: Form) -> Reply:
@@ -57,7 +71,7 @@ def tags(answer: JSON, page: Page, form: Form) -> Reply:
     shown = Page([{**tag, "tag": line(tag["tag"])} for tag in page.items], page.first, page.total)
     head = head_of(answer)
     title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with the number of notes"
-    return _listing("tags", shown, _tag_text, title, head, form)
+    return _listing("tags", shown, _each(_tag_text), title, head, form)
 
 
 def properties(answer: JSON, page: Page, form: Form) -> Reply:
@@ -66,7 +80,7 @@ def properties(answer: JSON, page: Page, form: Form) -> Reply:
     head = head_of(answer)
     names = count(page.total, "property", "properties")
     title = f"{names} in vault {head['vault']!r}, with the number of notes"
-    return _listing("properties", shown, _property_text, title, head, form)
+    return _listing("properties", shown, _each(_property_text), title, head, form)
 
 
 def values(answer: JSON, page: Page, form: Form) -> Reply:
@@ -74,9 +88,7 @@ def values(answer: JSON, page: Page, form: Form) -> Reply:
     shown = Page([{**value, "value": line(value["value"])} for value in page.items], page.first, page.total)
     head = {**head_of(answer), "property": line(answer["property"])}
     title = f"{count(page.total, 'value')} of {head['property']}, with the number of notes"
-    return _listing(
-        "values", shown, lambda value: f"- {value['value']} | {value['count']}", title, head, form
-    )
+    return _listing("values", shown, _each(_value_text), title, head, form)
 
 
 def status(answer: JSON, form: Form) -> Reply:
@@ -89,13 +101,13 @@ def status(answer: JSON, form: Form) -> Reply:
     title = f"{count(len(vaults), 'vault')} open in vaultseek {head['version']}; "
     title += f"model {worker.get('model')} {worker.get('status')}"
     page = Page(vaults, 1, len(vaults))
-    return _listing("vaults", page, _vault_text, title, head, form, pages=False)
+    return _listing("vaults", page, _each(_vault_text), title, head, form, pages=False)
 
 
 def _listing(
     key: str,
     page: Page,
-    format_item: Callable[[JSON], str],
+    lines: Callable[[Sequence[JSON]], list[str]],
     title: str,
     head: JSON,
     form: Form,
@@ -116,10 +128,13 @@ def _listing(
             structured |= {"first": page.first, "total": page.total, "next_first": next_first}
         structured |= {"truncated": omitted > 0, "omitted": omitted}
         marks = [f"[cut: {omitted} more; {advice}]"] if omitted else []
-        body = [format_item(item) for item in page.items[:number]]
-        return Reply(title + start, body, marks, structured)
+        return Reply(title + start, lines(page.items[:number]), marks, structured)
 
     return largest(reply, len(page.items), form)
+
+
+def _each(text: Callable[[JSON], str]) -> Callable[[Sequence[JSON]], list[str]]:
+    return lambda items: [text(item) for item in items]
 
 
 def _link(link: JSON) -> JSON:
@@ -148,9 +163,16 @@ def _note(note: JSON) -> JSON:
     return {**item, "modified": note["modified"]}
 
 
-def _note_text(note: JSON) -> str:
-    title = f" | {note['title']}" if note.get("file_name") else ""
-    return f"- {note['path']}{title} | {str(note['modified'])[:10]}"
+def _note_lines(notes: Sequence[JSON]) -> list[str]:
+    return [f"- {note['path']}" + (f" | {note['title']}" if note.get("file_name") else "") for note in notes]
+
+
+def _dated_lines(notes: Sequence[JSON]) -> list[str]:
+    """Return the notes, with a line for each day on which some were changed."""
+    lines: list[str] = []
+    for day, changed in groupby(notes, key=lambda note: str(note["modified"])[:10]):
+        lines += [f"changed {day}", *_note_lines(list(changed))]
+    return lines
 
 
 def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
@@ -163,6 +185,10 @@ def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
 def _tag_text(tag: JSON) -> str:
     nested = f" ({tag['count']} itself)" if tag["count"] != tag["total"] else ""
     return f"- #{tag['tag']} | {tag['total']}{nested}"
+
+
+def _value_text(value: JSON) -> str:
+    return f"- {value['value']} | {value['count']}"
 
 
 def _property(item: JSON) -> JSON:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from vaultseek import limits
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
 from vaultseek.mcp.addresses import Address, passage, readings, section
 from vaultseek.model import JSON
@@ -37,13 +39,11 @@ class Notes:
     async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
         """Return the answer about ``vault``, by default the server's own."""
         try:
-            answer = await self._answer(method, params, vault)
+            return await self._checked(method, params, vault)
         except NotFound as error:
             if "note" not in params:
                 raise
             raise NotFound(await self._no_note(params["note"], vault, error)) from None
-        self._check(vault, [answer.get("vault")])
-        return answer
 
     async def status(self, vault: str | None) -> JSON:
         """Return the answer to ``index/status``: of one vault, or of all that the server may show."""
@@ -53,23 +53,30 @@ class Notes:
 
     async def read(self, name: str, vault: str | None) -> JSON:
         """Return the answer to ``note/get`` for a note, or the part of it that ``name`` says."""
-        first: VaultseekError | None = None
+        missing: VaultseekError | None = None
+        part: NotFound | None = None
         for address in readings(name):
             try:
-                return await self._read(address, vault)
+                about = await self._lines(address._replace(last=1), vault) if address.anchor else None
+                try:
+                    exact = address if about is None else await self._part(address.anchor, about, vault)
+                except NotFound as error:
+                    part = part or error
+                    continue
+                return await self._lines(exact, vault)
             except (NotFound, BadPath) as error:
-                # What a name most likely means may be wrong; the message is about the likeliest reading.
-                first = first or error
-        raise first or NotFound(f"no note matches {quote(name)}")
+                missing = missing or error
+        if part is not None:
+            raise part
+        if isinstance(missing, NotFound):
+            raise NotFound(await self._no_note(name, vault, missing)) from None
+        raise missing or NotFound(f"no note matches {quote(name)}; search for it")
 
-    async def _read(self, address: Address, vault: str | None) -> JSON:
-        if address.anchor:
-            about = await self.ask("note/get", {"note": address.note, "end_line": 1}, vault)
-            address = await self._part(address.anchor, about, vault)
+    async def _lines(self, address: Address, vault: str | None) -> JSON:
         params: JSON = {"note": address.note, "start_line": address.first}
         if address.last is not None:
             params["end_line"] = address.last
-        return await self.ask("note/get", params, vault)
+        return await self._checked("note/get", params, vault)
 
     async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
         """Return the lines of a note's heading, or block if ``anchor`` begins with a caret."""
@@ -81,6 +88,11 @@ class Notes:
         if line is None:
             raise NotFound(f"{about['path']} has no block {quote(anchor)}; look for it in the whole note")
         return passage(line, about)
+
+    async def _checked(self, method: str, params: JSON, vault: str | None) -> JSON:
+        answer = await self._answer(method, params, vault)
+        self._check(vault, [answer.get("vault")])
+        return answer
 
     async def _answer(self, method: str, params: JSON, vault: str | None) -> JSON:
         try:
@@ -103,12 +115,19 @@ class Notes:
         message, *others = str(error).split("; ")
         others = [clause for clause in others if "`" not in clause]
         with suppress(VaultseekError):
-            params = {"text": name, "limit": 2 * NEAREST_NAMES}
-            items = (await self._answer("complete", params, vault))["items"]
-            names = list(dict.fromkeys(quote(item["path"]) for item in items))[:NEAREST_NAMES]
-            if names:
-                others.insert(0, f"the nearest are {', '.join(names)}")
+            if names := await self._nearest(name, vault):
+                others.insert(0, f"the nearest are {', '.join(map(quote, names))}")
         return "; ".join([message, *others])
+
+    async def _nearest(self, name: str, vault: str | None) -> list[str]:
+        """Return the paths of notes that are named like ``name``, else of those that it finds."""
+        params: JSON = {"text": name[: limits.QUERY_CHARS], "limit": 2 * NEAREST_NAMES}
+        items = (await self._answer("complete", params, vault))["items"]
+        words = " ".join(re.findall(r"\w+", name))[: limits.QUERY_CHARS]
+        if not items and words:
+            params = {"query": words, "limit": NEAREST_NAMES, "brief": True}
+            items = (await self._answer("search", params, vault))["results"]
+        return list(dict.fromkeys(item["path"] for item in items))[:NEAREST_NAMES]
 
     def _which(self, vault: str | None) -> JSON:
         if vault is not None and ("/" in vault or vault.startswith("~")):

@@ -138,8 +138,8 @@ class _Server(MCPServer[Any]):
         return [
             tool.model_copy(
                 update={
-                    "input_schema": _without_titles(tool.input_schema),
-                    "output_schema": tool.output_schema and _without_titles(tool.output_schema),
+                    "input_schema": _short(_optional(tool.input_schema)),
+                    "output_schema": tool.output_schema and _short(tool.output_schema),
                 }
             )
             for tool in await super().list_tools()
@@ -221,19 +221,35 @@ def _refusal(message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
 
 
-def _without_titles(schema: Any) -> Any:
-    """Return a JSON schema without its titles; a property may have that name."""
+def _short(schema: Any) -> Any:
+    """Return a JSON schema without its titles."""
     if isinstance(schema, list):
-        return [_without_titles(each) for each in schema]
+        return [_short(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: {name: _without_titles(each) for name, each in value.items()}
+        # The names of properties are no keywords of the schema: one may be "title".
+        key: {name: _short(each) for name, each in value.items()}
         if key in ("properties", "$defs")
-        else _without_titles(value)
+        else _short(value)
         for key, value in schema.items()
         if key != "title"
     }
+
+
+def _optional(schema: JSON) -> JSON:
+    """Return the schema of parameters without the null of those that may be left out."""
+    return {
+        **schema,
+        "properties": {name: _without_null(each) for name, each in schema["properties"].items()},
+    }
+
+
+def _without_null(parameter: JSON) -> JSON:
+    if parameter.get("default", ...) is not None:
+        return parameter
+    (kind,) = (kind for kind in parameter["anyOf"] if kind != {"type": "null"})
+    return {**kind, **{key: value for key, value in parameter.items() if key not in ("anyOf", "default")}}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from vaultseek import limits
-from vaultseek.errors import UsageError
+from vaultseek.errors import NotFound, UsageError
 from vaultseek.mcp import answers, lists
 from vaultseek.mcp.cursor import Cursor, read_cursor, write_cursor
 from vaultseek.mcp.notes import Notes
@@ -21,6 +21,7 @@ from vaultseek.mcp.reply import Form, Reply
 from vaultseek.mcp.results import results
 from vaultseek.mcp.wordings import merge_wordings
 from vaultseek.model import JSON, Mode
+from vaultseek.text import quote
 
 AGENT_TOKENS = 2_000
 AGENT_TOKENS_LEAST = 200
@@ -32,6 +33,8 @@ WORDING_RESULTS = 50
 """Results that each of several wordings contributes, whatever the page, so that no page changes the order."""
 NOTES_AT_ONCE = 20
 """Number of notes that are read in one call."""
+EVERY_NOTE: JSON = {"query": "ext:md", "mode": "keyword", "brief": True}
+"""The search that lists all notes, the last changed first."""
 
 
 def _as_text(value: object) -> object:
@@ -145,7 +148,7 @@ class Tools:
     ) -> Annotated[Reply, answers.Notes]:
         """List the notes of a folder and those below it: the last changed first, or by path."""
         folder = folder.strip("/")
-        params: JSON = {"query": "ext:md", "mode": "keyword", "brief": True}
+        params = dict(EVERY_NOTE)
         if folder:
             params["filters"] = {"path": f"{folder}/"}
         last = first - 1 + AGENT_LIST
@@ -155,9 +158,12 @@ class Tools:
         notes: list[JSON] = answer["results"]
         if order == "path":
             notes = sorted(notes, key=lambda note: note["path"])
+        if folder and not notes:
+            raise NotFound(await self._no_folder(folder, vault))
         page = lists.Page(notes[first - 1 : last], first, int(answer.get("total") or len(notes)))
         paths = [note["path"] for note in notes] if order == "path" else []
-        return lists.notes(answer, page, self._form(max_tokens), folder=folder, paths=paths)
+        dated = order == "recent"
+        return lists.notes(answer, page, self._form(max_tokens), folder=folder, paths=paths, dated=dated)
 
     async def list_tags(
         self, first: First = 1, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
@@ -209,6 +215,14 @@ class Tools:
     ) -> Annotated[Reply, answers.Status]:
         """Tell which vaults are open, how far their indexes are and what does not work."""
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
+
+    async def _no_folder(self, folder: str, vault: str | None) -> str:
+        """Return the message for a folder that has no notes, with those it may be."""
+        every = (await self._notes.ask("search", dict(EVERY_NOTE), vault))["results"]
+        names = lists.folders_like(folder, [note["path"] for note in every])
+        known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])
+        advice = f"; use one of {known}" if known else "; leave it out"
+        return f"no note is in the folder {quote(folder)}{advice}"
 
     def _form(self, budget: int) -> Form:
         return Form(budget, self._structured)

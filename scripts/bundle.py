@@ -1,0 +1,101 @@
+"""Write the bundle that hosts such as Claude Desktop install with one click (``.mcpb``).
+
+    python scripts/bundle.py FOLDER
+
+The bundle is a manifest and a launcher. vaultseek itself, its models and its indexes stay where they are
+installed, because editors and the command line use the same daemon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parent.parent
+LAUNCHER = "server/vaultseek-mcp"
+MANIFEST_VERSION = "0.3"
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+"""Time of the files in the bundle, so that the same source makes the same bundle."""
+EXECUTABLE = 0o100755 << 16
+
+
+def main(folder: Path) -> Path:
+    """Write the bundle into ``folder`` and return its path."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bundle = folder / f"vaultseek-{project['version']}.mcpb"
+    files = {
+        "manifest.json": json.dumps(manifest(project), indent=2) + "\n",
+        LAUNCHER: (PROJECT / "scripts" / "vaultseek-mcp").read_text(encoding="utf-8"),
+        "LICENSE": (PROJECT / "LICENSE").read_text(encoding="utf-8"),
+    }
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            entry = zipfile.ZipInfo(name, FIXED_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            if name == LAUNCHER:
+                entry.external_attr = EXECUTABLE
+            archive.writestr(entry, text)
+    return bundle
+
+
+def manifest(project: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest: what the host shows, what it asks the user, and how it starts the server."""
+    return {
+        "manifest_version": MANIFEST_VERSION,
+        "name": project["name"],
+        "display_name": "Notes (vaultseek)",
+        "version": project["version"],
+        "description": "Search and read your Markdown notes: by word, by meaning and by link.",
+        "long_description": "Lets the model search and read one folder of Markdown notes on this computer. "
+        "It changes nothing and sends nothing over the network. vaultseek has to be installed.",
+        "author": {"name": project["authors"][0]["name"]},
+        "license": project["license"],
+        "keywords": project["keywords"],
+        "server": {
+            "type": "binary",
+            "entry_point": LAUNCHER,
+            "mcp_config": {
+                "command": "/bin/sh",
+                "args": [f"${{__dirname}}/{LAUNCHER}", "--vault", "${user_config.vault}"],
+                "env": {"VAULTSEEK_PROGRAM": "${user_config.program}"},
+            },
+        },
+        "tools": asyncio.run(tools()),
+        "compatibility": {"platforms": ["darwin", "linux"]},
+        "user_config": {
+            "vault": {
+                "type": "directory",
+                "title": "Folder of notes",
+                "description": "The model can search and read the notes in this folder, and no others.",
+                "required": True,
+            },
+            "program": {
+                "type": "file",
+                "title": "Program",
+                "description": "The program vaultseek, if it is in none of the usual places.",
+                "required": False,
+                "default": "",
+            },
+        },
+    }
+
+
+async def tools() -> list[dict[str, str]]:
+    """Return name and first sentence of each tool of the server."""
+    from vaultseek.mcp.notes import Place
+    from vaultseek.mcp.server import server
+
+    async def nothing(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    listed = await server(nothing, Place(None, "/")).list_tools()
+    return [{"name": tool.name, "description": (tool.description or "").split("\n")[0]} for tool in listed]
+
+
+if __name__ == "__main__":
+    print(main(Path(sys.argv[1])))
