@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -259,28 +260,31 @@ async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
         worker.resume()
 
 
-async def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
+def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
     root = indexed(daemon, vault)
     command = [sys.executable, "-m", "vaultseek", "mcp", "--http", "--port", "0", "--vault", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=daemon.environment, text=True) as process:
-        address = re.search(r"http://127.0.0.1:\d+/mcp", process.stdout.readline())[0]
+        address = re.search(r"http://127.0.0.1:(\d+)/mcp", process.stdout.readline())
         token = Path(process.stdout.readline().split("token in ")[1].strip()).read_text().strip()
-        headers = {"Authorization": f"Bearer {token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers) as http,
-            Client(streamable_http_client(address, http_client=http)) as client,
-        ):
-            answer = await client.call_tool("search", {"query": "E-4107"})
-            assert "- Pump.md:" in answer.content[0].text
-            assert len((await client.list_resources()).resources) == len(NOTES)
-            wrong = await http.post(address, json={}, headers={"Authorization": "Bearer guess"})
-            assert wrong.status_code == 401
-        port = re.search(r":(\d+)/", address)[1]
-        taken = daemon.run("mcp", "--http", "--port", port)
+        asyncio.run(use(address[0], token))
+        taken = daemon.run("mcp", "--http", "--port", address[1])
         assert (taken.returncode, "cannot be used" in taken.stderr) == (3, True)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
     assert daemon.run("mcp", "--port", "7000").returncode == 2
+
+
+async def use(address: str, token: str) -> None:
+    """Call the server at ``address`` with the token, and with another."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(address, http_client=http)) as client,
+    ):
+        answer = await client.call_tool("search", {"query": "E-4107"})
+        assert "- Pump.md:" in answer.content[0].text
+        assert len((await client.list_resources()).resources) == len(NOTES)
+        wrong = await http.post(address, json={}, headers={"Authorization": "Bearer guess"})
+        assert wrong.status_code == 401
 
 
 async def test_notes_are_resources(daemon, vault):

@@ -92,6 +92,11 @@ def test_a_result_says_its_lines_the_matching_one_and_its_confidence():
     assert (shown["line"], shown["column"], shown["confidence"]) == (14, 3, 0.83)
 
 
+def test_a_note_that_only_a_link_led_to_says_which():
+    reply = results(search(result(via={"path": "Sump.md", "title": "Sump"}, confidence=0.2)), LARGE)
+    assert "- Pump.md | confidence 0.20 | found by a link of Sump.md\n" in reply.text
+
+
 def test_a_preview_does_not_repeat_the_title_and_heading_above_it():
     headed = result(preview="Alarm The pump.", heading_path=["Pump.md", "Alarm"])
     titled = result(preview="Pump.md", heading_path=["Pump.md"])

@@ -107,7 +107,7 @@ async def test_a_missing_note_brings_the_nearest_names():
     async with client(ask) as agent:
         for tool in ("read_note", "related_notes", "list_links"):
             answer = await agent.call_tool(tool, {"note": "Pmup"})
-            told = 'no note matches "Pmup"; the nearest are "Pump.md", "Pumpkin.md"; the vault is paused'
+            told = 'no note matches "Pmup"; the nearest are "Pump.md", "Pumpkin.md"'
             assert (answer.is_error, text_of(answer)) == (True, told)
 
 
@@ -120,7 +120,7 @@ async def test_without_similar_names_the_notes_that_the_name_finds_are_the_neare
         if method == "search":
             asked.append(params["query"])
             return search("graph.md")
-        raise NotFound('no note matches "x"; `vaultseek complete` lists similar names')
+        raise NotFound('no note matches "x"; search for its words instead')
 
     async with client(ask) as agent:
         answer = await agent.call_tool("read_note", {"note": "-graf: visualization/"})

@@ -16,6 +16,8 @@ from vaultseek.text import quote
 
 NEAREST_NAMES = 5
 """Names in the error for a note that does not exist."""
+_SUGGESTION = re.compile(r"; (?:did you mean .*\?|search for its words instead)$")
+"""The daemon's own advice, which names titles; an agent gets paths."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 """Function from method and parameters to the daemon's answer; raises VaultseekError."""
@@ -112,12 +114,12 @@ class Notes:
 
     async def _no_note(self, name: str, vault: str | None, error: NotFound) -> str:
         """Return the message for a name that no note has, with the nearest names."""
-        message, *others = str(error).split("; ")
-        others = [clause for clause in others if "`" not in clause]
+        message = _SUGGESTION.sub("", str(error))
+        names: list[str] = []
         with suppress(VaultseekError):
-            if names := await self._nearest(name, vault):
-                others.insert(0, f"the nearest are {', '.join(map(quote, names))}")
-        return "; ".join([message, *others])
+            names = await self._nearest(name, vault)
+        advice = f"the nearest are {', '.join(map(quote, names))}" if names else "search for its words"
+        return f"{message}; {advice}"
 
     async def _nearest(self, name: str, vault: str | None) -> list[str]:
         """Return the paths of notes that are named like ``name``, else of those that it finds."""
