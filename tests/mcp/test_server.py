@@ -100,9 +100,7 @@ async def test_a_missing_note_brings_the_nearest_names():
     async def ask(method, params):
         if method == "complete":
             return {"vault": "notes", "items": [{"path": f"{name}.md"} for name in (*NAMES, NAMES[0])]}
-        raise NotFound(
-            'no note matches "Pmup"; `vaultseek complete` lists similar names; the vault is paused'
-        )
+        raise NotFound('no note matches "Pmup"; did you mean "Pump" or "A; b"?')
 
     async with client(ask) as agent:
         for tool in ("read_note", "related_notes", "list_links"):
