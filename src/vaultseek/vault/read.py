@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vaultseek.limits import MIB, NOTE_PARSE_BYTES, NOTE_READ_BYTES
@@ -138,7 +138,9 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
         stat = None
     if stat is None:
         return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
-    return _unreadable(stat, _reason(error))
+    # Other permissions change the times of a file; an error of the disk or too many open files leave them.
+    lasts = isinstance(error, PermissionError)
+    return replace(_unreadable(stat, _reason(error)), racy=not lasts)
 
 
 def _reason(error: Exception) -> str:

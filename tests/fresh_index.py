@@ -1,0 +1,64 @@
+"""An index in this process, to compare with a fresh one of the same folder."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from semantic_here import WorkerHere
+from vaultseek.evaluate.vault import index_vault
+from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
+from vaultseek.models.catalogue import find_model
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import SearchRequest
+from vaultseek.settings.model import SearchSettings
+
+QUERIES = ("pump", "valve seal", "rust on the anchor", "tag:boat", "quartz")
+PATIENCE = Patience(30.0, second_seconds=30.0, rerank_seconds=30.0, complete=True)
+
+
+class IndexHere:
+    """The index of a vault with hashed words for a model; ``worker`` holds its vectors."""
+
+    def __init__(self, root: Path, directory: Path, worker: WorkerHere | None = None) -> None:
+        model = find_model("hashing")
+        spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+        self.worker = worker or WorkerHere()
+        options = VaultOptions("here", root, language="en")
+        self.vault = OpenVault.open(options, directory, self.worker, spec, patience=PATIENCE)  # type: ignore[arg-type]
+
+    def update(self) -> None:
+        """Bring every index up to what is on disk."""
+        asyncio.run(index_vault(self.vault))
+
+    def answers(self, queries: tuple[str, ...] = QUERIES) -> list[Any]:
+        """Return what searches of every mode see, with scores to six places."""
+        return asyncio.run(self._answers(queries))
+
+    def close(self) -> None:
+        """Close the files."""
+        self.vault.close()
+
+    async def _answers(self, queries: tuple[str, ...]) -> list[Any]:
+        searcher = Searcher(self.vault)
+        rows: list[Any] = []
+        for mode in ("keyword", "semantic", "hybrid"):
+            for query in queries:
+                request = SearchRequest(query, SearchSettings(), limit=50, mode=mode)  # type: ignore[arg-type]
+                answer = await searcher.search(request)
+                found = [(each["path"], round(each["score"], 6)) for each in answer["results"]]
+                rows.append((mode, query, answer["partial"], sorted(found)))
+        return rows
+
+
+def fresh_answers(root: Path, directory: Path, queries: tuple[str, ...] = QUERIES) -> list[Any]:
+    """Return the answers of an index made from nothing in ``directory``."""
+    directory.mkdir()
+    index = IndexHere(root, directory)
+    try:
+        index.update()
+        return index.answers(queries)
+    finally:
+        index.close()
