@@ -1,12 +1,11 @@
 """Every operation on a file, a database or a pipe fails once, the first, the second, to the last one.
 
-After each failure the index is brought up to the disk again, as the daemon does after its pause, and must then
-be equal to a fresh one.
+After each failure the index is brought up to the disk again, as the daemon does after its pause, and must
+then be equal to a fresh one.
 """
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import errno
 import io
@@ -61,7 +60,7 @@ class Failing:
         self.place = str(place)
         self.number = number
         self.count = 0
-        self.active = True
+        self.active = False
 
     def step(self, error: Callable[[], Exception]) -> None:
         """Count an operation; raise ``error`` if its turn has come."""
@@ -74,7 +73,7 @@ class Failing:
         """True for a path below the place, or for a descriptor of a file there."""
         if isinstance(target, int):
             try:
-                target = os.readlink(f"/proc/self/fd/{target}")
+                target = Path(f"/proc/self/fd/{target}").readlink()
             except OSError:
                 return False
         try:
@@ -138,13 +137,12 @@ class FailingWorker(WorkerHere):
 
 def history(root: Path, place: Path, failing: Failing) -> list[Any]:
     """Index a vault that changes twice; after a failure go on as the daemon would; return the answers."""
-    write_files(root, NOTES)
     worker = FailingWorker()
     worker.failing = failing
     directory = place / "index"
     directory.mkdir()
     index: IndexHere | None = None
-    for change in (lambda: None, lambda: change_notes(root), lambda: None):
+    for change in (lambda: write_files(root, NOTES), lambda: change_notes(root), lambda: None):
         change_quietly(failing, change)
         for _ in range(2):
             try:
@@ -193,7 +191,6 @@ def run(number: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[A
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured.limits, "WORKER_BACKOFF_SECONDS", (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    assert asyncio is not None
 
 
 @pytest.mark.slow

@@ -15,6 +15,9 @@ READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
 """A file younger than this when it was read is read again: a later write could leave the same times."""
 
+_NOTE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+
 
 @dataclass(frozen=True, slots=True)
 class NoteBytes:
@@ -37,7 +40,7 @@ def read_note(root: Path, path: str) -> NoteBytes | None:
     """
     for attempt in range(READ_ATTEMPTS):
         last = attempt == READ_ATTEMPTS - 1
-        content = _read_once(root / path, last)
+        content = _read_once(root, path, last)
         if content is not _CHANGED:
             return content
     return None
@@ -53,19 +56,35 @@ def too_large(bound: int = NOTE_PARSE_BYTES) -> Problem:
     return Problem("too_large", f"larger than {most}{setting}; only its name is searched, so split it")
 
 
-def _read_once(file: Path, last: bool) -> NoteBytes | None:
+def _read_once(root: Path, path: str, last: bool) -> NoteBytes | None:
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = _open(root, path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        return _unopened(file, error)
+        return _unopened(root / path, error)
     try:
         return _read_open(descriptor, last)
     except OSError as error:
         return _unreadable(FileStat(0, 0, 0, 0), _reason(error))
     finally:
         os.close(descriptor)
+
+
+def _open(root: Path, path: str) -> int:
+    """Open a note, folder by folder: none of them may have become a link since the scan."""
+    *folders, name = path.split("/")
+    above = os.open(root, _FOLDER) if folders else None
+    try:
+        for folder in folders:
+            inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+            above, outer = inner, above
+            if outer is not None:
+                os.close(outer)
+        return os.open(name if folders else root / path, _NOTE, dir_fd=above)
+    finally:
+        if above is not None:
+            os.close(above)
 
 
 def _read_open(descriptor: int, last: bool) -> NoteBytes:

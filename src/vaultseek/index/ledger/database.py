@@ -63,15 +63,18 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the body in one transaction; roll it back on any error."""
+        """Run the body in one transaction; roll it back on any error, also one of the commit itself."""
         connection = self.connection()
+        if connection.in_transaction:  # an error of the disk can keep even a rollback from being made
+            connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """Execute one statement."""
