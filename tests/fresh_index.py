@@ -16,6 +16,7 @@ from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
 
 QUERIES = ("pump", "valve seal", "rust on the anchor", "tag:boat", "quartz")
+MODES = ("keyword", "semantic", "hybrid")
 PATIENCE = Patience(30.0, second_seconds=30.0, rerank_seconds=30.0, complete=True)
 
 
@@ -33,18 +34,18 @@ class IndexHere:
         """Bring every index up to what is on disk."""
         asyncio.run(index_vault(self.vault))
 
-    def answers(self, queries: tuple[str, ...] = QUERIES) -> list[Any]:
-        """Return what searches of every mode see, with scores to six places."""
-        return asyncio.run(self._answers(queries))
+    def answers(self, queries: tuple[str, ...] = QUERIES, modes: tuple[str, ...] = MODES) -> list[Any]:
+        """Return what searches of these modes see, with scores to six places."""
+        return asyncio.run(self._answers(queries, modes))
 
     def close(self) -> None:
         """Close the files."""
         self.vault.close()
 
-    async def _answers(self, queries: tuple[str, ...]) -> list[Any]:
+    async def _answers(self, queries: tuple[str, ...], modes: tuple[str, ...]) -> list[Any]:
         searcher = Searcher(self.vault)
         rows: list[Any] = []
-        for mode in ("keyword", "semantic", "hybrid"):
+        for mode in modes:
             for query in queries:
                 request = SearchRequest(query, SearchSettings(), limit=50, mode=mode)  # type: ignore[arg-type]
                 answer = await searcher.search(request)
@@ -53,12 +54,14 @@ class IndexHere:
         return rows
 
 
-def fresh_answers(root: Path, directory: Path, queries: tuple[str, ...] = QUERIES) -> list[Any]:
+def fresh_answers(
+    root: Path, directory: Path, queries: tuple[str, ...] = QUERIES, modes: tuple[str, ...] = MODES
+) -> list[Any]:
     """Return the answers of an index made from nothing in ``directory``."""
     directory.mkdir()
     index = IndexHere(root, directory)
     try:
         index.update()
-        return index.answers(queries)
+        return index.answers(queries, modes)
     finally:
         index.close()
