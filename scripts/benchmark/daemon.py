@@ -26,8 +26,9 @@ class Home:
     def __init__(self, folder: Path, model: str | None = None) -> None:
         self.folder = folder
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTSEEK_", "XDG_"))}
-        self.variables = kept | ({"VAULTSEEK_MODEL__NAME": model} if model else {})
-        self.variables["VAULTSEEK_MODEL__OTHER_LANGUAGES"] = "off"  # its vectors would be computed meanwhile
+        # Everything is measured with one model, whatever the languages of the notes.
+        models = {"VAULTSEEK_MODEL__NAME": model or "bundled", "VAULTSEEK_MODEL__OTHER_LANGUAGES": "off"}
+        self.variables = kept | models
         for name in DIRECTORIES:
             place = folder / name.lower()
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
