@@ -6,11 +6,14 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from vaultseek.indexing.legibility import legibility
+from vaultseek.models.catalogue import BUNDLED, find_model
+from vaultseek.models.choice import counter_of
 from vaultseek.models.directories import bundled_directory
 
 WORD_COUNTS = (1, 2, 4, 8, 12)
@@ -118,6 +121,22 @@ def copy_notes(source: Path, target: Path, most: int | None = None) -> int:
     return len(notes)
 
 
+def _is_plain(query: str) -> bool:
+    """True if the query has no operator of the query language, which are for the rows with filters."""
+    return not {"OR", "AND", "NOT"} & set(query.split()) and len(query) < _QUERY_CHARS
+
+
+def _is_readable(query: str) -> bool:
+    """True if the bundled model reads the query's language: others are not answered by meaning."""
+    return legibility(query, _pieces()) == "well"
+
+
+@cache
+def _pieces() -> Callable[[str], int]:
+    """Return the function that counts the bundled model's pieces of a word."""
+    return counter_of(find_model(BUNDLED))
+
+
 class Texts:
     """Texts of a vault's notes, to make queries of: titles, headings, sentences and questions."""
 
@@ -180,8 +199,7 @@ class Texts:
         different: dict[str, None] = {}
         for _ in range(count * 50):
             query = next(queries)
-            # Operators of the query language are for the rows with filters.
-            if not {"OR", "AND", "NOT"} & set(query.split()) and len(query) < _QUERY_CHARS:
+            if _is_plain(query) and _is_readable(query):
                 different[query] = None
             if len(different) == count:
                 break
