@@ -73,3 +73,11 @@ def test_the_share_grows_with_what_is_done(notes: int, of_a_note: int, data: st.
     read = data.draw(st.integers(1, notes))
     embedded = data.draw(st.integers(0, read * (of_a_note + 1)))
     assert share(read, embedded) >= share(read, embedded // 2) >= share(max(1, read // 2), 0)
+
+
+def test_each_of_several_vaults_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.progress() as show:
+        for state in (READING, {**READING, "vault": "work"}, READING, {**READING, "vault": "work"}):
+            show(state)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["notes: 4 % · reading notes, 90 of 1,003", "work: 4 % · reading notes, 90 of 1,003"]

@@ -12,7 +12,7 @@ from vaultseek.cli.terminal import clean, duration
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 PROGRESS_LINE_SECONDS = 5.0
 """Interval of progress lines without a terminal."""
@@ -30,13 +30,13 @@ def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> 
         return
     begin = time.monotonic() + after
     with ExitStack() as screen:
-        display: _Bar | _Lines | None = None
+        display: _Bars | _Lines | None = None
 
         def show(state: JSON) -> None:
             nonlocal display
             if display is None and time.monotonic() >= begin:
                 is_terminal = sys.stderr.isatty()
-                display = _Bar(screen.enter_context(_bars(color=color))) if is_terminal else _Lines()
+                display = _Bars(screen.enter_context(_bars(color=color))) if is_terminal else _Lines()
             if display is not None:
                 display.show(state)
 
@@ -73,38 +73,35 @@ def doing(state: JSON) -> str:
 
 
 class _Lines:
-    """Lines: one when the phase changes, otherwise one every few seconds if anything changed."""
+    """Lines: one when the phase of a vault changes, else one every few seconds if anything changed."""
 
     def __init__(self) -> None:
-        self._phase: object = None
-        self._line = ""
-        self._due = 0.0
+        self._shown: dict[object, tuple[object, str, float]] = {}
 
     def show(self, state: JSON) -> None:
-        now, line = time.monotonic(), summary(state)
-        if line == self._line or (state.get("phase") == self._phase and now < self._due):
+        now, line, phase = time.monotonic(), summary(state), state.get("phase")
+        last_phase, last_line, due = self._shown.get(state.get("vault"), (None, "", 0.0))
+        if line == last_line or (phase == last_phase and now < due):
             return
-        self._phase, self._line = state.get("phase"), line
-        self._due = now + PROGRESS_LINE_SECONDS
+        self._shown[state.get("vault")] = (phase, line, now + PROGRESS_LINE_SECONDS)
         print(line, file=sys.stderr, flush=True)
 
 
-class _Bar:
-    """A bar of the vault, which never goes back although the share is an estimate."""
+class _Bars:
+    """A bar for each vault, which never goes back although the share is an estimate."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
-        self._task = bars.add_task("", total=100, doing="")
-        self._percent = 0
+        self._tasks: dict[str, TaskID] = {}
+        self._percents: dict[str, int] = {}
 
     def show(self, state: JSON) -> None:
-        self._percent = max(self._percent, percent(state))
-        self._bars.update(
-            self._task,
-            description=clean(state.get("vault") or ""),
-            completed=self._percent,
-            doing=f"{self._percent} % · {doing(state)}".removesuffix(" · "),
-        )
+        vault = clean(state.get("vault") or "")
+        if vault not in self._tasks:
+            self._tasks[vault] = self._bars.add_task(vault, total=100, doing="")
+        done = self._percents[vault] = max(self._percents.get(vault, 0), percent(state))
+        text = f"{done} % · {doing(state)}".removesuffix(" · ")
+        self._bars.update(self._tasks[vault], completed=done, doing=text)
 
 
 def _bars(*, color: bool) -> Progress:
