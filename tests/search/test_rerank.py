@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semantic_here import WorkerHere, measured_here
+from semantic_here import WorkerHere, measured_here, open_here
+from vaultseek.evaluate.vault import index_vault
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
 
 NOTES = {
@@ -90,3 +94,25 @@ def test_what_is_scored_in_time_is_reordered_and_the_rest_keeps_its_place(ask, m
     assert values == sorted(values, reverse=True)
     assert [(part["lane"], part["code"]) for part in answer["partial"]] == [("rerank", "deadline")]
     assert f"only 2 of {len(before)} results" in answer["partial"][0]["reason"]
+
+
+def test_a_deadline_of_the_request_leaves_time_for_what_is_scored_by_then(
+    vault, tmp_path: Path, monkeypatch
+) -> None:
+    given = []
+
+    async def some(self, query, texts, model, *, deadline):
+        given.append(deadline)
+        return np.array([0.5, *[np.nan] * (len(texts) - 1)])
+
+    monkeypatch.setattr(WorkerHere, "rerank", some)
+    settings = SearchSettings(**AGAIN, rerank_seconds=5.0)
+    with asyncio.Runner() as runner:
+        opened = open_here(vault(NOTES), tmp_path / "index")
+        runner.run(index_vault(opened))
+        for seconds in (None, 30.0, 2.0):
+            request = SearchRequest("rope wheel", settings, seconds=seconds)
+            runner.run(Searcher(opened).search(request))
+        opened.close()
+    assert given[:2] == [5.0, 5.0]
+    assert 1.0 < given[2] < 2.0

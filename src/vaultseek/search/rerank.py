@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.index.ledger import NoteRow
+from vaultseek.limits import RERANK_ANSWER_SECONDS
 from vaultseek.markdown.plain import plain_passage
 from vaultseek.model import Chunk, Reason
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import LATE, Retrieval, choose_passages
+from vaultseek.settings.model import SearchSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ async def rerank(
     texts = [pair_text(row, passages.get(row.id)) for row in rows]
     try:
         async with asyncio.timeout(seconds):
-            limit = settings.rerank_seconds if seconds is None else min(settings.rerank_seconds, seconds)
-            scores = await vault.rerank(parsed.query.rank_text, texts, settings.rerank_model, limit)
+            scores = await vault.rerank(
+                parsed.query.rank_text, texts, settings.rerank_model, _seconds(settings, seconds)
+            )
     except TimeoutError:
         return Reranking(results, reason=LATE)
     except WorkerUnavailable as error:
@@ -89,6 +92,13 @@ def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[
     for (place, _), (position, _) in zip(scored, best_first, strict=True):
         order[place] = first[position]._replace(score=first[place].score)
     return order
+
+
+def _seconds(settings: SearchSettings, seconds: float | None) -> float:
+    """Return the time limit: that of the settings, or less, so that an answer comes before the deadline."""
+    if seconds is None:
+        return settings.rerank_seconds
+    return min(settings.rerank_seconds, max(0.0, seconds - RERANK_ANSWER_SECONDS))
 
 
 def _late(read: int, wanted: int) -> Reason | None:

@@ -25,8 +25,6 @@ from vaultseek.worker.state import Model, WorkerSettings, WorkerState
 from vaultseek.worker.supervisor import Supervisor
 
 SEARCH_SECONDS = 1.5
-ANSWER_SECONDS = 0.1
-"""Time for the way of an answer that the child gives at a deadline."""
 VECTOR_FRAME = 1_000
 """Vectors in one frame to the worker."""
 
@@ -207,7 +205,7 @@ class SemanticWorker:
         header: JSON = {"query": query, "texts": list(texts), "model": model, "until": until}
         seconds = self._settings.store_seconds
         request = WorkerRequest("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
-        longest = None if remaining.seconds is None else remaining.seconds + ANSWER_SECONDS
+        longest = None if remaining.seconds is None else remaining.seconds + limits.RERANK_ANSWER_SECONDS
         scores: NDArray[np.float32] = (await child.ask(request, longest)).arrays[0]
         return scores
 
