@@ -159,6 +159,9 @@ def _plain_line(text: str) -> str:
     return plain_line(without_comments(text))
 
 
+_MARKUP = frozenset("*_`[<\\~=^")
+
+
 def _without_headings(text: str, headings: Sequence[str]) -> str:
     """Return ``text`` without the lines at its beginning that are one of these headings."""
     rest = text.lstrip()
@@ -168,7 +171,9 @@ def _without_headings(text: str, headings: Sequence[str]) -> str:
         if heading[:1] not in (" ", "\t", ""):
             break  # a tag
         heading = heading.strip()
-        if heading not in headings and plain_heading(heading[:TITLE_CHARS]) not in headings:
+        if heading not in headings and (
+            _MARKUP.isdisjoint(heading) or plain_heading(heading[:TITLE_CHARS]) not in headings
+        ):
             break
         rest = after.lstrip()
     return rest
