@@ -181,7 +181,8 @@ def _figures(answer: JSON) -> str:
     parts = [count(len(answer["results"]), "note")]
     if answer.get("took_ms") is not None:
         parts.append(f"{float(answer['took_ms']):.0f} ms")
-    return " · ".join([*parts, *(clean(answer[key]) for key in ("mode", "vault") if answer.get(key))])
+    method = answer.get("search_method") or answer.get("mode")
+    return " · ".join([*parts, *(clean(each) for each in (method, answer.get("vault")) if each)])
 
 
 def _no_match(answer: JSON, terminal: Terminal) -> str:

@@ -272,12 +272,12 @@ def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]
 def _bound(scores: Mapping[str, float], by_link: Sequence[bool], direct: Mapping[str, Parts]) -> float:
     """Return the factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
     order."""
-    links = dict(zip(scores, by_link, strict=True))
-    highest = max((score for note, score in scores.items() if links[note]), default=0.0)
+    links = {note for note, link in zip(scores, by_link, strict=True) if link}
+    highest = max((scores[note] for note in links), default=0.0)
     if not direct or highest <= 0:
         return 1.0
     first = [scores[note] for note, parts in direct.items() if _leads(parts)]
-    found = [scores[note] for note in direct if not links[note]]
+    found = [scores[note] for note in direct if note not in links]
     return link_bound(max(found, default=0.0), first, highest) if found else 1.0
 
 

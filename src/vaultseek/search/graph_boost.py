@@ -59,15 +59,17 @@ def neighbour_evidence(
     first = next(iter(seeds), None)
     evidence: dict[str, float] = {}
     via: dict[str, str] = {}
+    linked = dict(notes)
     for id, links in strengths.items():
-        if id not in rows:
+        own, contexts = share.of(names.get(id, "")), around.get(id, {})
+        if id not in rows or not (own or contexts or first in links):
             continue
-        own, contexts = share.of(names.get(id, "")), {seed: around.get((seed, id), 0.0) for seed in links}
-        most = link_evidence(max(links.values()), max(contexts.values()), own, of_first=first in links)
-        if most > 0:
-            evidence[rows[id].path] = most
-            via[rows[id].path] = rows[max(links, key=lambda seed: links[seed] * (own + contexts[seed]))].path
-    return Neighbours(evidence, via, {id: row for id, row in rows.items() if id in notes or row.path in via})
+        context = max(contexts.values(), default=0.0)
+        path = rows[id].path
+        evidence[path] = link_evidence(max(links.values()), context, own, of_first=first in links)
+        via[path] = rows[_telling(links, contexts, own)].path
+        linked[id] = rows[id]
+    return Neighbours(evidence, via, linked)
 
 
 class ShareOfWords:
@@ -81,7 +83,11 @@ class ShareOfWords:
         """Return the share, from 0 to 1, for a folded text."""
         if self._total <= 0 or not text:
             return 0.0
-        return sum(weight for beginning, weight in self._beginnings if beginning in text) / self._total
+        found = 0.0
+        for beginning, weight in self._beginnings:  # a generator would take half as long again
+            if beginning in text:
+                found += weight
+        return found / self._total
 
 
 def _strengths(
@@ -101,15 +107,24 @@ def _words_around(
     strengths: Mapping[int, Mapping[int, float]],
     rows: Mapping[int, NoteRow],
     ledger: Ledger,
-) -> dict[tuple[int, int], float]:
-    """Return the largest share of the query's words around a link between a seed and a neighbour, by both."""
-    seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
+) -> dict[int, dict[int, float]]:
+    """Return the largest share of the query's words around a link, if any, by neighbour and seed."""
     ids = {rows[id].path: id for id in strengths if id in rows}
-    around: dict[tuple[int, int], float] = {}
+    seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
+    around: dict[int, dict[int, float]] = {}
     for seed, text, id in _contexts(seeds, ids, rows, ledger):
-        if id in strengths and seed in strengths[id]:
-            around[seed, id] = max(share.of(text), around.get((seed, id), 0.0))
+        found = share.of(text)
+        if found and seed in strengths.get(id, ()):
+            contexts = around.setdefault(id, {})
+            contexts[seed] = max(found, contexts.get(seed, 0.0))
     return around
+
+
+def _telling(links: Mapping[int, float], contexts: Mapping[int, float], own: float) -> int:
+    """Return the seed whose link says most for a neighbour."""
+    if len(links) == 1:
+        return next(iter(links))
+    return max(links, key=lambda seed: links[seed] * (own + contexts.get(seed, 0.0)))
 
 
 def _contexts(

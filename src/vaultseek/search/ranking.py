@@ -92,7 +92,8 @@ def rank(
     reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
     fusion = _fusion(parsed.request.settings, reading)
     signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
-    combined = combine(_direct_lanes(parsed, lanes, notes), fusion, signals)
+    direct = _direct_lanes(parsed, lanes, notes)
+    combined = combine(direct, fusion, signals)
     links: Lane | None = None
     neighbours = Neighbours()
     if graph is not None and _wants_graph(parsed):
@@ -102,7 +103,7 @@ def rank(
         links = _graph_lane(parsed, neighbours.evidence)
         signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
         notes = neighbours.notes
-        combined = complete(combined, _direct_lanes(parsed, lanes, notes), fusion, signals)
+        combined = complete(combined, _knowing(direct, lanes, notes), fusion, signals)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
     return Ranking(
@@ -308,6 +309,12 @@ def _direct_lanes(parsed: ParsedRequest, lanes: ScoredLanes, notes: Mapping[int,
         lanes.keyword.lane("keyword", lanes.keyword_weight, parsed.candidates, notes),
         lanes.semantic.lane("semantic", lanes.semantic_weight, parsed.candidates, notes),
     ]
+
+
+def _knowing(direct: Sequence[Lane], lanes: ScoredLanes, notes: Mapping[int, NoteRow]) -> list[Lane]:
+    """Return the lanes with what they know of further ``notes``."""
+    scores = {"keyword": lanes.keyword, "semantic": lanes.semantic}
+    return [replace(lane, known=scores[lane.name].of(notes)) for lane in direct]
 
 
 def _wants_graph(parsed: ParsedRequest) -> bool:

@@ -35,6 +35,10 @@ class LaneScores:
         """Return the ids of the ``count`` best notes."""
         return list(islice(self.scores, count))
 
+    def of(self, notes: Mapping[int, NoteRow]) -> dict[str, float]:
+        """Return the scores of those of the ``notes`` that the lane knows, by path."""
+        return {row.path: self.scores[id] for id, row in notes.items() if id in self.scores}
+
     def lane(self, name: str, weight: float, count: int, notes: Mapping[int, NoteRow]) -> Lane:
         """Return the lane that proposes the first ``count`` of ``notes``, the candidates of all lanes."""
         ordered = [LaneHit(notes[id].path, score) for id, score in self.scores.items() if id in notes]
