@@ -19,6 +19,7 @@ from vaultseek.markdown.embedding_text import (
 from vaultseek.markdown.plain import plain_passage
 from vaultseek.models.directories import bundled_directory
 from vaultseek.models.tokens import TokenCounter
+from vaultseek.query.property_text import PropertyLine, property_lines
 
 COUNT = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 
@@ -62,6 +63,35 @@ def test_a_note_is_title_aliases_tags_description_and_opening() -> None:
         aliases=("AR",), tags=("sea/fish", "dive"), description="A wreck.", opening="# Reef\n\nIt lies deep."
     )
     assert result.text == "Reef\nAR\nsea/fish, dive\nA wreck.\nIt lies deep."
+
+
+def test_properties_in_words_are_part_of_a_note() -> None:
+    properties = property_lines(
+        {
+            "role": "Product manager",
+            "created": "2026-03-01",
+            "id": "X9kQ2vTz7",
+            "url": "https://example.org/some/page",
+            "publish": True,
+            "team": ["[[Core|core team]]", "Ops"],
+            "description": "A wreck.",
+            "tags": ["sea"],
+            "城市": "北京",
+        }
+    )
+    result = whole(tags=("sea",), description="A wreck.", properties=list(properties))
+    assert result.text == (
+        "Reef\nsea\nA wreck.\nrole: Product manager\nteam: core team, Ops\n城市: 北京\n"
+        "Fish live in the reef all year."
+    )
+    assert result.key != whole(tags=("sea",), description="A wreck.").key
+
+
+def test_long_properties_leave_room_for_the_text() -> None:
+    properties = [PropertyLine("log", "log: " + "many words of it " * 99)]
+    text = whole(properties=properties).text
+    assert COUNT(text) < 254 / 4
+    assert text.endswith("Fish live in the reef all year.")
 
 
 def test_a_heading_equal_to_the_title_is_not_repeated() -> None:

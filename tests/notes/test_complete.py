@@ -124,6 +124,24 @@ def test_titles_aliases_and_file_names_with_their_notes(world):
 
 
 @pytest.mark.parametrize("recent", [0, 500])
+def test_notes_with_a_name_that_begins_so_keep_their_order_while_one_types(world, monkeypatch, recent):
+    monkeypatch.setattr("vaultseek.notes.complete.COMPLETION_RECENT", recent)
+    here = world({"alpine hut.md": "", "alp.md": "", "beta.md": "---\naliases: [Alpine]\n---", "pal.md": ""})
+    completer = VaultCompleter(here.ledger)
+    rows = {row.id: row.path for row in here.ledger.notes.by_id(here.ledger.notes.ids()).values()}
+    begun = [
+        [rows[note] for note in completer.beginning(typed, 10)] for typed in ("Al", "alp", "alpi", "alpine h")
+    ]
+    assert begun == [["alp.md", "beta.md", "alpine hut.md"]] * 2 + [
+        ["beta.md", "alpine hut.md"],
+        ["alpine hut.md"],
+    ]
+    assert completer.beginning(" ", 10) == []
+    here.write({"ali.md": "", "alp.md": None})
+    assert len(completer.beginning("al", 10)) == 3
+
+
+@pytest.mark.parametrize("recent", [0, 500])
 def test_completion_follows_the_vault(world, monkeypatch, recent):
     monkeypatch.setattr("vaultseek.notes.complete.COMPLETION_RECENT", recent)
     here = world({"alpha.md": "", "beta.md": "---\naliases: [Alp]\n---"})

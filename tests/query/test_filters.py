@@ -228,6 +228,24 @@ def test_words_in_the_text_are_whole_words_of_one_scope(query, expected):
     assert found(query, text=TEXT, aliases=["Skiff"], path="boats/note.md") is expected
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"product manager"', True),
+        ('"role: product"', True),
+        ('"manager team"', False),
+        ('"core team"', True),
+        ("-role", False),
+        ("-true", False),
+        ("-nothing", True),
+        ("content:product", False),
+    ],
+)
+def test_words_and_phrases_may_stand_in_a_property(query, expected):
+    properties = {"role": "Product manager", "team": ["Ops", "Core team"], "hired": True}
+    assert found(query, properties=properties) is expected
+
+
 def test_scripts_without_spaces_have_no_word_borders():
     assert found('"安全"', text="索道的安全要求")
     assert not found("-安全", text="索道的安全要求")

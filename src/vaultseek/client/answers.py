@@ -138,6 +138,8 @@ class FullResult(Result, total=False):
     """The line of the passage with most of the query's words."""
     column: NotRequired[int]
     """The character of that line where the first of them begins."""
+    property: NotRequired[str | None]
+    """The property that matches, if not the text; ``preview`` shows it."""
     preview: str
     highlights: list[list[int]]
     """Ranges ``[start, end)`` of characters of ``preview``."""

@@ -71,6 +71,7 @@ class AsyncMethods:
         filters: dict[str, Any] | None = None,
         brief: bool = False,
         plain: bool = False,
+        typing: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
@@ -94,6 +95,8 @@ class AsyncMethods:
             brief: Leave the passages out of the results.
             plain: Take the query for words, whatever operators it looks like. It may be a passage of 10000
                 characters then.
+            typing: The query is being typed: longer words match its last one, and notes come first whose
+                names begin with it.
 
         Raises BadQuery for a query that cannot be searched for, Unavailable if no lane can answer.
         """
@@ -110,6 +113,7 @@ class AsyncMethods:
                 filters=filters,
                 brief=brief,
                 plain=plain,
+                typing=typing,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,
@@ -132,6 +136,7 @@ class AsyncMethods:
         filters: dict[str, Any] | None = None,
         brief: bool = False,
         plain: bool = False,
+        typing: bool = False,
         deadline_ms: float | None = None,
         supersedes: int | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
@@ -152,6 +157,8 @@ class AsyncMethods:
             brief: Leave the passages out of the results.
             plain: Take the query for words, whatever operators it looks like. It may be a passage of 10000
                 characters then.
+            typing: The query is being typed: longer words match its last one, and notes come first whose
+                names begin with it.
 
         Raises BadQuery, Unavailable if no lane can answer, UsageError if there is no vault.
         """
@@ -168,6 +175,7 @@ class AsyncMethods:
                 filters=filters,
                 brief=brief,
                 plain=plain,
+                typing=typing,
                 deadline_ms=deadline_ms,
                 supersedes=supersedes,
             ),

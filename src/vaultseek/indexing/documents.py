@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from vaultseek.index.keyword.inverter import KeywordChunk, KeywordDocument
+from vaultseek.index.keyword.inverter import PROPERTIES, KeywordChunk, KeywordDocument
 from vaultseek.index.ledger import IndexedNote, Ledger
 from vaultseek.model import JSON, Chunk
+from vaultseek.query.property_text import property_lines
 
 
 def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
@@ -47,14 +47,10 @@ def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
 def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ...]:
     return (
         *(KeywordChunk(chunk.id, chunk.prose_text(), chunk.code_text()) for chunk in chunks),
-        *(KeywordChunk("properties", text, "") for text in [_property_text(properties)] if text),
+        *(KeywordChunk(PROPERTIES, text) for text in [_property_text(properties)] if text),
     )
 
 
-def _property_text(value: Any) -> str:
-    """Return the values of properties, one per line: a part number may appear nowhere else."""
-    if isinstance(value, dict):
-        return "\n".join(filter(None, map(_property_text, value.values())))
-    if isinstance(value, list):
-        return "\n".join(filter(None, map(_property_text, value)))
-    return "" if value is None or isinstance(value, bool) else str(value)
+def _property_text(properties: JSON) -> str:
+    """Return names and values of the properties: a part number may appear nowhere else."""
+    return "\n".join(line.text for line in property_lines(properties))

@@ -42,6 +42,7 @@ from vaultseek.model import JSON, Problem, Reason
 from vaultseek.models.calibration import calibration_of, share_read
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.packed import PackedCounter
+from vaultseek.query.property_text import property_lines
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
 WAITING_TEXTS = 2048
@@ -50,7 +51,7 @@ STORED_TEXTS = 1024
 """Most vectors in one write to the store."""
 STORE_SECONDS = 1.0
 """Time after which computed vectors are stored, so that they can be searched."""
-STORE_VERSION = 2
+STORE_VERSION = 3
 """Raise it when the store has to be made anew from the vectors that the ledger keeps."""
 
 log = logging.getLogger(__name__)
@@ -116,6 +117,7 @@ class EmbeddingSpec:
             count=self.count,
             window=self.window,
             file_name=note.other_name,
+            properties=property_lines(note.properties),
         )
 
 

@@ -1,9 +1,9 @@
 """Compose the texts that are embedded: of a passage, and of a whole note.
 
 A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
-description and the opening of its body. A file name in words that says something else than the title stands
-beside it. Title, aliases and heading path have a limit each, so the room for
-the passage does not depend on them and a longer file name does not move the borders of chunks.
+description, other properties in words, and the opening of its body. A file name in words that says something
+else than the title stands beside it. Title, aliases and heading path have a limit each, so the room for the
+passage does not depend on them and a longer file name does not move the borders of chunks.
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vaultseek.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
 from vaultseek.markdown.plain import plain_passage
 from vaultseek.model import TokenCount
-from vaultseek.text import is_unspaced
+from vaultseek.query.property_text import NAMELESS, PropertyLine
+from vaultseek.text import UNSPACED, is_unspaced
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
 """The rest of HEADER_SHARE is for the heading path."""
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
+PROPERTIES_SHARE = 0.15
 KEY_TEXT_CHARS = 16
 """A title from the file name is part of the key if the rest has fewer letters and digits than this."""
+EMBEDDED_BESIDE = NAMELESS | {"description"}
+"""Properties that have a place of their own in the text."""
 
 EMBEDDING_TEXT_VERSION = 1
 """The version of these texts: raise it with every change that gives another text under the same key."""
@@ -81,8 +85,12 @@ def note_text(
     count: TokenCount,
     window: int,
     file_name: str | None = None,
+    properties: Iterable[PropertyLine] = (),
 ) -> EmbeddingText:
-    """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown."""
+    """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown.
+
+    Of its ``properties`` those with words in their values are embedded.
+    """
     body = plain_passage(opening)
     first, _, rest = body.partition("\n")
     if not title_is_name and _same(first, title):
@@ -91,10 +99,22 @@ def note_text(
         alias_line(aliases, count, window),
         _listed(tags, count, int(window * TAGS_SHARE)),
         fit(plain_passage(description), count, int(window * DESCRIPTION_SHARE)),
+        fit(plain_passage(_in_words(properties)), count, int(window * PROPERTIES_SHARE)),
         body,
     ]
     named = _with_file_name(title, file_name)
     return _embedding_text(named, title_is_name, parts, count, window)
+
+
+def _in_words(properties: Iterable[PropertyLine]) -> str:
+    """Return the properties with words in their values, one a line; numbers, dates, addresses are none."""
+    lines = (
+        line.text
+        for line in properties
+        if line.name.casefold() not in EMBEDDED_BESIDE
+        and _VALUE_WORD.search(_NO_WORDS.sub(" ", line.text.partition(":")[2]))
+    )
+    return "\n".join(lines)
 
 
 def _with_file_name(title: str, name: str | None) -> str:
@@ -105,6 +125,8 @@ def _with_file_name(title: str, name: str | None) -> str:
 
 _JOINTS = re.compile(r"[\s._/-]+")
 _WORD = re.compile(r"[^\W\d_]{3}")
+_VALUE_WORD = re.compile(rf"\b[^\W\d_]{{3,}}\b|[{UNSPACED}]")
+_NO_WORDS = re.compile(r"[a-z][a-z0-9+.-]*://\S+|\b(?:true|false)\b")
 
 
 def names_room(window: int) -> int:

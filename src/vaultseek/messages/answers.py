@@ -136,6 +136,9 @@ class FullResult(Result):
     end_line: int
     line: int = Field(default=1, description="The line of the passage with most of the query's words.")
     column: int = Field(default=1, description="The character of that line where the first of them begins.")
+    property: str | None = Field(
+        default=None, description="The property that matches, if not the text; ``preview`` shows it."
+    )
     preview: str
     highlights: list[list[int]] = Field(description="Ranges ``[start, end)`` of characters of ``preview``.")
     tags: list[str]

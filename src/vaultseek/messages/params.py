@@ -56,6 +56,11 @@ class AllVaultsParams(Nothing):
         description="Take the query for words, whatever operators it looks like. It may be a passage of "
         f"{limits.PASSAGE_CHARS} characters then.",
     )
+    typing: bool = Field(
+        default=False,
+        description="The query is being typed: longer words match its last one, and notes come first whose"
+        " names begin with it.",
+    )
 
 
 class SearchParams(AllVaultsParams, VaultParams):

@@ -14,7 +14,7 @@ from typing import Literal
 from vaultseek.index.ledger import Ledger
 from vaultseek.limits import LINE_CHARS
 from vaultseek.model import JSON
-from vaultseek.notes.completer import Completer, Entry, Match, NoteName
+from vaultseek.notes.completer import GRADES, Completer, Entry, Match, NoteName
 from vaultseek.notes.vocabulary import Vocabulary
 from vaultseek.text import fold
 
@@ -87,9 +87,21 @@ class VaultCompleter:
                     matches = self._listed(kind, name or "").complete(typed.removeprefix(start), limit)
         return [_as_json(match) for match in matches]
 
-    def _notes(self, typed: str, limit: int) -> list[Match]:
-        ranked = self._ranked.complete(typed, limit, without=self._changed)
-        recent = self._recent.complete(typed, limit)
+    def beginning(self, typed: str, limit: int) -> list[int]:
+        """Return the ids of the notes with a name that begins with the typed text, shorter names first.
+
+        At most ``limit`` names are looked at. Of one letter more, the notes that are left keep their order.
+        """
+        if not fold(typed):
+            return []
+        with self._lock:
+            self._refresh()
+            matches = self._notes(typed, limit, grades=1)
+        return list(dict.fromkeys(match.entry.note for match in matches))
+
+    def _notes(self, typed: str, limit: int, grades: int = GRADES) -> list[Match]:
+        ranked = self._ranked.complete(typed, limit, without=self._changed, grades=grades)
+        recent = self._recent.complete(typed, limit, grades=grades)
         return sorted((*ranked, *recent), key=lambda match: (match.grade, len(match.entry.text)))[:limit]
 
     def _refresh(self) -> None:

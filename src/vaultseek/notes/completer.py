@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from heapq import merge
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ from vaultseek.text import fold
 
 COMPLETION_FUZZY = 2_000
 """Names with the typed letters whose order is checked."""
+GRADES = 4
+"""Number of grades of a match."""
 
 Masks = npt.NDArray[np.uint64]
 
@@ -86,13 +89,15 @@ class Completer:
         other._rank([folded for folded, _ in pairs], [entry for _, entry in pairs])
         return other
 
-    def complete(self, typed: str, limit: int, without: Collection[int] = ()) -> list[Match]:
+    def complete(
+        self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
+    ) -> list[Match]:
         """Return the best ``limit`` entries for the typed text; for none, the heaviest.
 
-        Entries of the notes in ``without`` are left out.
+        Entries of the notes in ``without`` are left out, and matches that are not of the first ``grades``.
         """
         matches: dict[int, Match] = {}
-        for grade, numbers in enumerate(self._grades(fold(typed))):
+        for grade, numbers in enumerate(islice(self._grades(fold(typed)), grades)):
             for number in numbers:
                 if len(matches) == limit:
                     return list(matches.values())

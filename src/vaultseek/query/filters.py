@@ -19,6 +19,7 @@ from vaultseek.model import Task
 from vaultseek.query import expression
 from vaultseek.query.compare import comparable, contains, is_named, number_of
 from vaultseek.query.facts import NoteFacts, Scope
+from vaultseek.query.property_text import property_lines
 from vaultseek.text import fold
 
 TaskState = Literal["any", "todo", "done"]
@@ -70,7 +71,9 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """Notes with ``text`` as whole words in path, title, an alias or the content; as a prefix if ``prefix``.
+    """Notes with ``text`` as whole words in a name, a property or the content; as a prefix if ``prefix``.
+
+    Names are path, title and aliases; a property is a line with its name and value.
 
     Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
     """
@@ -80,7 +83,11 @@ class Contains:
 
     def matches(self, facts: NoteFacts) -> bool:
         names = (facts.path, facts.title, *facts.aliases)
-        return any(map(self.holds, names)) or any(map(self.holds, facts.passages("content")))
+        return (
+            any(map(self.holds, names))
+            or any(self.holds(line.text) for line in property_lines(facts.properties))
+            or any(map(self.holds, facts.passages("content")))
+        )
 
     def holds(self, passage: str) -> bool:
         """True if the words are in ``passage``."""

@@ -307,11 +307,13 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
     if condition is None:
         return None
     rows = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
-    by_name = " OR ".join(condition.sql(column) for column in ("path", "title", "aliases"))
-    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * 3)
+    by_name = " OR ".join(condition.sql(column) for column in _WORDED)
+    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * len(_WORDED))
     return {row[0] for row in rows}
 
 
+_WORDED = ("path", "title", "aliases", "properties")
+"""Columns with text that words and phrases match, beside that of the chunks."""
 _COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"
 
 

@@ -92,7 +92,8 @@ FIRST_NEIGHBOUR_SHARE = 0.05
 """Least share of the query that counts as found at a link with the first note, whose neighbours are of
 interest even if the query has no word of theirs."""
 EXACT_NAME_STEP = 0.05
-"""Lead of a note whose name is the query, as a share of the best score."""
+"""Lead of a note whose name is the query, as a share of the best score; as much again, of one whose name
+begins with a query that is being typed."""
 
 JUDGED_NOTES = 10
 """Best notes whose confidence decides whether anything was found; no lane proposes fewer."""
@@ -103,6 +104,8 @@ development sets with questions of other sets as those without an answer. That o
 model's; others have their own (``models/calibration.py``)."""
 EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
+BEGUN_NAME_CONFIDENCE = 0.5
+"""Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +250,12 @@ def shown_score(value: float, best: float) -> float:
 def exact_name_score(score: float, best: float) -> float:
     """Return the score of a note whose name is the query: above the ``best`` of all, in their order."""
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
+
+
+def begun_name_score(place: int, count: int, best: float) -> float:
+    """Return the score of the note at this ``place``, from 0, of ``count`` with a name that begins with the
+    query: above all others, in the order of the names."""
+    return best * (1 + EXACT_NAME_STEP * (2 - place / count))
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:

@@ -27,6 +27,7 @@ import numpy as np
 from vaultseek.search.formula import (
     affinities,
     anchor_factor,
+    begun_name_score,
     exact_name_score,
     final_score,
     link_bound,
@@ -52,12 +53,14 @@ class Signals:
 
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
     contains; ``exact`` the notes whose title, alias or file name is the query (candidates even if no lane
-    proposes them); ``similarity`` cosines between notes, both ways.
+    proposes them), and ``begun`` those with one that begins with what is being typed, in the order in which
+    they come first; ``similarity`` cosines between notes, both ways.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, float] = field(default_factory=dict)
     exact: Collection[str] = ()
+    begun: Sequence[str] = ()
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -180,7 +183,8 @@ def leaders(
 def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
     """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
     neighbours = _neighbours(graph, combined)
-    notes = [*{*combined.parts, *neighbours, *signals.exact}]
+    named = {*signals.exact, *signals.begun}
+    notes = [*{*combined.parts, *neighbours, *named}]
     factors = [_factors(note, fusion, signals) for note in notes]
     gains = [combined.gains.get(note, 0.0) + _gain(neighbours.get(note, {})) for note in notes]
     scores = [
@@ -188,7 +192,7 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
         for note, gain, each in zip(notes, gains, factors, strict=True)
     ]
     by_link = [
-        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in signals.exact
+        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in named
         for note in notes
     ]
     bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
@@ -294,9 +298,14 @@ def _shown(
     """
     best = max(scores, default=0.0)
     leads = [0.0] * len(scores)
-    if signals.exact:
+    if signals.exact or signals.begun:
+        places = {note: place for place, note in enumerate(signals.begun)}
         leads = [
-            exact_name_score(score, best or 1.0) - score if note in signals.exact else 0.0
+            begun_name_score(places[note], len(places), best or 1.0) - score
+            if note in places
+            else exact_name_score(score, best or 1.0) - score
+            if note in signals.exact
+            else 0.0
             for note, score in zip(notes, scores, strict=True)
         ]
         scores = [score + lead for score, lead in zip(scores, leads, strict=True)]

@@ -23,7 +23,12 @@ from vaultseek.model import JSON, Reason
 from vaultseek.query.compare import is_file_name
 from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.search.filter import those_within
-from vaultseek.search.formula import EXACT_NAME_CONFIDENCE, JUDGED_NOTES, REGULARIZED_NOTES
+from vaultseek.search.formula import (
+    BEGUN_NAME_CONFIDENCE,
+    EXACT_NAME_CONFIDENCE,
+    JUDGED_NOTES,
+    REGULARIZED_NOTES,
+)
 from vaultseek.search.fusion import (
     Candidate,
     Signals,
@@ -86,12 +91,14 @@ def rank(
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
     with_name = _notes_named(parsed, allowed, ledger)
-    proposed = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates), *with_name}
+    begun = _notes_begun(parsed, allowed)
+    by_lanes = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates)}
+    proposed = {*by_lanes, *with_name, *begun}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
     reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
     fusion = _fusion(parsed.request.settings, reading)
-    signals = _signals(parsed, retrieval.keyword, notes, exact, vectors)
+    signals = _signals(parsed, retrieval.keyword, notes, exact, begun, vectors)
     direct = _direct_lanes(parsed, lanes, notes)
     combined = combine(direct, fusion, signals)
     links: Lane | None = None
@@ -110,12 +117,16 @@ def rank(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
         {
-            row.path: max(likelihood[id], EXACT_NAME_CONFIDENCE if id in exact else 0.0)
+            row.path: max(
+                likelihood[id],
+                EXACT_NAME_CONFIDENCE if id in exact else 0.0,
+                BEGUN_NAME_CONFIDENCE if id in begun else 0.0,
+            )
             for id, row in notes.items()
         },
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
-        None if identified is None else {notes[id].path for id in identified | exact if id in notes},
+        None if identified is None else {notes[id].path for id in {*identified, *exact, *begun} if id in notes},
     )
 
 
@@ -209,6 +220,12 @@ def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     return those_within(ids, allowed)
 
 
+def _notes_begun(parsed: ParsedRequest, allowed: NoteIds | None) -> list[int]:
+    """Return the ids of the notes with a name that begins with what is being typed, in their order."""
+    inside = those_within(parsed.request.begun, allowed)
+    return [id for id in dict.fromkeys(parsed.request.begun) if id in inside]
+
+
 def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
     """Return, of the notes called so, the files of that name; all of them if there is none."""
     return {id for id in ids if id in notes and is_file_name(notes[id].path, name)} or ids
@@ -234,12 +251,14 @@ def _signals(
     keyword: KeywordAnswer | None,
     notes: Mapping[int, NoteRow],
     exact: Collection[int],
+    begun: Sequence[int],
     vectors: Mapping[int, Any],
 ) -> Signals:
     return Signals(
         age_days=_ages(notes.values(), parsed.request.settings),
         anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
         exact={notes[id].path for id in exact if id in notes},
+        begun=[notes[id].path for id in begun if id in notes],
         similarity=similarity(vectors, notes),
     )
 

@@ -24,7 +24,8 @@ class SearchRequest:
 
     ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``.
     ``plain`` takes the query for words, whatever operators it looks like. ``seconds`` is the deadline after
-    which a lane is left out.
+    which a lane is left out. ``typing``: the query is not finished. ``begun`` are the notes, by id, that then
+    come first, since a name of theirs begins with it.
     """
 
     query: str
@@ -36,6 +37,8 @@ class SearchRequest:
     brief: bool = False
     seconds: float | None = None
     plain: bool = False
+    typing: bool = False
+    begun: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,13 @@ class ParsedRequest:
     def is_listing(self) -> bool:
         """True for a query of filters alone, which needs no ranking."""
         return self.query.is_listing or not self.query.rank_text
+
+    @property
+    def is_unfinished(self) -> bool:
+        """True if the last word to rank by is still being typed."""
+        words = self.query.rank_text.split()
+        text = self.request.query
+        return self.request.typing and bool(words) and text[-1:].isalnum() and text.endswith(words[-1])
 
     @property
     def candidates(self) -> int:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from vaultseek import limits
+from vaultseek.index.keyword.inverter import PROPERTIES
 from vaultseek.index.ledger import NoteRow
 from vaultseek.markdown.plain import shown_heading
 from vaultseek.model import JSON, Chunk
+from vaultseek.query.property_text import property_lines
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.lanes import Contribution
 from vaultseek.search.snippet import preview
@@ -57,10 +60,18 @@ def results(trace: Trace) -> list[JSON]:
 
 
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
-    """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive."""
+    """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive.
+
+    Of properties the one that matches best is shown.
+    """
     row = trace.ranking.notes[candidate.note]
     text, headings = (chunk.text, (row.title, *chunk.heading_path)) if chunk else ("", ())
     snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+    matched = None
+    if chunk is not None and chunk.id == PROPERTIES:
+        matched = list(property_lines(row.properties))[snippet.line]
+        shown = preview(matched.text, limits.PREVIEW_CHARS, trace.matcher, row.language)
+        snippet = replace(shown, line=snippet.line)
     explain = trace.parsed.request.explain
     answered: JSON = {
         "rank": rank,
@@ -68,11 +79,12 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "title": row.title,
         "file_name": row.other_name,
         "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
-        "chunk_id": chunk.id if chunk else None,
+        "chunk_id": chunk.id if chunk and matched is None else None,
         "start_line": chunk.start_line if chunk else 1,
         "end_line": chunk.end_line if chunk else 1,
         "line": min(chunk.start_line + snippet.line, chunk.end_line) if chunk else 1,
         "column": snippet.column + 1,
+        "property": matched and matched.name,
         "score": round(candidate.score, 6),
         "confidence": round(trace.confidence(candidate), 4),
         "preview": snippet.text,

@@ -15,16 +15,20 @@ import numpy as np
 
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.index.concept_vocabulary import Concept
-from vaultseek.index.keyword.index import KeywordAnswer
+from vaultseek.index.keyword.index import ChunkHit, KeywordAnswer
+from vaultseek.index.keyword.inverter import PROPERTIES
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import Chunk, Reason
 from vaultseek.query.expression import find
+from vaultseek.query.property_text import property_lines
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
 from vaultseek.worker import SemanticAnswer
 
 LATE = Reason("deadline", "not ready by the deadline of the request")
+PROPERTIES_LEAD = 0.5
+"""Share of the properties' score by word that no passage of the text may reach where they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +92,40 @@ def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
 
 
 def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledger) -> dict[int, Chunk]:
-    """Return the best passage of each note, by note id; its first one without any hit."""
-    outlines = ledger.chunks.outlines([row.id for row in rows])
+    """Return the best passage of each note, by note id; its first one without any hit.
+
+    Properties that match the words best by far are a passage, too, with the id ``PROPERTIES``.
+    """
+    ids = [row.id for row in rows]
+    outlines = ledger.chunks.outlines(ids)
+    by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(ids)
     totals: dict[int | str, float] = {}
-    for scores in _passage_scores(list(outlines), retrieval):
+    for scores in _passage_scores(list(outlines), retrieval, by_word):
         for chunk, score in scores.items():
             totals[chunk] = totals.get(chunk, 0.0) + score
     best = {
         note: max(chunks, key=lambda chunk: totals.get(chunk[0], 0.0) + totals.get(chunk[1], 0.0))
         for note, chunks in outlines.items()
     }
+    matching = [row for row in rows if _is_in_properties(by_word.get(row.id, ()))]
+    best |= {row.id: outlines[row.id][0] for row in matching if row.id in outlines}
     chunks = ledger.chunks.by_number([number for number, _ in best.values()])
-    return {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
+    passages = {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
+    return passages | {row.id: _properties_passage(row, passages.get(row.id)) for row in matching}
+
+
+def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
+    """True if a note's properties match the words best by far."""
+    if not hits or hits[0].id != PROPERTIES:
+        return False
+    return len(hits) == 1 or hits[1].score < PROPERTIES_LEAD * hits[0].score
+
+
+def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
+    """Return the properties of a note, a line each; in the file they stand before its ``first`` passage."""
+    lines = [line.text for line in property_lines(row.properties)]
+    end = first.start_line - 1 if first is not None else len(lines) + 1
+    return Chunk(PROPERTIES, (), 2, max(end, 2), "\n".join(lines))
 
 
 def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
@@ -120,7 +146,8 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
         return KeywordRetrieval()
     began = time.perf_counter()
     try:
-        answer = vault.keyword_index.search(parsed.query.rank_text, parsed.depth, allowed)
+        text, unfinished = parsed.query.rank_text, parsed.is_unfinished
+        answer = vault.keyword_index.search(text, parsed.depth, allowed, unfinished=unfinished)
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
         reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
@@ -200,13 +227,15 @@ def _milliseconds_since(began: float) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _passage_scores(notes: Sequence[int], retrieval: Retrieval) -> Iterator[Mapping[int | str, float]]:
+def _passage_scores(
+    notes: Sequence[int], retrieval: Retrieval, by_word: Mapping[int, Sequence[ChunkHit]]
+) -> Iterator[Mapping[int | str, float]]:
     """Yield the scores of the notes' passages as shares of each lane's best: by word under the id of the
     chunk, by meaning under its number."""
     keyword, semantic = retrieval.keyword, retrieval.semantic
     if keyword is not None and len(keyword):
         best = float(keyword.columns.passage_scores.max())
-        hits = keyword.passages(notes).values() if best > 0 else ()
+        hits = by_word.values() if best > 0 else ()
         yield {chunk.id: chunk.score / best for chunks in hits for chunk in chunks}
     if semantic is not None and len(semantic.passage_scores):
         best = float(semantic.passage_scores.max())

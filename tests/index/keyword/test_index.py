@@ -163,6 +163,12 @@ def test_identifiers_are_told_apart(vault: Make) -> None:
         ("written in C++", "C++"),
         ("30 CFR 75.1725", "75.1725"),
         ("version 1.2.3", "1.2.3"),
+        ("on 2026-03-15 at noon", "2026-03"),
+        ("2026-03-15-meeting", "2026-03-15"),
+        ("created: 2026-03-15T10:30", "2026-03-15"),
+        ("week-of-2026-03-15", "2026-03"),
+        ("daily.2026.03.15", "2026-03"),
+        ("journal/2026/03/15", "2026-03-15"),
         ("a long-term plan", "long term"),
         ("a long term plan", "long-term"),
         ("das Café", "cafe"),
@@ -177,6 +183,17 @@ def test_identifiers_are_told_apart(vault: Make) -> None:
 def test_whole_and_in_parts(vault: Make, text: str, query: str) -> None:
     index = vault(text, "something else entirely")
     assert matches(index, query)[:1] == [0]
+
+
+def test_dates_are_matched_by_their_beginning_and_no_other_month_or_day_comes_before(vault: Make) -> None:
+    index = vault("2026-03-15", "2026-03-01", "2026-04-15", "2025-03-15", "3 of 2026, 15 of 03", "2026-13-15")
+    hits = {hit.note: hit for hit in index.search("2026-03", 10).hits}
+    assert sorted(matches(index, "2026-03")[:2]) == [0, 1]
+    assert hits[0].coverage == hits[1].coverage == 1.0
+    assert hits[2].coverage < 0.7
+    assert matches(index, "2026-03-15")[0] == 0
+    assert index.search("2026-03-15", 10).hits[1].coverage < 0.7
+    assert {term.word for term in index.search("2026-03-15", 1).terms} == {"2026-03-15", "2026", "03", "15"}
 
 
 def test_the_identifier_itself_comes_before_its_parts(vault: Make) -> None:

@@ -23,6 +23,9 @@ from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 from vaultseek.wire.context import Handler, RequestContext
 
+BEGUN_NAMES = 64
+"""Names that begin with what is being typed, of which those that pass the filter come first."""
+
 
 class SearchMethods:
     """Handlers of `search` and `search/why`."""
@@ -82,6 +85,10 @@ class SearchMethods:
                 if vectors:
                     await _wait_for_vectors(follower, request)
         request = replace(request, seconds=context.remaining())
+        if call.typing:
+            begun = await asyncio.to_thread(_names_begun, request, follower)
+            request = replace(request, typing=True, begun=begun)
+            follower.keep_names_ranked()
         degraded = follower.degraded_reason()
         answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
         answer["query"] = call.query
@@ -125,6 +132,12 @@ def _with_aliases(answer: JSON) -> JSON:
             result["bm25Rank"] = (lanes.get("keyword") or {}).get("rank")
             result["content_preview"] = result["preview"]
     return {**answer, "count": len(answer["results"])}
+
+
+def _names_begun(request: SearchRequest, follower: VaultFollower) -> tuple[int, ...]:
+    """Return the notes whose names begin with the query as it is typed, then those with its words alone."""
+    texts = dict.fromkeys((request.query.strip(), parse_request(request).query.rank_text))
+    return tuple(note for text in texts for note in follower.completer.beginning(text, BEGUN_NAMES))
 
 
 def _needs_vectors(request: SearchRequest) -> bool:

@@ -8,6 +8,8 @@ A text is cut into *tokens* by one regular expression. Each distinct token is an
   ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
   ``user id`` matches ``user_id``, and the words around it keep their positions. Letters and digits that
   stand together (``D40``, ``sha256``) are one word and are never split.
+* A date that begins longer or stands in another compound gives its month and itself as well: ``2026-03``
+  matches ``2026-03-15``, and both match ``2026-03-15-meeting`` and ``daily.2026.03.15``.
 * Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
   and every pair of adjacent syllables, which replaces a dictionary (``languages/syllables.py``).
 
@@ -32,18 +34,22 @@ from vaultseek.languages.syllables import SYLLABLE, first_syllable, space_pairs
 from vaultseek.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
 from vaultseek.text import UNSPACED, fold_accents
 
-ANALYZER_VERSION = 2
-"""Version of the rules. Raise it when any text gives other terms: indexes made before are then rebuilt."""
+ANALYZER_VERSION = 3
+"""Version of the rules. Raise it when any note gives other terms: indexes made before are then rebuilt."""
 
-Role = Literal["word", "whole", "part", "character"]
-"""The part that a term plays in its token: the word itself, a whole compound, a part of one, or a single
-syllable beside the pairs of an unspaced script."""
+Role = Literal["word", "whole", "part", "character", "date"]
+"""The part that a term plays in its token: the word itself, a whole compound, a part of one, a single
+syllable beside the pairs of an unspaced script, or a date or month that a longer date begins with, which only
+the index has."""
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _JOINTS = "/:.-_"
 """Characters that join the parts of a compound, the outermost first; "‐" counts as "-"."""
 _HAS_JOINT = re.compile(r"[/:.\-‐_]")
+_YEAR = re.compile(r"[12][0-9]{3}")
+_MONTH = re.compile(r"0[1-9]|1[0-2]")
+_DAY = re.compile(r"(?:0[1-9]|[12][0-9]|3[01])(?![0-9])")
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
@@ -159,7 +165,9 @@ class Analyzer:
             whole = fold_compound(token)
             terms.append(Term(whole, offset, "whole", whole))
         end = offset
-        for part in parts:
+        for number, part in enumerate(parts):
+            if _YEAR.fullmatch(part):
+                terms.extend(Term(date, end, "date", date) for date in _dates(parts[number : number + 3]))
             end += self._add_compound(part, level, end, terms)
         return end - offset
 
@@ -265,6 +273,14 @@ def _syllable_terms(pair: str) -> TokenTerms:
     if len(pair) == len(first):
         return TokenTerms(1, (single,))
     return TokenTerms(1, (Term(pair, 0, "word", pair), single))
+
+
+def _dates(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the month and the day that a year and the two parts after it are, if they are."""
+    if len(parts) > 1 and _MONTH.fullmatch(parts[1]):
+        yield "-".join(parts[:2])
+        if len(parts) > 2 and (day := _DAY.match(parts[2])):
+            yield f"{parts[0]}-{parts[1]}-{day[0]}"
 
 
 def _without_elision(token: str) -> list[str]:

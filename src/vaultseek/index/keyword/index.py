@@ -153,18 +153,26 @@ class KeywordIndex:
             self._publish(segment, [*notes, *deletes], revision)
 
     def search(
-        self, text: str, k: int, allowed: Ints | None = None, *, weights: dict[str, float] | None = None
+        self,
+        text: str,
+        k: int,
+        allowed: Ints | None = None,
+        *,
+        weights: dict[str, float] | None = None,
+        unfinished: bool = False,
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words of the text, none of which is required.
 
         ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
-        df stay those of the vault. ``weights``: of fields, in place of the defaults.
+        df stay those of the vault. ``weights``: of fields, in place of the defaults. ``unfinished``: the last
+        word is still being typed, and longer words match as well.
         """
         started = time.perf_counter()
         parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
-            searcher = Searcher(snapshot, self._analysis_of(snapshot).queries, parameters, text)
+            queries = self._analysis_of(snapshot).queries
+            searcher = Searcher(snapshot, queries, parameters, text, unfinished=unfinished)
             columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed))
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
@@ -180,7 +188,7 @@ class KeywordIndex:
         analyzer = analyzer_of(self.language)
         stops = analyzer.stop_words
         terms = (term for _, term in analyzer.terms(text))
-        return {term.text for term in terms if term.role != "whole" and term.word not in stops}
+        return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
         """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""

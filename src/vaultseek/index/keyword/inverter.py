@@ -32,6 +32,8 @@ from vaultseek.markdown.title import other_name
 
 LEXICON_TOKENS = 100_000
 """Distinct tokens in a lexicon before it is cleared."""
+PROPERTIES = "properties"
+"""The id of the passage that holds a note's properties; no chunk of its text has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Lexicon:
             number = self._term_number(text)
             self.terms.append(number)
             self.offsets.append(offset)
-            if role != "character":
+            if role not in ("character", "date"):
                 words.setdefault(word, number)
         self.words.append(tuple((word.encode(), number) for word, number in words.items()))
         return len(self.words) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -24,6 +25,10 @@ PREFIX_TERMS = 64
 """Terms that a prefix (``word*``) expands to at most."""
 PREFIX_WEIGHT = 0.8
 """Weight of a prefix."""
+UNFINISHED_SHARE = 0.5
+"""Share of the last word's weight, while it is being typed, that words which begin with it have as well."""
+UNFINISHED_CHARS = 2
+"""Shortest last word that longer words match."""
 FUZZY_WORDS = 8
 """Words of a query that similar words may stand in for."""
 FUZZY_TERMS = 8
@@ -42,15 +47,24 @@ class Searcher:
     """One query against one snapshot: ``terms`` says what was looked up, ``search`` ranks the notes."""
 
     def __init__(
-        self, snapshot: Snapshot, analyzer: QueryAnalyzer, parameters: Parameters, text: str
+        self,
+        snapshot: Snapshot,
+        analyzer: QueryAnalyzer,
+        parameters: Parameters,
+        text: str,
+        *,
+        unfinished: bool = False,
     ) -> None:
         self._snapshot = snapshot
         self._parameters = parameters
         self._terms = TermIndex(snapshot, parameters)
         stop_words = analyzer.stop_words(text)
-        exact = [self._score(term) for term in parse_query_terms(text, analyzer, stop_words)]
+        terms = parse_query_terms(text, analyzer, stop_words)
+        exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         weighted = [each.with_weight(each.term.token in known) for each in exact]
+        if unfinished:
+            weighted = [scored for each in weighted for scored in self._continued(each, terms)]
         missing = {id(each) for each in [each for each in weighted if self._is_missing(each)][:FUZZY_WORDS]}
         self._scored = [self._substitute(each) if id(each) in missing else each for each in weighted]
         self._pairs = self._adjacent_pairs(stop_words)
@@ -85,6 +99,26 @@ class Searcher:
             terms = terms_with_prefix(self._snapshot, term.term, PREFIX_TERMS)
             weight = PREFIX_WEIGHT
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
+
+    def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
+        """Return a term, and if it is the last word that is typed, that word with all that begin with it.
+
+        These count as the word; the word itself counts in addition.
+        """
+        term = scored.term
+        if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
+            return [scored]
+        longer = terms_with_prefix(self._snapshot, term.word, PREFIX_TERMS)
+        together = tuple(dict.fromkeys((*scored.terms, *longer)))
+        if set(together) == set(scored.terms):
+            return [scored]
+        either = replace(scored, terms=together, scores=self._terms.scores(together))
+        if not scored.scores.df:
+            return [either]
+        return [
+            replace(either, weight=UNFINISHED_SHARE * scored.weight, share=UNFINISHED_SHARE),
+            replace(scored, weight=(1 - UNFINISHED_SHARE) * scored.weight, in_addition=True),
+        ]
 
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         """True for a plain word that no note has; numbers and identifiers are never fuzzy."""
@@ -122,6 +156,7 @@ class Searcher:
             for number, each in enumerate(self._scored)
             if each.term.kind in ("word", "part")
             and each.scores.df
+            and not each.in_addition
             and each.term.word not in stop_words
             and not is_unspaced(each.term.word)
         ]
@@ -161,13 +196,19 @@ class Searcher:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredTerm:
-    """A query term, the index terms that it matches, their scores and their weight."""
+    """A query term, the index terms that it matches, their scores and their weight.
+
+    ``share`` is that of the word's weight which it has. One ``in_addition`` has the rest: it is the exact
+    form of a word that is there already.
+    """
 
     term: QueryTerm
     terms: tuple[str, ...]
     weight: float
     scores: TermScores | CommonTerm
     fuzzy: bool = False
+    share: float = 1.0
+    in_addition: bool = False
 
     def with_weight(self, known: bool) -> _ScoredTerm:
         """Return it with the weight for a token that the vault has (``known``) or does not have."""
@@ -176,8 +217,20 @@ class _ScoredTerm:
 
     def importance(self, count: int) -> float:
         """Return the score of a full match; a word in no note is as important as the rarest."""
-        weight = self.weight / FUZZY_WEIGHT if self.fuzzy else self.weight
+        if self.in_addition:
+            return 0.0
+        weight = self.weight / (FUZZY_WEIGHT if self.fuzzy else self.share)
         return weight * (self.scores.idf if self.scores.df else idf(count, 0))
+
+
+def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
+    """True for the last token of the query as a whole, and for the last of its parts."""
+    if term.token < 0 or term.token != max(each.token for each in terms):
+        return False
+    last = [each for each in terms if each.token == term.token]
+    return term.kind == "whole" or term is next(
+        (each for each in reversed(last) if each.kind in ("word", "part")), None
+    )
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:

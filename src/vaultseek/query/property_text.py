@@ -1,0 +1,38 @@
+"""Property text: the properties of a note as lines of text, which words and phrases match like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
+"""Properties that are names and tags of the note, whose own name says nothing about it."""
+
+
+class PropertyLine(NamedTuple):
+    """One property as text: ``role: Product manager``."""
+
+    name: str
+    text: str
+
+
+def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
+    """Yield each property as a line, in their order; one without a value is its name alone."""
+    for name, value in properties.items():
+        text = " ".join(value_text(value).split())
+        if name.casefold() in NAMELESS:
+            if text:
+                yield PropertyLine(name, text)
+        else:
+            yield PropertyLine(name, f"{name}: {text}" if text else name)
+
+
+def value_text(value: Any) -> str:
+    """Return a value as text: lists with commas between their elements, mappings as ``name: value``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {value_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(value_text, value)))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
