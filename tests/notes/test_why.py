@@ -87,9 +87,9 @@ def test_the_lanes_are_searched_once(opened, monkeypatch):
     searches: list[str] = []
     search = type(opened.keyword_index).search
 
-    def counted(self: Any, text: str, *rest: Any) -> Any:
+    def counted(self: Any, text: str, *rest: Any, **options: Any) -> Any:
         searches.append(text)
-        return search(self, text, *rest)
+        return search(self, text, *rest, **options)
 
     monkeypatch.setattr(type(opened.keyword_index), "search", counted)
     for note in ("Drinks.md", "Pump 29.md", "Soup.md"):
@@ -102,7 +102,7 @@ def test_a_lane_that_breaks_while_it_is_asked_again_says_so(opened, monkeypatch)
     search = type(opened.keyword_index).search
     calls: list[int] = []
 
-    def breaking(self: Any, text: str, k: int, *rest: Any) -> Any:
+    def breaking(self: Any, text: str, k: int, *rest: Any, **options: Any) -> Any:
         calls.append(k)
         if len(calls) > 1:
             raise IndexDamaged("a segment is cut short")

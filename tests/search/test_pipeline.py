@@ -125,7 +125,7 @@ def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch)
 def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):
     reported: list[bool] = []
 
-    def damaged(*_: object) -> None:
+    def damaged(*_: object, **__: object) -> None:
         raise IndexDamaged("a segment is cut short")
 
     monkeypatch.setattr(type(opened.keyword_index), "search", damaged)
@@ -138,7 +138,7 @@ def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):
 
 @pytest.mark.fault("H8")
 def test_without_any_lane_there_is_no_answer(opened, monkeypatch):
-    def damaged(*_: object) -> None:
+    def damaged(*_: object, **__: object) -> None:
         raise IndexDamaged("a segment is cut short")
 
     monkeypatch.setattr(type(opened.keyword_index), "search", damaged)

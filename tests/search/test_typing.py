@@ -15,7 +15,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.notes.complete import VaultCompleter
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.model import Settings
 from vaultseek.wire.context import RequestContext
 
 SAMPLE = Path(__file__).parent.parent / "data" / "vault"
@@ -37,7 +37,7 @@ class Typist:
             degraded_reason=lambda: None,
             keep_names_ranked=lambda: None,
         )
-        self._methods = SearchMethods(self._find, self._every, SearchSettings)
+        self._methods = SearchMethods(self._find, self._every, Settings)
 
     def __call__(self, query: str, **options: Any) -> list[str]:
         """Return the paths of the results for a query that is being typed."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from vaultseek.index.keyword.inverter import PROPERTIES, KeywordChunk, KeywordDocument
+from vaultseek.index.keyword.inverter import NAMES, PROPERTIES, KeywordChunk, KeywordDocument
 from vaultseek.index.ledger import IndexedNote, Ledger
 from vaultseek.model import JSON, Chunk
 from vaultseek.query.property_text import property_lines
@@ -47,10 +47,15 @@ def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
 def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ...]:
     return (
         *(KeywordChunk(chunk.id, chunk.prose_text(), chunk.code_text()) for chunk in chunks),
-        *(KeywordChunk(PROPERTIES, text) for text in [_property_text(properties)] if text),
+        *(KeywordChunk(id, text) for id, text in _property_texts(properties) if text),
     )
 
 
-def _property_text(properties: JSON) -> str:
-    """Return names and values of the properties: a part number may appear nowhere else."""
-    return "\n".join(line.text for line in property_lines(properties))
+def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
+    """Yield names and values of the properties: a part number may appear nowhere else.
+
+    Those that are names or tags of the note are a passage of their own, which is not shown.
+    """
+    lines = list(property_lines(properties))
+    yield PROPERTIES, "\n".join(line.text for line in lines if not line.is_name)
+    yield NAMES, "\n".join(line.text for line in lines if line.is_name)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from vaultseek.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
 from vaultseek.markdown.plain import plain_passage
 from vaultseek.model import TokenCount
-from vaultseek.query.property_text import NAMELESS, PropertyLine
+from vaultseek.query.property_text import PropertyLine
 from vaultseek.text import UNSPACED, is_unspaced
 
 TITLE_SHARE = 0.11
@@ -28,8 +28,6 @@ DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 KEY_TEXT_CHARS = 16
 """A title from the file name is part of the key if the rest has fewer letters and digits than this."""
-EMBEDDED_BESIDE = NAMELESS | {"description"}
-"""Properties that have a place of their own in the text."""
 
 EMBEDDING_TEXT_VERSION = 1
 """The version of these texts: raise it with every change that gives another text under the same key."""
@@ -111,7 +109,8 @@ def _in_words(properties: Iterable[PropertyLine]) -> str:
     lines = (
         line.text
         for line in properties
-        if line.name.casefold() not in EMBEDDED_BESIDE
+        if not line.is_name
+        and line.name.casefold() != "description"  # it has a place of its own
         and _VALUE_WORD.search(_NO_WORDS.sub(" ", line.text.partition(":")[2]))
     )
     return "\n".join(lines)

@@ -15,6 +15,11 @@ class PropertyLine(NamedTuple):
     name: str
     text: str
 
+    @property
+    def is_name(self) -> bool:
+        """True if the value is a name or a tag of the note."""
+        return self.name.casefold() in NAMELESS
+
 
 def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
     """Yield each property as a line, in their order; one without a value is its name alone."""

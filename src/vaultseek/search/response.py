@@ -69,7 +69,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
     matched = None
     if chunk is not None and chunk.id == PROPERTIES:
-        matched = list(property_lines(row.properties))[snippet.line]
+        lines = [line for line in property_lines(row.properties) if not line.is_name]
+        matched = lines[snippet.line]
         shown = preview(matched.text, limits.PREVIEW_CHARS, trace.matcher, row.language)
         snippet = replace(shown, line=snippet.line)
     explain = trace.parsed.request.explain

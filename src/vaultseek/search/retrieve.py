@@ -123,7 +123,7 @@ def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
 
 def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
     """Return the properties of a note, a line each; in the file they stand before its ``first`` passage."""
-    lines = [line.text for line in property_lines(row.properties)]
+    lines = [line.text for line in property_lines(row.properties) if not line.is_name]
     end = first.start_line - 1 if first is not None else len(lines) + 1
     return Chunk(PROPERTIES, (), 2, max(end, 2), "\n".join(lines))
 

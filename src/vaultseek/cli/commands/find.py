@@ -72,7 +72,7 @@ class _LiveSearch:
         self._invocation = invocation
         self._method = "search/all" if all_vaults else "search"
         self._settings = environment_settings()
-        self._request: JSON = {"limit": RESULTS, "settings": self._settings}
+        self._request: JSON = {"limit": RESULTS, "settings": self._settings, "typing": True}
         if mode:
             self._request["mode"] = mode
         self._where: JSON = {name: value for name, value in invocation.params().items() if value is not None}

@@ -33,7 +33,9 @@ from vaultseek.markdown.title import other_name
 LEXICON_TOKENS = 100_000
 """Distinct tokens in a lexicon before it is cleared."""
 PROPERTIES = "properties"
-"""The id of the passage that holds a note's properties; no chunk of its text has it."""
+NAMES = "names"
+"""The ids of the passages that hold a note's properties: those that are names or tags of it apart from the
+others. No chunk of its text has one of them."""
 
 
 @dataclass(frozen=True, slots=True)
