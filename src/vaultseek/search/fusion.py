@@ -192,8 +192,7 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
         for note, gain, each in zip(notes, gains, factors, strict=True)
     ]
     by_link = [
-        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in named
-        for note in notes
+        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in named for note in notes
     ]
     bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
     shown, leads, best = _shown(

@@ -113,6 +113,8 @@ def rank(
         combined = complete(combined, _knowing(direct, lanes, notes), fusion, signals)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
+    if identified is not None:
+        identified |= {*exact, *begun}
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
@@ -126,7 +128,9 @@ def rank(
         },
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
-        None if identified is None else {notes[id].path for id in {*identified, *exact, *begun} if id in notes},
+        None
+        if identified is None
+        else {notes[id].path for id in {*identified, *exact, *begun} if id in notes},
     )
 
 
