@@ -16,14 +16,9 @@ MAIN = {
     "hybrid-large": (),
     "keyword-large": (0, 3),
     "process": (1,),
-    "save": (0,),
     "embed-query": (),
-    "embed-bulk": (),
     "qmd": (),
-    "indexing": (),
-    "clients": (1, 3),
-    "memory": (),
-    "idle": (),
+    "save": (0,),
 }
 """The rows of the README; of some only the figures at these places."""
 STAGES = (
