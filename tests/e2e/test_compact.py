@@ -6,6 +6,8 @@ import contextlib
 import json
 from pathlib import Path
 
+import pytest
+
 from vaultseek import paths
 
 SECRET = "zanzibarquux9"
@@ -20,6 +22,7 @@ def files_with(text: str) -> list[str]:
     return names
 
 
+@pytest.mark.fault("B13")
 def test_nothing_of_a_deleted_note_or_a_former_text_is_left(daemon, vault):
     root = vault(
         {

@@ -33,6 +33,7 @@ def replace(file: Path) -> None:
 DAMAGES = [cut_off, halve, overwrite, replace, Path.unlink]
 
 
+@pytest.mark.fault("B5")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 def test_a_damaged_ledger_is_replaced(
@@ -62,6 +63,7 @@ def test_a_damaged_ledger_is_replaced(
     assert daemon.pid() == pid
 
 
+@pytest.mark.fault("B5")
 def test_a_ledger_that_is_a_folder_is_replaced(daemon, vault, tmp_path):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))

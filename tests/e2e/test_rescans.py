@@ -126,6 +126,7 @@ def test_polling_takes_over_at_the_limit_of_watches(daemon, vault, eventually):
         process.wait(30)
 
 
+@pytest.mark.fault("C2")
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 def test_polling_takes_over_when_the_watches_run_out_later(daemon, vault, eventually):
     try:
@@ -152,6 +153,7 @@ def test_polling_takes_over_when_the_watches_run_out_later(daemon, vault, eventu
         process.wait(30)
 
 
+@pytest.mark.fault("C10")
 def test_a_save_does_not_hide_that_most_notes_are_gone(daemon, vault, eventually, tmp_path):
     root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -167,6 +169,7 @@ def test_a_save_does_not_hide_that_most_notes_are_gone(daemon, vault, eventually
     eventually(lambda: state(daemon)["state"] == "ready")
 
 
+@pytest.mark.fault("E6")
 def test_a_folder_whose_name_is_no_text_is_a_problem_and_no_failure(daemon, vault, eventually):
     root = vault({"a.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -182,6 +185,7 @@ def test_a_folder_whose_name_is_no_text_is_a_problem_and_no_failure(daemon, vaul
     assert "Traceback" not in daemon.log()
 
 
+@pytest.mark.fault("E6")
 @pytest.mark.parametrize("name", ["two\nlines.md", "a\ttab.md", "an\x1b[31mescape.md", "a\u202emark.md"])
 def test_a_note_with_an_odd_name_can_be_read(daemon, vault, name):
     root = vault({name: "granite"})

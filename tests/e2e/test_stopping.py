@@ -32,6 +32,7 @@ def ended(process):
     assert psutil.wait_procs([process], timeout=30)[1] == []
 
 
+@pytest.mark.fault("A14")
 @pytest.mark.parametrize("place", PLACES)
 def test_a_daemon_that_is_busy_for_ever_is_stopped(daemon, vault, eventually, place):
     root = vault(NOTES)
@@ -43,6 +44,7 @@ def test_a_daemon_that_is_busy_for_ever_is_stopped(daemon, vault, eventually, pl
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
 
 
+@pytest.mark.fault("A13", "A14")
 def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
     root = vault(NOTES)
     process = hang(daemon, root, "ledger.commit", eventually)
@@ -62,6 +64,7 @@ def test_a_busy_vault_is_removed(daemon, vault, eventually, tmp_path):
     assert daemon.run("stop").returncode == 0
 
 
+@pytest.mark.fault("A14")
 def test_a_daemon_that_has_just_begun_ends_by_a_signal(daemon, vault, eventually):
     root = vault(NOTES)
     assert daemon.run("vault", "add", str(root)).returncode == 0

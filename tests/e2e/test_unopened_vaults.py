@@ -27,6 +27,7 @@ def states(daemon) -> dict[str, str]:
     return {vault["name"]: vault["state"] for vault in daemon.json("status")["vaults"]}
 
 
+@pytest.mark.fault("B7")
 def test_a_file_where_the_index_should_be(daemon, two, eventually):
     place = paths.vault_data_directory(two)
     place.parent.mkdir(parents=True, mode=0o700)
@@ -46,6 +47,7 @@ def test_a_file_where_the_index_should_be(daemon, two, eventually):
     assert daemon.paths("granite", "--vault", "bad") == ["a.md"]
 
 
+@pytest.mark.fault("C10")
 def test_a_vault_that_is_not_mounted_answers_from_its_index(daemon, two, eventually, tmp_path):
     daemon.run("index", "--wait", "--vault", "bad")
     daemon.stop()

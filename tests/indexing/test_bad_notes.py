@@ -28,6 +28,7 @@ def codes(here: World) -> dict[str, str]:
     return {path: problem.code for path, problem in here.ledger.problems.all()}
 
 
+@pytest.mark.fault("C14")
 @pytest.mark.parametrize("seconds", [10_413_792_000, -11_676_096_000, 2**34 - 1])
 def test_a_file_of_another_century_is_indexed(world, seconds):
     here = world(NOTES)
@@ -99,6 +100,7 @@ def test_a_note_that_the_ledger_refuses_is_found_by_its_name(world, monkeypatch)
     assert links(here.ledger) == {"bad.md"}
 
 
+@pytest.mark.fault("A12")
 def test_a_note_that_cannot_be_stored_at_all_is_a_problem(world, monkeypatch):
     break_ledger(monkeypatch, names=True)
     here = world(BAD)

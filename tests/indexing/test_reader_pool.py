@@ -122,6 +122,7 @@ def test_a_note_that_ends_its_process_is_left_alone(
     assert words(opened, "word24") == ["folder 0/note 24.md"]
 
 
+@pytest.mark.fault("D10")
 def test_a_note_that_takes_too_long_is_left_alone(
     index: Index, vault: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

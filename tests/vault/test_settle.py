@@ -144,6 +144,7 @@ def test_a_hint_for_a_closed_loop_is_ignored():
     hints.request_rescan("late")
 
 
+@pytest.mark.fault("C17")
 def test_a_note_written_all_the_time_is_handed_over_ever_more_rarely():
     async def scenario():
         loop = asyncio.get_running_loop()

@@ -7,11 +7,12 @@ import contextlib
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from vaultseek import paths
+from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.errors import Busy, Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING
 from vaultseek.indexing import concepts, embed, reconcile, second_space
@@ -94,21 +95,21 @@ class VaultFollower:
     def start(self) -> None:
         """Start the tasks. Searches can be answered already; the first scan follows."""
         vault = self.vault
-        self._spawn(self._rank_names(NAMES_SECONDS), "names")
-        self._spawn(self._check_ledger(), "ledger")
+        self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
+        self._spawn(self._check_ledger, "ledger")
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
-            self._spawn(self._serve_paused(), "serve")
+            self._spawn(self._serve_paused, "serve")
             return
         vault.activity = Activity("indexing")
-        self._spawn(self._follow(), "follow")
-        self._spawn(embed.follow(vault.embedding, self._set_embed_problem), "embed")
+        self._spawn(self._follow, "follow")
+        self._spawn(partial(embed.follow, vault.embedding, self._set_embed_problem), "embed")
         if (second := vault.spaces.second) is not None:
-            self._spawn(second_space.follow(second, self._is_idle), "second space")
-        self._spawn(self._check_watcher(), "check")
-        self._spawn(self._merge_segments(), "merge")
-        self._spawn(self._compact_daily(), "compact")
-        self._spawn(concepts.follow(vault.concepts, self._is_idle), "concepts")
+            self._spawn(partial(second_space.follow, second, self._is_idle), "second space")
+        self._spawn(self._check_watcher, "check")
+        self._spawn(self._merge_segments, "merge")
+        self._spawn(self._compact_daily, "compact")
+        self._spawn(partial(concepts.follow, vault.concepts, self._is_idle), "concepts")
         if vault.options.expansion:
             vault.concepts.enable()
 
@@ -126,7 +127,7 @@ class VaultFollower:
     def keep_names_ranked(self) -> None:
         """Rank the names of changed notes for completion in the background, if there are many."""
         if self.completer.crowded and not self._ranking_names:
-            self._spawn(self._rank_names(), "names")
+            self._spawn(self._rank_names, "names")
 
     async def _rank_names(self, pause: float = 0.0) -> None:
         self._ranking_names = True
@@ -306,7 +307,7 @@ class VaultFollower:
         while not await self._load():
             await asyncio.sleep(RETRY_SECONDS)
         # Watch before the first scan, so that no change falls between.
-        await asyncio.to_thread(self._watcher.start)
+        await self._restart_watcher()
         self._poll_reason = self._watcher.poll_reason
         self._hints.request_rescan("the vault was opened")
         while True:
@@ -521,9 +522,9 @@ class VaultFollower:
         }
         return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}
 
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = self._loop.create_task(work, name=f"{name} {self.vault.name}")
-        task.add_done_callback(_log_failure)
+    def _spawn(self, work: Work, name: str) -> None:
+        title = f"{name} {self.vault.name}"
+        task = self._loop.create_task(keep_running(work, title), name=title)
         self._tasks = [task, *(other for other in self._tasks if not other.done())]
 
 
@@ -531,8 +532,3 @@ OnProgress = Callable[[VaultFollower, list[str]], None]
 OnDamage = Callable[[VaultFollower], None]
 _NOT_INDEXING = ("vault_missing", "disk_full", "failing")
 """States in which what is on disk is not indexed."""
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        log.error("task %s ended", task.get_name(), exc_info=task.exception())

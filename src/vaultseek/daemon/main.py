@@ -59,6 +59,8 @@ def serve(config_path: Path | None = None) -> int:
     settings = file.read()
     os.chdir("/")  # so that the folder it was started in can be unmounted
     _start_log()
+    if os.geteuid() == 0:
+        log.warning("started as root: it can read every file; start it as the user whose notes they are")
     paths.private_directory(paths.data_directory())  # before anything below it is trusted
     endpoint = Endpoint.open()
     try:

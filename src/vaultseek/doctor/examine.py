@@ -10,7 +10,13 @@ from vaultseek.doctor.daemon import check_daemon, daemon_pid, daemon_status
 from vaultseek.doctor.finding import BROKEN, Finding
 from vaultseek.doctor.semantic import check_models, check_worker
 from vaultseek.doctor.settings import check_settings
-from vaultseek.doctor.system import check_directories, check_disk, check_python, check_watches
+from vaultseek.doctor.system import (
+    check_directories,
+    check_disk,
+    check_file_system,
+    check_python,
+    check_watches,
+)
 from vaultseek.doctor.vaults import check_index, check_notes, check_vectors, count_folders, known_vaults
 
 
@@ -24,6 +30,7 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
     yield from findings
     yield from _guarded("directories", check_directories)
     yield from _guarded("disk", check_disk)
+    yield from _guarded("file system", check_file_system)
     status = daemon_status()
     yield from _guarded("daemon", lambda: check_daemon(status))
     vaults = known_vaults(settings)

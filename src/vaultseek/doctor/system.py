@@ -14,6 +14,7 @@ from vaultseek import limits, paths
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.doctor.versions import versions
 from vaultseek.limits import MIB
+from vaultseek.vault.watch import mounts, remote_file_system
 
 DISK_LOW_BYTES = 500 * MIB
 """Free disk space below which there is a warning."""
@@ -63,6 +64,22 @@ def check_disk() -> Iterator[Finding]:
         yield Finding("disk", WARNING, message, advice)
     else:
         yield Finding("disk", OK, message)
+
+
+def check_file_system() -> Iterator[Finding]:
+    """Check that the indexes are on a disk of this machine."""
+    remote = remote_file_system(_nearest(paths.data_directory()).resolve(), mounts())
+    if remote is None:
+        yield Finding("file system", OK, "the indexes are on a disk of this machine")
+        return
+    place, kind = remote
+    yield Finding(
+        "file system",
+        WARNING,
+        f"the indexes are on {place}, a {kind} file system, where SQLite's locks may not work",
+        "set XDG_DATA_HOME to a folder on a local disk, then restart the daemon",
+        f"the indexes are on a {kind} file system",
+    )
 
 
 def check_watches(folders: int, daemon: int | None) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ class Watcher:
         except OSError as error:
             self.poll_reason = f"cannot watch for changes: {error.strerror or error}; comparing often instead"
             return
-        remote = _remote_reason(self._root, _mounts())
+        remote = _remote_reason(self._root, mounts())
         self._remote = remote is not None
         self.poll_reason = remote or _watch_limit_reason(self._root)
         logging.getLogger("watchdog").addHandler(self._overflow)
@@ -173,24 +173,33 @@ def _watch_limit_reason(root: Path) -> str | None:
     )
 
 
-def _mounts() -> list[str]:
+def mounts() -> list[str]:
+    """Return the lines of the table of mounted file systems; none where there is no such table."""
     try:
         return Path("/proc/self/mounts").read_text(errors="replace").splitlines()
     except OSError:
         return []
 
 
-def _remote_reason(root: Path, mounts: list[str]) -> str | None:
+def _remote_reason(root: Path, table: list[str]) -> str | None:
     """Return a reason if ``root`` is on a file system that reports no changes made by other machines."""
-    mount_point = file_system = ""
-    for line in mounts:
-        _, folder, kind, *_ = line.split(" ")
-        folder = folder.replace("\\040", " ")
-        if len(folder) >= len(mount_point) and root.is_relative_to(folder):
-            mount_point, file_system = folder, kind
-    if file_system not in _REMOTE and not file_system.startswith("fuse."):
+    remote = remote_file_system(root, table)
+    if remote is None:
         return None
-    return f"{mount_point} is a {file_system} file system, which reports no changes; comparing often instead"
+    mount_point, kind = remote
+    return f"{mount_point} is a {kind} file system, which reports no changes; comparing often instead"
+
+
+def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None:
+    """Return the place and kind of the mounted file system of ``folder`` if it may be another machine's."""
+    mount_point = file_system = ""
+    for line in table:
+        _, place, kind, *_ = line.split(" ")
+        place = place.replace("\\040", " ")
+        if len(place) >= len(mount_point) and folder.is_relative_to(place):
+            mount_point, file_system = place, kind
+    is_remote = file_system in _REMOTE or file_system.startswith("fuse.")
+    return (mount_point, file_system) if is_remote else None
 
 
 _IN_DELETE_SELF = 0x400

@@ -1,0 +1,207 @@
+"""What goes wrong in the background of a vault that is followed, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import logging.handlers
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek import limits, paths
+from vaultseek.daemon import follow as following
+from vaultseek.daemon import main, tasks
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.indexing import concepts, embed
+from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.models.catalogue import find_model
+from vaultseek.models.embed import embed as embed_texts
+from vaultseek.models.hashing import HashingEncoder
+from vaultseek.vault.watch import Watcher
+
+Follow = Callable[..., VaultFollower]
+NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
+
+
+@pytest.fixture
+async def follow(
+    vault: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Follow]:
+    """``follow(files)`` is a started follower of a vault with these files."""
+    monkeypatch.setattr(tasks, "PAUSES", (0.01,))
+    monkeypatch.setattr(embed, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(embed, "EMBED_RETRY_SECONDS", 0.02)
+    followers: list[VaultFollower] = []
+
+    def start(files: Mapping[str, str] = NOTES, worker: WorkerHere | None = None) -> VaultFollower:
+        worker = worker or WorkerHere()
+        model = find_model("hashing")
+        spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+        options = VaultOptions("notes", vault(files))
+        opened = OpenVault.open(options, tmp_path / "index", worker, spec)  # type: ignore[arg-type]
+        follower = VaultFollower(opened, worker, lambda follower, paths: None)  # type: ignore[arg-type]
+        follower.start()
+        followers.append(follower)
+        return follower
+
+    yield start
+    for follower in followers:
+        await follower.close()
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:
+    """Return an asynchronous function that fails so many times and then does what it should."""
+    left = [times]
+
+    async def call(*arguments: Any, **more: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise ValueError("a bug")
+        return await real(*arguments, **more)
+
+    return call
+
+
+@pytest.mark.fault("A16")
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (VaultFollower, "_follow"),
+        (VaultFollower, "_check_watcher"),
+        (VaultFollower, "_merge_segments"),
+        (embed, "follow"),
+        (concepts, "follow"),
+    ],
+)
+async def test_a16_a_task_that_fails_is_begun_again_and_logged_once(follow, caplog, monkeypatch, owner, name):
+    monkeypatch.setattr(owner, name, fails_first(getattr(owner, name), 3))
+    follower = follow()
+    await until(lambda: follower.state == "ready" and not follower.pending)
+    (follower.vault.options.root / "c.md").write_text("granite")
+    await until(lambda: follower.vault.keyword_index.search("granite", 5).hits)
+    await until(lambda: [record for record in caplog.records if record.levelno >= logging.ERROR])
+    await asyncio.sleep(0.1)
+    assert len([record for record in caplog.records if record.levelno >= logging.ERROR]) == 1
+    assert not [task for task in follower._tasks if task.done() and task.exception()]
+
+
+@pytest.mark.fault("C16")
+async def test_c16_what_changed_while_the_machine_slept_is_found(follow, monkeypatch):
+    monkeypatch.setattr(following, "LIVENESS_SECONDS", 0.05)
+    follower = follow()
+    await until(lambda: follower.state == "ready" and not follower.pending)
+    monkeypatch.setattr(Watcher, "hint", lambda *_: None)  # events of before were lost
+    (follower.vault.options.root / "c.md").write_text("granite")
+    time.sleep(0.5)  # noqa: ASYNC251 - nothing runs while a machine sleeps
+    await until(lambda: follower.vault.keyword_index.search("granite", 5).hits)
+
+
+@pytest.mark.fault("H10")
+async def test_h10_what_was_saved_is_found_by_the_search_after_a_comparison(follow):
+    follower = follow()
+    root = follower.vault.options.root
+    for number in range(60):
+        (root / "saved.md").write_text(f"word{number}")
+        await follower.rescan()
+        assert len(follower.vault.keyword_index.search(f"word{number}", 5).hits) == 1
+
+
+class WrongWorker(WorkerHere):
+    """A worker whose vectors are wrong for a while."""
+
+    def __init__(self, wrong: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.wrong: Callable[[Any], Any] | None = wrong
+        self.asked = 0
+
+    async def embed(self, texts: Any, **more: Any) -> Any:
+        vectors = await super().embed(texts, **more)
+        self.asked += 1
+        return vectors if self.wrong is None else self.wrong(vectors)
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "not finite": lambda vectors: np.full_like(vectors, np.nan),
+    "too short": lambda vectors: vectors[:, :3],
+    "too few": lambda vectors: vectors[:-1],
+    "none": lambda vectors: vectors[:0],
+}
+
+
+@pytest.mark.fault("I5")
+@pytest.mark.parametrize("kind", WRONG)
+async def test_i5_wrong_vectors_cost_no_search_by_word(follow, kind):
+    follower = follow(worker=(worker := WrongWorker(WRONG[kind])))
+    await until(lambda: worker.asked > 1 or (worker.asked and not follower.pending))
+    assert len(follower.vault.keyword_index.search("pump", 5).hits) == 1
+
+
+class WrongEncoder(HashingEncoder):
+    """An encoder that gives wrong vectors for one text, or for more than one at a time."""
+
+    def __init__(self, wrong: Callable[[Any], Any], *, batches: bool) -> None:
+        super().__init__()
+        self.wrong, self.batches = wrong, batches
+
+    def encode(self, texts: Any, **more: Any) -> Any:
+        vectors = super().encode(texts, **more)
+        is_wrong = len(texts) > 1 if self.batches else "bad" in texts
+        return self.wrong(vectors) if is_wrong else vectors
+
+
+@pytest.mark.fault("I4", "I5")
+@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("batches", [False, True])
+def test_i5_only_the_text_with_a_wrong_vector_is_without_one(kind, batches):
+    embedded = embed_texts(WrongEncoder(WRONG[kind], batches=batches), ["a", "bad", "c", "d"])
+    assert [index for index, _ in embedded.failed] == ([] if batches else [1])
+    assert np.isfinite(embedded.vectors).all(axis=1).tolist() == [True, batches, True, True]
+
+
+@pytest.mark.fault("J3")
+def test_j3_a_log_has_a_greatest_size(monkeypatch):
+    monkeypatch.setattr(limits, "LOG_BYTES", 10_000)
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    try:
+        main._start_log()
+        for number in range(3000):
+            logging.getLogger("vaultseek").error("the same thing failed again, for the %dth time", number)
+    finally:
+        for handler in [handler for handler in root.handlers if handler not in before]:
+            root.removeHandler(handler)
+            handler.close()
+        root.setLevel(level)
+    files = list(paths.state_directory().glob("daemon.log*"))
+    assert len(files) == main.LOG_FILES + 1
+    assert sum(file.stat().st_size for file in files) <= 10_000 * len(files)
+
+
+@pytest.mark.fault("J3", "A16")
+async def test_j3_what_fails_for_ever_is_logged_once(caplog, monkeypatch):
+    monkeypatch.setattr(tasks, "PAUSES", (0.0,))
+    tries = 0
+
+    async def work() -> None:
+        nonlocal tries
+        tries += 1
+        raise OSError(5, "Input/output error")
+
+    task = asyncio.create_task(tasks.keep_running(work, "test"))
+    await until(lambda: tries > 100)
+    task.cancel()
+    assert len(caplog.records) == 1

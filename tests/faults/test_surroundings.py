@@ -1,0 +1,188 @@
+"""What surrounds the daemon: folders, users, settings, libraries, queries that cost much."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fresh_index import IndexHere
+from vaultseek import paths
+from vaultseek.doctor import system
+from vaultseek.errors import BadQuery
+from vaultseek.query.grammar import parse_query
+from vaultseek.settings.load import load
+from vaultseek.wire.endpoint import Endpoint
+from vaultseek.worker.child import environment
+
+SOURCE = Path(__file__).parents[2] / "src" / "vaultseek"
+
+
+@pytest.mark.fault("B9")
+@pytest.mark.parametrize(("kind", "status"), [("nfs4", "warning"), ("cifs", "warning"), ("ext4", "ok")])
+def test_b9_indexes_on_a_network_file_system_are_warned_of(monkeypatch, kind, status):
+    folder = paths.data_directory()
+    folder.mkdir(parents=True)
+    mounts = ["/dev/sda1 / ext4 rw 0 0", f"there:/export {folder.parent} {kind} rw 0 0"]
+    monkeypatch.setattr(system, "mounts", lambda: mounts)
+    (finding,) = system.check_file_system()
+    assert finding.status == status
+    assert (kind in finding.message) == (status == "warning")
+
+
+@pytest.mark.fault("G8")
+def test_g8_without_a_runtime_folder_the_socket_is_beside_the_log(monkeypatch, tmp_path):
+    for value in (None, "", str(tmp_path / "missing"), "relative/folder"):
+        monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+        if value is not None:
+            monkeypatch.setenv("XDG_RUNTIME_DIR", value)
+        assert paths.socket_file() == paths.state_directory() / "run" / "daemon.sock"
+        endpoint = Endpoint.open()
+        try:
+            assert stat.S_IMODE(endpoint.path.parent.stat().st_mode) == 0o700
+            assert stat.S_IMODE(endpoint.path.stat().st_mode) == 0o600
+        finally:
+            endpoint.close()
+
+
+@pytest.mark.fault("G8")
+def test_g8_a_runtime_folder_that_is_open_to_others_holds_a_private_one(monkeypatch, tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "open"))
+    endpoint = Endpoint.open()
+    try:
+        assert stat.S_IMODE(endpoint.path.parent.stat().st_mode) == 0o700
+    finally:
+        endpoint.close()
+
+
+HOSTILE = {
+    "config.toml": '[model]\nname = "/tmp/evil"\n',
+    "vaultseek.toml": '[model]\nname = "/tmp/evil"\n',
+    ".vaultseek/config.toml": '[model]\nname = "/tmp/evil"\n',
+    ".config/vaultseek/config.toml": '[model]\nname = "/tmp/evil"\n',
+    ".env": "VAULTSEEK_MODEL__NAME=/tmp/evil\n",
+    "pyproject.toml": '[tool.vaultseek]\nmodel = "/tmp/evil"\n',
+    "sitecustomize.py": "raise SystemExit('code of the vault was run')",
+    "vaultseek.py": "raise SystemExit('code of the vault was run')",
+    "json.py": "raise SystemExit('code of the vault was run')",
+    "note.md": "granite",
+}
+
+
+@pytest.mark.fault("G14")
+def test_g14_no_configuration_of_a_vault_is_read(vault, monkeypatch):
+    defaults = load()
+    monkeypatch.chdir(vault(HOSTILE))
+    assert load() == defaults
+
+
+@pytest.mark.slow
+@pytest.mark.fault("G14")
+def test_g14_no_code_of_a_vault_is_run(vault, daemon):
+    root = vault(HOSTILE)
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("vaultseek"),
+            "search",
+            "granite",
+            "--mode",
+            "keyword",
+            "--vault",
+            str(root),
+        ],
+        cwd=root,
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert (done.returncode, "note.md" in done.stdout) == (0, True), done.stderr
+    assert "evil" not in json.dumps(daemon.json("status"))
+
+
+@pytest.mark.slow
+@pytest.mark.fault("G12")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start it as root")
+def test_g12_root_can_use_it_and_the_log_says_so_once(vault, daemon):
+    root = vault({"note.md": "granite"})
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    assert daemon.paths("granite", "--vault", str(root), "--mode", "keyword") == ["note.md"]
+    assert daemon.log().count("started as root") == 1
+
+
+COSTLY = [
+    "*",
+    "a*",
+    "[a TO z]",
+    "abcdefgh~9",
+    "* * * * * * * *",
+    "/.*/",
+    " ".join(f"{letter}*" for letter in "abcdefghijklmnopqrst"),
+    "path:*",
+    "(" * 30 + "a*" + ")" * 30,
+    "-a -b -c",
+    "a" * 900,
+]
+
+
+@pytest.mark.slow
+@pytest.mark.fault("H4")
+@pytest.mark.timeout(60)
+def test_h4_no_query_matches_everything_at_great_cost(vault, tmp_path):
+    words = [f"{first}{second}{third}" for first in "abcdefgh" for second in "aeiou" for third in "klmnrst"]
+    files = {f"{number}.md": " ".join(words[number % 200 :][:40]) for number in range(600)}
+    (tmp_path / "index").mkdir()
+    index = IndexHere(vault(files), tmp_path / "index")
+    index.update()
+    try:
+        for query in COSTLY:
+            try:
+                parse_query(query)
+            except BadQuery:
+                continue
+            for _ in range(5):
+                index.answers((query,), ("keyword",)) if query.strip("*-/ ") else None
+    finally:
+        index.close()
+
+
+@pytest.mark.fault("I7")
+def test_i7_models_run_on_the_processor_wherever_they_are_loaded():
+    devices, sessions, seen = [], 0, 0
+    for file in (SOURCE / "models").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            if name in ("SentenceTransformer", "CrossEncoder"):
+                devices.append(given["device"])
+            elif name == "InferenceSession":
+                sessions += 1
+                seen += given["providers"] == "['CPUExecutionProvider']"
+    assert set(devices) == {"'cpu'"}
+    assert sessions == seen > 0
+
+
+@pytest.mark.fault("I10")
+def test_i10_libraries_are_told_to_stay_offline_before_they_are_imported():
+    told = environment({"HF_HUB_OFFLINE": "0", "ANONYMIZED_TELEMETRY": "True"})
+    assert (told["HF_HUB_OFFLINE"], told["TRANSFORMERS_OFFLINE"], told["ANONYMIZED_TELEMETRY"]) == (
+        "1",
+        "1",
+        "False",
+    )
+    program = "import sys, vaultseek.worker.main, vaultseek.daemon.main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"transformers", "sentence_transformers", "chromadb", "huggingface_hub"} & {
+        *done.stdout.split()
+    }
