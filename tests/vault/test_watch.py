@@ -132,3 +132,10 @@ MOUNTS = [
 def test_a_remote_file_system_is_polled(root, reason):
     told = _remote_reason(Path(root), MOUNTS)
     assert told is None if reason is None else told is not None and told.startswith(reason)
+
+
+def test_a_folder_that_vanishes_is_no_lack_of_watches(watched):
+    watched.watcher.start()
+    shutil.rmtree(watched.root)
+    watched.watcher.look()
+    assert watched.watcher.poll_reason is None

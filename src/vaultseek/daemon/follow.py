@@ -77,7 +77,7 @@ class VaultFollower:
         self._scanned = asyncio.Condition()
         self._scans_begun = 0
         self._scans_done = 0
-        self._scan_seconds = 0.0
+        self._scan_seconds = self._scan_ended = 0.0
         self._loss_accepted = False
         self._changed_notes = 0
         self._notes_changed = asyncio.Event()
@@ -402,11 +402,14 @@ class VaultFollower:
     # -- steps -----------------------------------------------------------------------------------------
 
     async def _process(self, batch: HintBatch) -> None:
+        if self.state == "vault_missing" and batch.rescan_reason is None and self._may_scan_again():
+            batch = replace(batch, rescan_reason="the vault may be back")
         changes = await self._reconcile(batch)
-        if batch.rescan_reason is None and self.state == "vault_missing":
+        whole = batch.rescan_reason is not None
+        if (self.state == "vault_missing" and not whole) or self._looks_unmounted(changes, whole=whole):
             # Only a comparison of everything can tell that the vault is whole again.
             await self._apply(replace(changes, removed=(), attachments_removed=()))
-        elif not self._looks_unmounted(changes, whole=batch.rescan_reason is not None):
+        else:
             await self._apply(changes)
             poll_reason = self._watcher.poll_reason
             if poll_reason is None:
@@ -424,8 +427,13 @@ class VaultFollower:
         self._scans_begun += 1
         began = time.monotonic()
         changes = await self.vault.in_writer(indexer.reconcile)
-        self._scan_seconds = time.monotonic() - began
+        self._scan_ended = time.monotonic()
+        self._scan_seconds = self._scan_ended - began
         return changes
+
+    def _may_scan_again(self) -> bool:
+        """True if scans take no more than one part in ``POLL_SHARE`` of the time."""
+        return time.monotonic() - self._scan_ended > POLL_SHARE * self._scan_seconds
 
     def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
         """True if most notes are gone at once: only the user can say that they were deleted.

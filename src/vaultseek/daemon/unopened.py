@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.indexing.status import Activity, VaultStatus
 from vaultseek.model import Reason, reason_json
 
-RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0)
+RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
 """Pauses before a vault is opened again that could not be opened; the last one repeats."""
 
 log = logging.getLogger(__name__)
@@ -25,21 +26,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UnopenedVault:
-    """A vault that could not be opened in so many ``attempts``, and why."""
+    """A vault that could not be opened, and why."""
 
     options: VaultOptions
     reason: Reason
-    attempts: int
 
     @property
     def state(self) -> str:
         """The state of the vault, as ``index/status`` names it."""
         return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
-
-    @property
-    def pause(self) -> float:
-        """The seconds until the next attempt."""
-        return RETRIES_SECONDS[min(self.attempts, len(RETRIES_SECONDS)) - 1]
 
     def status(self) -> VaultStatus:
         """Return the status of the vault, in which nothing is indexed."""
@@ -77,8 +72,7 @@ class UnopenedVaults:
             previous = self._vaults.get(options.root)
             if previous is None or previous.reason != reason:
                 log.error("%s cannot be opened: %s", options.name, reason.text, exc_info=_surprise(error))
-            attempts = previous.attempts + 1 if previous else 1
-            self._vaults[options.root] = UnopenedVault(options, reason, attempts)
+            self._vaults[options.root] = UnopenedVault(options, reason)
             if options.root not in self._retrying:
                 self._retrying[options.root] = asyncio.create_task(self._retry(options.root))
         return error if isinstance(error, VaultseekError) else Unavailable(reason.text, reason.code)
@@ -96,8 +90,11 @@ class UnopenedVaults:
             self.forget(root)
 
     async def _retry(self, root: Path) -> None:
-        while (vault := self._vaults.get(root)) is not None:
-            await asyncio.sleep(vault.pause)
+        for pause in chain(RETRIES_SECONDS, repeat(RETRIES_SECONDS[-1])):
+            await asyncio.sleep(pause)
+            vault = self._vaults.get(root)
+            if vault is None:
+                return
             with contextlib.suppress(VaultseekError):
                 await self._open(vault.options)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import logging
 import os
 import sys
@@ -165,6 +167,8 @@ def _watch_limit_reason(root: Path) -> str | None:
     try:
         if inotify_add_watch(probe, os.fsencode(root), _IN_DELETE_SELF) != -1:
             return None
+        if ctypes.get_errno() != errno.ENOSPC:
+            return None  # the folder is missing, for example
     finally:
         os.close(probe)
     return (
