@@ -29,7 +29,6 @@ from vaultseek.client.conversation import (
 )
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
-from vaultseek.messages import check
 from vaultseek.model import JSON
 from vaultseek.wire import endpoint
 from vaultseek.wire.outbox import Outbox
@@ -61,6 +60,9 @@ class AsyncClient(AsyncMethods):
         self._timeout = timeout
         self._name = name
         self._validate = validate
+        if validate:
+            # Only here: it takes longer to import than all the rest, and a screen waits for it otherwise.
+            import vaultseek.messages.check  # noqa: F401
         self._on_notification = on_notification
         self._on_disconnect = on_disconnect
         self._ids = count(1)
@@ -87,14 +89,16 @@ class AsyncClient(AsyncMethods):
         """Return the daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
-            check.check_request(method, params or {})
+            from vaultseek.messages.check import check_answer, check_request
+
+            check_request(method, params or {})
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._call(method, params or {})
         except TimeoutError:
             raise timed_out(method) from None
         if self._validate:
-            check.check_answer(method, answer)
+            check_answer(method, answer)
         return answer
 
     async def notify(self, method: str, params: JSON | None = None) -> None:

@@ -136,10 +136,11 @@ def rank(
 
 def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
     """Rank a query of filters alone: every note that is left, the last modified first."""
-    ids = [] if allowed is None else allowed.tolist()
-    rows = sorted(ledger.notes.by_id(ids).values(), key=lambda row: (-row.modified, row.path))
-    candidates = [Candidate(row.path, 1.0, 0.0, {}) for row in rows[: parsed.limit]]
-    return Ranking(candidates, {row.path: row for row in rows})
+    ids = [] if allowed is None else ledger.notes.latest(allowed.tolist(), parsed.limit)
+    rows = ledger.notes.by_id(ids)
+    listed = [rows[id] for id in ids if id in rows]
+    candidates = [Candidate(row.path, 1.0, 0.0, {}) for row in listed]
+    return Ranking(candidates, {row.path: row for row in listed})
 
 
 def select_results(
