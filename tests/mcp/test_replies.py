@@ -97,6 +97,11 @@ def test_a_note_that_only_a_link_led_to_says_which():
     assert "- Pump.md | confidence 0.20 | found by a link of Sump.md\n" in reply.text
 
 
+def test_a_property_that_matches_is_named():
+    reply = results(search(result(property="role", preview="Product manager")), LARGE)
+    assert "| property role\n  Product manager" in reply.text
+
+
 def test_a_preview_does_not_repeat_the_title_and_heading_above_it():
     headed = result(preview="Alarm The pump.", heading_path=["Pump.md", "Alarm"])
     titled = result(preview="Pump.md", heading_path=["Pump.md"])

@@ -96,6 +96,8 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         item["score"] = round(float(result["score"]), 2)
         if result.get("confidence") is not None:
             item["confidence"] = round(float(result["confidence"]), 2)
+    if name := result.get("property"):
+        item["property"] = line(name)
     if via := result.get("via"):
         item["via"] = line(via["path"])
     if tags := result.get("tags"):
@@ -127,6 +129,8 @@ def _result_lines(result: JSON) -> list[str]:
         about.append(f"confidence {result['confidence']:.2f}")
     elif "score" in result:
         about.append(f"score {result['score']:.2f}")
+    if result.get("property"):
+        about.append(f"property {result['property']}")
     if result.get("via"):
         about.append(f"found by a link of {result['via']}")
     if result.get("link"):
