@@ -23,7 +23,7 @@ def test_removals_are_forgotten_when_the_indexes_have_seen_them(harbour):
     (harbour.root / "bilge.md").unlink()
     harbour.index()
     assert harbour.ledger.select("SELECT * FROM removed") == []
-    assert paths(harbour, "harbour") == ["anchor.md", "chain.md"]
+    assert sorted(paths(harbour, "harbour")) == ["anchor.md", "chain.md"]
 
 
 def test_an_index_from_before_forgotten_removals_is_rebuilt(harbour, tmp_path):
@@ -34,4 +34,4 @@ def test_an_index_from_before_forgotten_removals_is_rebuilt(harbour, tmp_path):
     shutil.rmtree(harbour.directory / "keyword")
     shutil.copytree(tmp_path / "backup", harbour.directory / "keyword")
     harbour.open()
-    assert paths(harbour, "harbour") == ["anchor.md", "chain.md"]
+    assert sorted(paths(harbour, "harbour")) == ["anchor.md", "chain.md"]
