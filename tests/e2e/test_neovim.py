@@ -492,6 +492,21 @@ def test_what_is_missing_in_an_answer_is_said(indexed):
     assert notes[2] == "3 texts still to be embedded for search by meaning"
 
 
+def test_a_list_of_nothing_certain_says_so(indexed):
+    def notes(**result: Any) -> list[str]:
+        answer = json.dumps({"results": [{"confidence": 0.04, "lanes": {"keyword": None}, **result}]})
+        return indexed.ask(f"require('vaultseek.say').notes(vim.json.decode([==[{answer}]==]))")
+
+    assert notes() == ["No match; these are the closest in meaning"]
+    assert notes(confidence=0.5) == notes(lanes={"keyword": {"rank": 1}}) == []
+
+
+def test_half_a_word_is_completed_while_it_is_typed(indexed):
+    indexed.keys(":VaultSearch xyloph<CR>")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
+    assert indexed.lines("list")[0].startswith("Long › Last")
+
+
 def test_frames_however_they_arrive(indexed):
     lua = """(function()
       local frame = require('vaultseek.frame')

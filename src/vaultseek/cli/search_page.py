@@ -40,7 +40,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False)
     """
     lines: list[str] = []
     scored = not _is_listing(answer)
-    if _is_weak(answer):
+    if is_weak(answer):
         lines += [terminal.paint("No match. Closest in meaning:", "yellow"), ""]
     for result in answer.get("results") or ():
         lines += _result(result, answer, terminal, now, scored=scored)
@@ -70,7 +70,7 @@ def missing_lane(lane: JSON, mode: object) -> str:
     return remark + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
 
 
-def _is_weak(answer: JSON) -> bool:
+def is_weak(answer: JSON) -> bool:
     """True if no result has the words of the query and none is near in meaning."""
     results = answer.get("results") or ()
     filtered = (answer.get("interpreted") or {}).get("filters")  # every result matches the filters, at least

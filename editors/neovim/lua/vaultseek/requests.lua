@@ -24,14 +24,15 @@ function M.search_source(where)
       elseif problem.code ~= "cancelled" then
         show({}, { problem.message })
       end
-    end)
+    end, true)
   end
 end
 
---- Search. `last` is the id of the search that this one supersedes, or nil. Returns the id.
-function M.search(where, query, last, on_done)
+--- Search. `last` is the id of the search that this one supersedes, or nil. `typing`: the query is still being typed.
+--- Returns the id.
+function M.search(where, query, last, on_done, typing)
   local current = config.current
-  local params = { query = query, limit = current.limit, mode = current.mode, supersedes = last }
+  local params = { query = query, limit = current.limit, mode = current.mode, supersedes = last, typing = typing }
   return client.call("search", vim.tbl_extend("force", where, params), on_done)
 end
 

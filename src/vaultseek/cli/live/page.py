@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vaultseek.cli.listing import title_and_name
 from vaultseek.cli.live.preview import Row
-from vaultseek.cli.search_page import missing_lane
+from vaultseek.cli.search_page import is_weak, missing_lane
 from vaultseek.cli.terminal import clean, count, cut, width_of
 from vaultseek.model import JSON
 
@@ -34,7 +34,9 @@ def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
         yield "warning", clean(message)
         return
     results = answer.get("results") or ()
-    if results:
+    if is_weak(answer):
+        yield "warning", f"No match. Closest in meaning ({_figures(answer)}):"
+    elif results:
         yield "figures", _figures(answer)
     elif (answer.get("index") or {}).get("notes") == 0:
         yield "warning", "the vault has no notes yet"
