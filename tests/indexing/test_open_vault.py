@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -186,3 +187,19 @@ async def test_a_paused_vault_says_how_to_get_concepts(opened):
     await asyncio.to_thread(vault.indexer.load)
     with pytest.raises(Unavailable, match="vaultseek vault resume notes"):
         await vault.near_concepts("copper", np.ones(4, np.float32), 3, 0.5)
+
+
+async def test_until_an_index_of_another_format_is_filled_answers_say_that_it_is_made_anew(
+    opened: Open, tmp_path: Path
+) -> None:
+    first = opened()
+    await index(first)
+    first.close()
+    shutil.rmtree(tmp_path / "index" / "keyword")
+    again = opened()
+    reason = again.keyword_reason()
+    assert reason is not None
+    assert reason.code == "being_built"
+    await again.in_writer(again.indexer.load)
+    assert again.keyword_reason() is None
+    assert paths(again, "copper") == ["switch.md"]

@@ -39,6 +39,7 @@ class KeywordSync:
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
         self.rebuilding = False
+        """True while there is less in the index than in the ledger, because it is made anew."""
         self.stopped = threading.Event()
         """Set when the vault is being closed: the index stays behind, and catches up after the next start."""
         self.index = self._open()
@@ -51,6 +52,7 @@ class KeywordSync:
         """Bring the index to the ledger's revision; rebuild it from the ledger if it is damaged."""
         try:
             self._catch_up(ledger)
+            self.rebuilding = False
         except (IndexDamaged, FileNotFoundError, NotADirectoryError):
             self.rebuild(ledger)
 
@@ -109,6 +111,7 @@ class KeywordSync:
         try:
             return KeywordIndex.open(self._directory, rules=self._rules)
         except IndexDamaged:
+            self.rebuilding = True
             return self._create()
 
     def _catch_up(self, ledger: Ledger) -> None:
