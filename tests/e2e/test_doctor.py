@@ -90,7 +90,7 @@ def lose_a_passage(store: Path) -> None:
     ("spoil", "status", "message"),
     [
         (damage, "broken", "the vector index has to be rebuilt: file is not a database"),
-        (lose_a_passage, "broken", "the vector store holds 1 passages, 2 were put into it"),
+        (lose_a_passage, "broken", "the vector store holds 1 passage, 2 were put into it"),
         (shutil.rmtree, "warning", "no vector store at "),
     ],
 )

@@ -271,7 +271,7 @@ def test_ambiguous_judgements_are_refused(tmp_path: Path, qrels: str, message: s
         ('{"id": "1", "query": "-"}', "q.jsonl:1: the query is empty; use a word"),
         ('{"id": "1", "query": "boat", "category": "all"}', "q.jsonl:1: the category 'all'"),
         ('{"id": "1", "query": "boat", "filters": {"colour": "red"}}', "q.jsonl:1: "),
-        (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10000 characters"),
+        (json.dumps({"id": "1", "query": "boat " * 2_000}), "q.jsonl:1: the query has 10,000 characters"),
     ],
 )
 def test_invalid_queries_are_refused_before_any_runs(tmp_path: Path, line: str, message: str) -> None:
