@@ -45,6 +45,10 @@ def test_a_name_may_be_read_in_several_ways():
     assert Address("Ratio 3", "", 2, 2) in readings("Ratio 3:2")
 
 
+def test_a_name_of_signs_is_not_tried_without_end():
+    assert len(list(readings("a" + "#" * 4000))) < 10
+
+
 @given(st.text(min_size=1, max_size=40))
 def test_any_name_may_be_a_note(name):
     assert Address(name.strip()) in readings(name) or name.strip().startswith(("[[", "![["))

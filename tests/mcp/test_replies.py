@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -135,8 +136,9 @@ def test_a_note_is_read_to_its_end_part_by_part(lines, form, start):
 @given(st.lists(LINES, min_size=2, max_size=8), FORMS)
 def test_several_notes_share_the_budget(notes, form):
     asked = [note(lines, path=f"{n}.md") for n, lines in enumerate(notes)]
-    reply = passages(asked, form)
+    reply = passages(asked, form, problems=["no note matches x"])
     assert reply.tokens(form) <= form.budget
+    assert "\n[not read: no note matches x]" in reply.text
     structured = reply.structured
     assert len(structured["notes"]) + structured["omitted"] == len(asked)
     assert [each["path"] for each in structured["notes"]] == sorted(
@@ -146,8 +148,16 @@ def test_several_notes_share_the_budget(notes, form):
         (whole,) = (one for one in asked if one["path"] == each["path"])
         assert remove_hidden(whole["text"]).startswith(each["text"])
     sizes = [passages([one], form).tokens(form) for one in asked]
-    if sum(sizes) <= form.budget:
+    if sum(sizes) + 20 <= form.budget:
         assert not structured["truncated"]
+
+
+def test_many_wrong_names_leave_room_for_what_is_right():
+    form = Form(300)
+    reply = passages([note(["The pump."])], form, problems=[f"no note matches {n}" for n in range(200)])
+    assert reply.tokens(form) <= form.budget
+    assert "1| The pump." in reply.text
+    assert re.search(r"\n\[not read: no note matches 0\]\n.*\n\[not read: \d+ others\]$", reply.text, re.S)
 
 
 def test_lines_that_are_asked_for_twice_are_sent_once():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from vaultseek.errors import NotFound
 from vaultseek.model import JSON
 from vaultseek.text import fold, quote
 
+SIGNS_READ = 5
+"""Signs in a name that are tried as the beginning of a heading."""
 HEADINGS_NAMED = 10
 """Headings in the error for one that a note does not have."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
@@ -33,7 +36,8 @@ def readings(name: str) -> Iterator[Address]:
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)
     parts = [] if lines is None else [_lines(lines)]
-    parts += [Address(name[:sign], name[sign + 1 :]) for sign in _positions(name, "#") if name[:sign].strip()]
+    signs = islice(_positions(name, "#"), SIGNS_READ)
+    parts += [Address(name[:sign], name[sign + 1 :]) for sign in signs if name[:sign].strip()]
     exact = [part for part in parts if _PATH.fullmatch(part.note)]
     yield from exact
     yield Address(name)

@@ -21,14 +21,16 @@ from vaultseek.model import JSON
 from vaultseek.text import remove_hidden
 
 
-def passages(answers: Sequence[JSON], form: Form) -> Reply:
+def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
     """Format answers to ``note/get``: of each as many lines as fit, or the beginning of its first line.
 
-    Lines that two answers have are shown once. Notes that need less than their share of the budget leave the
-    rest to the others; those of which nothing fits are named.
+    ``problems`` say why other notes are not among them. Lines that two answers have are shown once. Notes that
+    need less than their share of the budget leave the rest to the others; those of which nothing fits are
+    counted.
     """
     whole = _apart(answers)
-    empty = _reply([], whole).tokens(form)
+    remarks = _not_read(problems, form.budget // 2)
+    empty = _reply([], whole, remarks).tokens(form)
     left = form.budget - empty
     cut: dict[int, _Passage] = {}
     by_size = sorted(range(len(whole)), key=lambda at: len(whole[at]["text"]))
@@ -38,7 +40,7 @@ def passages(answers: Sequence[JSON], form: Form) -> Reply:
             cut[at] = passage
             left -= passage.tokens(form)
     shown = [cut[at] for at in sorted(cut)]
-    return _reply(shown, [answer for at, answer in enumerate(whole) if at not in cut])
+    return _reply(shown, [answer for at, answer in enumerate(whole) if at not in cut], remarks)
 
 
 def note_text(answer: JSON) -> str:
@@ -65,7 +67,7 @@ class _Passage:
         return tokens(content) + tokens("\n".join(["", self.place, *self.remarks]))
 
 
-def _reply(shown: Sequence[_Passage], missing: Sequence[JSON]) -> Reply:
+def _reply(shown: Sequence[_Passage], missing: Sequence[JSON], not_read: Sequence[str]) -> Reply:
     notes = [passage.structured for passage in shown]
     truncated = bool(missing) or any(note["truncated"] for note in notes)
     structured: JSON = {
@@ -75,7 +77,7 @@ def _reply(shown: Sequence[_Passage], missing: Sequence[JSON]) -> Reply:
         "truncated": truncated,
         "omitted": len(missing),
     }
-    remarks = []
+    remarks = list(not_read)
     if missing:
         remarks.append(
             f"[cut: {count(len(missing), 'more note')}; ask for fewer, or with a larger max_tokens]"
@@ -85,6 +87,18 @@ def _reply(shown: Sequence[_Passage], missing: Sequence[JSON]) -> Reply:
         return Reply(count(len(shown), "passage"), body, remarks, structured)
     only = shown[0]
     return Reply(only.place, only.rows, [*only.remarks, *remarks], structured)
+
+
+def _not_read(problems: Sequence[str], budget: int) -> list[str]:
+    """Return a remark for each of the problems, as far as the budget goes, and one for the others."""
+    remarks: list[str] = []
+    for problem in problems:
+        remark = f"[not read: {problem}]"
+        budget -= tokens(f"{remark}\n")
+        if budget < 0:
+            return [*remarks, f"[not read: {count(len(problems) - len(remarks), 'other')}]"]
+        remarks.append(remark)
+    return remarks
 
 
 def _fitting(answer: JSON, budget: int, form: Form) -> _Passage | None:

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from vaultseek import limits
-from vaultseek.errors import NotFound, UsageError
+from vaultseek.errors import NotFound, UsageError, VaultseekError
 from vaultseek.mcp import answers, lists
 from vaultseek.mcp.cursor import Cursor, read_cursor, write_cursor
 from vaultseek.mcp.notes import Notes
 from vaultseek.mcp.passages import passages
+from vaultseek.mcp.problems import one_line
 from vaultseek.mcp.reply import Form, Reply
 from vaultseek.mcp.results import results
 from vaultseek.mcp.wordings import merge_wordings
@@ -119,6 +120,7 @@ class Tools:
     ) -> Annotated[Reply, answers.Passages]:
         """Read a note, one section or some lines of it, with line numbers; or several notes at once."""
         names = [note] if isinstance(note, str) else note
+        problems: list[str] = []
         if (start_line, end_line) != (1, None):
             if len(names) > 1:
                 raise UsageError("start_line and end_line are for one note; write a.md:6-16 for each")
@@ -126,8 +128,8 @@ class Tools:
             more = {} if end_line is None else {"end_line": end_line}
             whole = [await self._notes.ask("note/get", params | more, vault)]
         else:
-            whole = await asyncio.gather(*(self._notes.read(name, vault) for name in names))
-        return passages(whole, self._form(max_tokens))
+            whole, problems = await self._read(names, vault)
+        return passages(whole, self._form(max_tokens), problems=problems)
 
     async def related_notes(
         self, note: Note, limit: Limit = 10, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
@@ -215,6 +217,17 @@ class Tools:
     ) -> Annotated[Reply, answers.Status]:
         """Tell which vaults are open, how far their indexes are and what does not work."""
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
+
+    async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:
+        """Return what can be read of the notes, and what is wrong with the others."""
+        asked = (self._notes.read(name, vault) for name in names)
+        answered = await asyncio.gather(*asked, return_exceptions=True)
+        whole = [answer for answer in answered if not isinstance(answer, BaseException)]
+        errors = [error for error in answered if isinstance(error, BaseException)]
+        for error in errors:
+            if not whole or not isinstance(error, VaultseekError):
+                raise error
+        return whole, [one_line(error) for error in errors if isinstance(error, VaultseekError)]
 
     async def _no_folder(self, folder: str, vault: str | None) -> str:
         """Return the message for a folder that has no notes, with those it may be."""
