@@ -24,7 +24,7 @@ from vaultseek.text import remove_hidden
 def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
     """Format answers to ``note/get``: of each as many lines as fit, or the beginning of its first line.
 
-    ``problems`` say why other notes are not among them. Lines that two answers have are shown once. Notes that
+    ``problems`` say why other notes are not among them. Lines that two answers have come once. Notes that
     need less than their share of the budget leave the rest to the others; those of which nothing fits are
     counted.
     """
