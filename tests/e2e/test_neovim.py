@@ -501,10 +501,16 @@ def test_a_list_of_nothing_certain_says_so(indexed):
     assert notes(confidence=0.5) == notes(lanes={"keyword": {"rank": 1}}) == []
 
 
-def test_half_a_word_is_completed_while_it_is_typed(indexed):
+def test_what_is_typed_is_sent_as_such(indexed):
+    """So that the last word may go on; the whole query of ``:VaultSearch!`` is finished."""
+    record = (
+        "require('vaultseek.client').call = function(_, params) sent = params.typing or false return 1 end"
+    )
+    indexed.ask(f"load([[{record}]])()")
     indexed.keys(":VaultSearch xyloph<CR>")
-    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
-    assert indexed.lines("list")[0].startswith("Long › Last")
+    indexed.until("sent == true")
+    indexed.keys("<C-c>:VaultSearch! xyloph<CR>")
+    indexed.until("sent == false")
 
 
 def test_frames_however_they_arrive(indexed):
