@@ -216,8 +216,8 @@ SECOND_QUERY_SECONDS = 5.0
 """The same where the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
 """Default deadline for reranking."""
-RERANK_ANSWER_SECONDS = 0.1
-"""Time for the way of the answer that the reranker gives at its deadline."""
+RERANK_ANSWER_SECONDS = 0.25
+"""Time for the way of the answer that the reranker gives at its deadline, on a machine that is busy."""
 VECTOR_SCAN_BYTES = 128 * MIB
 """Memory for the vectors of a collection, a byte per number, all of which are scanned for a query. A larger
 collection is searched approximately."""
