@@ -273,7 +273,50 @@ def test_no_neighbour_stands_before_a_strong_direct_hit(lanes, graph, fusion, si
             assert place < neighbours[0]
 
 
-@given(lanes_, graphs, fusions, signals_)
+worded_signals = st.builds(
+    lambda signals, begun, certain, wordless: replace(
+        signals, begun=begun, certain=certain - wordless, wordless=wordless
+    ),
+    signals_,
+    st.lists(NAMES, unique=True, max_size=3),
+    st.sets(NAMES, max_size=3),
+    st.sets(NAMES, max_size=4),
+)
+
+
+def test_a_note_with_none_of_the_words_stays_below_those_with_rare_ones():
+    by_word = lane("keyword", {"Rare.md": 3.0, "Common.md": 1.0}, 0.3)
+    by_meaning = lane("semantic", {"Other.md": 9.0, "Near.md": 8.0, "Common.md": 2.0, "Rare.md": 1.0})
+    lanes = [by_word, by_meaning]
+    assert order(fuse(lanes))[:2] == ["Other.md", "Near.md"]
+    wordless = {"Other.md", "Near.md"}
+    certain = Signals(certain={"Rare.md"}, wordless=wordless)
+    assert order(fuse(lanes, signals=certain)) == ["Rare.md", "Other.md", "Near.md", "Common.md"]
+    assert order(fuse(lanes, signals=Signals(wordless=wordless))) == order(fuse(lanes))
+
+
+@given(lanes_, graphs, fusions, worded_signals)
+def test_no_note_without_words_stands_before_one_with_rare_ones(lanes, graph, fusion, signals):
+    signals = replace(signals, exact=(), begun=())
+    results = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
+    last = max((place for place, each in enumerate(results) if each.note in signals.certain), default=-1)
+    before = [each for each in results[: max(last, 0)] if each.note in signals.wordless]
+    assert all(each.score == results[last].score for each in before)
+    apart = [each.note for each in results if each.note in signals.wordless]
+    free = [each for each in fuse(lanes, graph=graph, fusion=fusion, signals=replace(signals, certain=()))]
+    if len({each.score for each in free}) == len(free):
+        assert apart == [each.note for each in free if each.note in signals.wordless]
+
+
+@given(lanes_, graphs, fusions, worded_signals)
+def test_names_that_begin_with_what_is_typed_come_first_in_their_order(lanes, graph, fusion, signals):
+    signals = replace(signals, exact=())
+    assert order(fuse(lanes, graph=graph, fusion=fusion, signals=signals))[: len(signals.begun)] == list(
+        signals.begun
+    )
+
+
+@given(lanes_, graphs, fusions, worded_signals)
 def test_a_score_is_what_its_figures_come_to(lanes, graph, fusion, signals):
     for result in fuse(lanes, graph=graph, fusion=fusion, signals=signals):
         assert result.recomputed == pytest.approx(result.score, abs=1e-9)

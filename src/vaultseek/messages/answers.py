@@ -95,7 +95,10 @@ class Arithmetic(Answer):
     company: float = Field(description="Gain or loss by similar candidates.")
     recency: float = Field(description="Factor for the note's age.")
     anchors: float = Field(description="Factor for the identifiers, phrases and names of the query in it.")
-    bound: float = Field(description="Factor that keeps a note found by links alone below the others.")
+    bound: float = Field(
+        description="Factor that keeps a note found by links alone below the others, and one without any word"
+        " of the query below those with rare ones."
+    )
     name: float = Field(description="Gain of a note whose name is the query.")
     best: float = Field(description="What all scores are divided by.")
     vault: float = Field(default=1.0, description="In an answer of all vaults: the vault's share.")

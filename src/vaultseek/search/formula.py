@@ -68,6 +68,10 @@ OBJECTION_READING = (0.7, 1.0)
 full."""
 OBJECTION_CERTAINTY = (0.7, 1.0)
 """Certainty of the words from which an objection counts less, and no longer."""
+RARE_CERTAINTY = 0.85
+"""Certainty of a note's words from which no note without any word of the query stands before it."""
+WORDLESS_ROOM = 0.02
+"""Share of the score of such a note below it that notes without any word keep their order in."""
 LEAST_MEANING = 0.05
 """Trust in the meaning of a query that the model does not read at all; more than nothing, so that there is an
 order where no word matches."""
@@ -235,6 +239,16 @@ def link_bound(best: float, leaders: Iterable[float], highest: float) -> float:
     """
     limits = [GRAPH_BELOW_LEADER * leader for leader in leaders]
     return min(1.0, min([GRAPH_CEILING * best, *limits]) / highest)
+
+
+def wordless_score(score: float, least: float) -> float:
+    """Return the score of a note without any word of the query, below the ``least`` one of the notes whose
+    words are certain; notes without any word keep their order."""
+    room = WORDLESS_ROOM * least
+    beyond = score - (least - room)
+    if room <= 0 or beyond <= 0:
+        return score
+    return least - room + room * beyond / (room + beyond)
 
 
 def final_score(gain: float, regularization: float, recency: float, anchor: float) -> float:

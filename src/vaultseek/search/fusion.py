@@ -35,6 +35,7 @@ from vaultseek.search.formula import (
     recency_factor,
     regularized,
     shown_score,
+    wordless_score,
 )
 from vaultseek.search.lanes import (
     Contribution,
@@ -54,7 +55,8 @@ class Signals:
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
     contains; ``exact`` the notes whose title, alias or file name is the query (candidates even if no lane
     proposes them), and ``begun`` those with one that begins with what is being typed, in the order in which
-    they come first; ``similarity`` cosines between notes, both ways.
+    they come first; ``similarity`` cosines between notes, both ways. ``certain`` are notes whose words could
+    hardly be there by chance, ``wordless`` those with none of the query's words.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
@@ -62,14 +64,17 @@ class Signals:
     exact: Collection[str] = ()
     begun: Sequence[str] = ()
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    certain: Collection[str] = ()
+    wordless: Collection[str] = ()
 
 
 class Candidate(NamedTuple):
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
     ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
-    ceiling, ``regularization`` the gain or loss by similar candidates. ``lead`` is what a note is given for
-    its name, ``best`` what all scores are divided by.
+    ceiling, and one without any word of the query under those with rare ones; ``regularization`` the gain or
+    loss by similar candidates. ``lead`` is what a note is given for its name, ``best`` what all scores are
+    divided by.
     """
 
     note: str
@@ -195,9 +200,8 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
         note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in named for note in notes
     ]
     bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
-    shown, leads, best = _shown(
-        notes, [s * bound if link else s for s, link in zip(scores, by_link, strict=True)], signals
-    )
+    bounds = _with_words_first(notes, scores, [bound if link else 1.0 for link in by_link], signals)
+    shown, leads, best = _shown(notes, [s * each for s, each in zip(scores, bounds, strict=True)], signals)
     candidates = [
         Candidate(
             note,
@@ -206,13 +210,15 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
             {**combined.parts.get(note, {}), **neighbours.get(note, {})},
             *each,
             combined.regularization.get(note, 0.0),
-            bound if link else 1.0,
+            bound,
             note in signals.exact,
             link,
             lead,
             best,
         )
-        for note, score, each, link, lead in zip(notes, shown, factors, by_link, leads, strict=True)
+        for note, score, each, (bound, link), lead in zip(
+            notes, shown, factors, zip(bounds, by_link, strict=True), leads, strict=True
+        )
     ]
     return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
 
@@ -282,6 +288,24 @@ def _bound(scores: Mapping[str, float], by_link: Sequence[bool], direct: Mapping
     first = [scores[note] for note, parts in direct.items() if _leads(parts)]
     found = [scores[note] for note in direct if note not in links]
     return link_bound(max(found, default=0.0), first, highest) if found else 1.0
+
+
+def _with_words_first(
+    notes: Sequence[str], scores: Sequence[float], bounds: Sequence[float], signals: Signals
+) -> Sequence[float]:
+    """Return the bounds, lower for notes with none of the query's words where others have rare ones."""
+    bounded = [score * bound for score, bound in zip(scores, bounds, strict=True)]
+    pairs = zip(notes, bounded, strict=True)
+    least = min((score for note, score in pairs if note in signals.certain), default=0.0)
+    if least <= 0:
+        return bounds
+    named = {*signals.exact, *signals.begun}
+    return [
+        bound * (wordless_score(score, least) / score)
+        if score > 0 and note in signals.wordless and note not in named
+        else bound
+        for note, score, bound in zip(notes, bounded, bounds, strict=True)
+    ]
 
 
 def _leads(parts: Parts) -> bool:

@@ -28,6 +28,7 @@ from vaultseek.search.formula import (
     EXACT_NAME_CONFIDENCE,
     JUDGED_NOTES,
     REGULARIZED_NOTES,
+    SCALE_NOTES,
 )
 from vaultseek.search.fusion import (
     Candidate,
@@ -111,6 +112,7 @@ def rank(
         signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
         notes = neighbours.notes
         combined = complete(combined, _knowing(direct, lanes, notes), fusion, signals)
+    signals = _with_certain_words(signals, lanes, retrieval.keyword, notes)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
     if identified is not None:
@@ -292,6 +294,19 @@ def _with_neighbours(
     ages = _ages(added.values(), parsed.request.settings)
     anchors = anchor_shares(parsed.profile.anchors, keyword, added)
     return replace(signals, age_days={**signals.age_days, **ages}, anchors={**signals.anchors, **anchors})
+
+
+def _with_certain_words(
+    signals: Signals, lanes: ScoredLanes, keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow]
+) -> Signals:
+    """Return the signals with the notes whose words are certain, and those without any, if there are both."""
+    certain = {notes[id].path for id in lanes.certain if id in notes}
+    if keyword is None or not certain:
+        return signals
+    # So many notes by word are looked at whatever the limit is.
+    rows = keyword.rows
+    wordless = {row.path for id, row in notes.items() if rows.get(id, SCALE_NOTES) >= SCALE_NOTES}
+    return replace(signals, certain=certain, wordless=wordless)
 
 
 def _ages(rows: Iterable[NoteRow], settings: SearchSettings) -> dict[str, float]:

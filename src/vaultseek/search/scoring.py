@@ -48,12 +48,16 @@ class LaneScores:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLanes:
-    """Both lanes' scores and weights; a lane that was not asked has no scores."""
+    """Both lanes' scores and weights; a lane that was not asked has no scores.
+
+    ``certain`` are the notes, by id, whose words could hardly be there by chance.
+    """
 
     keyword: LaneScores = field(default_factory=LaneScores)
     semantic: LaneScores = field(default_factory=LaneScores)
     keyword_weight: float = 0.0
     semantic_weight: float = 0.0
+    certain: Collection[int] = ()
 
 
 def score_lanes(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> ScoredLanes:
@@ -61,7 +65,8 @@ def score_lanes(parsed: ParsedRequest, retrieval: Retrieval, population: int) ->
     keyword = keyword_scores(retrieval.keyword, population)
     semantic = semantic_scores(retrieval.semantic)
     agreed = _corroboration(retrieval, keyword, semantic, population)
-    return ScoredLanes(keyword, semantic, *lane_weights(parsed, retrieval, population, agreed))
+    weights = lane_weights(parsed, retrieval, population, agreed)
+    return ScoredLanes(keyword, semantic, *weights, _certain(keyword, retrieval.keyword, population))
 
 
 def keyword_scores(answer: KeywordAnswer | None, population: int) -> LaneScores:
@@ -124,6 +129,18 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
         return 1.0
     coverage = float(answer.columns.coverage[: formula.TRUSTED_NOTES].max())
     return formula.keyword_trust(coverage, float(answer.columns.scores[0]), population)
+
+
+def _certain(scores: LaneScores, answer: KeywordAnswer | None, population: int) -> Collection[int]:
+    """Return those of the best notes by word whose words are certain; no lane proposes fewer."""
+    if answer is None:
+        return ()
+    by_word, rows = answer.columns.scores, answer.rows
+    return [
+        note
+        for note in scores.first(formula.REGULARIZED_NOTES)
+        if formula.certainty(float(by_word[rows[note]]), population) >= formula.RARE_CERTAINTY
+    ]
 
 
 def _corroboration(retrieval: Retrieval, keyword: LaneScores, semantic: LaneScores, population: int) -> float:
