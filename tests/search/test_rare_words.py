@@ -15,9 +15,7 @@ from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
 
-SOUPS = {
-    f"Soup {number}.md": f"Tomato soup with basil and water, number {number}." for number in range(30)
-}
+SOUPS = {f"Soup {number}.md": f"Tomato soup with basil and water, number {number}." for number in range(30)}
 ROUNDUPS = {
     f"2026-0{month}-{day} Ideas.md": "---\nauthor: Eleanor Konik\ntype: roundup\n---\nNews of plugins."
     for month in (1, 2, 3)

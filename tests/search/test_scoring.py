@@ -112,7 +112,9 @@ def test_both_lanes_are_scored_and_weighed():
         keyword_scores(retrieval.keyword, 10),
         semantic_scores(retrieval.semantic),
         *lane_weights(parsed, retrieval, 10),
+        certain=[1],
     )
+    assert not score_lanes(parsed, Retrieval(by_word(hit(1, 1.0))), 10).certain
 
 
 def test_linear_fusion_weighs_by_alpha():
