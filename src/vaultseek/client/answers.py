@@ -91,7 +91,7 @@ class Arithmetic(TypedDict):
     anchors: float
     """Factor for the identifiers, phrases and names of the query in it."""
     bound: float
-    """Factor that keeps a note found by links alone below the others, and one without any word of the query below those with rare ones."""
+    """Factor that keeps notes by link alone, or without any word, below others."""
     name: float
     """Gain of a note whose name is the query."""
     best: float

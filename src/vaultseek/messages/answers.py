@@ -96,8 +96,7 @@ class Arithmetic(Answer):
     recency: float = Field(description="Factor for the note's age.")
     anchors: float = Field(description="Factor for the identifiers, phrases and names of the query in it.")
     bound: float = Field(
-        description="Factor that keeps a note found by links alone below the others, and one without any word"
-        " of the query below those with rare ones."
+        description="Factor that keeps notes by link alone, or without any word, below others."
     )
     name: float = Field(description="Gain of a note whose name is the query.")
     best: float = Field(description="What all scores are divided by.")
