@@ -32,10 +32,14 @@ class SettingsFile:
         self.registry = read_registry()
         return _with_registered(settings, self.registry)
 
+    def has_changed(self) -> bool:
+        """True if a file has changed since the last read; it takes microseconds."""
+        return self._on_disk() != self._versions
+
     def changed(self) -> Settings | None:
         """Return the settings if a file has changed since the last read, else None. Raises ConfigError."""
         before = self._versions
-        if self._on_disk() == before:
+        if not self.has_changed():
             return None
         try:
             return self.read()

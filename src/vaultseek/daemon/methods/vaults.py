@@ -123,6 +123,8 @@ class VaultMethods:
         return {"path": str(root), "paused": paused}
 
     async def _apply_settings(self) -> None:
+        if not self._file.has_changed():  # asked before every request, for which a thread would cost more
+            return
         settings = await asyncio.to_thread(self._file.changed)
         if settings is not None:
             await self._registry.open_configured(settings, self._file.registry.paused)
