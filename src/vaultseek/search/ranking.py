@@ -115,8 +115,6 @@ def rank(
     signals = _with_certain_words(signals, lanes, retrieval.keyword, notes)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
-    if identified is not None:
-        identified |= {*exact, *begun}
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},

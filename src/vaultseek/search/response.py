@@ -185,7 +185,7 @@ def _via(candidate: Candidate, trace: Trace) -> JSON | None:
     """Return the note through whose link a note was found, if no lane proposed it."""
     parts = candidate.contributions
     if (
-        candidate.exact
+        candidate.lead  # its name led to it
         or "graph" not in parts
         or any(each.rank for name, each in parts.items() if name != "graph")
     ):
