@@ -73,7 +73,7 @@ def main() -> int:
     arguments = _arguments()
     if arguments.fuzz is not None:
         sys.path.insert(0, str(PROJECT / "tests"))
-        from faults.fuzz import fuzz
+        from fuzzing import fuzz
 
         return fuzz(arguments.fuzz * 60, arguments.kind)
     chapters, reasons = read_list()

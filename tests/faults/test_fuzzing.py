@@ -1,0 +1,21 @@
+"""Inputs that were not survived once, and a few hundred random ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzzing import CRASHERS, KINDS, inputs, is_survived
+
+
+@pytest.mark.fault("D6", "F4", "H1", "Invariant 4", "Invariant 6")
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_inputs_are_survived(kind):
+    source = inputs(1, kind)
+    assert is_survived(kind, [next(source) for _ in range(100)])
+
+
+@pytest.mark.fault("D6", "F4", "H1")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_not_survived_once_is_survived_now(kind):
+    for path in sorted((CRASHERS / kind).glob("*")):
+        assert is_survived(kind, [path.read_bytes()]), path.name
