@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +52,11 @@ class Database:
 
     def _files(self) -> list[Path]:
         return [self.file.with_name(self.file.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+    def _disk_is_full(self) -> bool:
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(self.file.parent).free < _ROOM_BYTES
+        return False
 
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection; open it on first use."""
@@ -136,7 +143,10 @@ class Database:
             raise
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-            self.is_suspect |= code & _PRIMARY_CODE not in _HARMLESS
+            harmless = code & _PRIMARY_CODE in _HARMLESS
+            # On a full disk SQLite reports broken input and output, too, and what is there can be read.
+            lacks_space = code & _PRIMARY_CODE == sqlite3.SQLITE_IOERR and self._disk_is_full()
+            self.is_suspect |= not (harmless or lacks_space)
             raise
 
 
@@ -156,6 +166,7 @@ def _size(file: Path) -> int:
 
 
 _PRIMARY_CODE = 0xFF
+_ROOM_BYTES = 1024 * 1024
 _HARMLESS = (
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_INTERRUPT,
     sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_CONSTRAINT,
