@@ -37,7 +37,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
         more = ", …" if len(candidates) > CANDIDATES_NAMED else ""
         raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; give the full path")
     if not candidates:
-        raise NotFound(f"no note matches {quote(name)}")
+        raise NotFound(f"no note matches {quote(name)}; search for its words instead")
     return (best or candidates)[0]
 
 

@@ -39,16 +39,16 @@ async def find_note(name: str, follower: VaultFollower) -> NoteRow:
     degraded = follower.degraded_reason()
     try:
         return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
-    except NotFound as error:
+    except NotFound:
         if degraded:
-            raise NotFound(f"{error}; {degraded.text}") from None
+            raise NotFound(f"no note matches {quote(name)}; {degraded.text}") from None
         names = await asyncio.to_thread(similar_names, name, follower.completer)
-        raise NotFound(f"{error}; {_suggestion(names)}") from None
+        if not names:
+            raise
+        raise NotFound(f"no note matches {quote(name)}; {_suggestion(names)}") from None
 
 
 def _suggestion(names: Sequence[str]) -> str:
-    if not names:
-        return "search for its words instead"
     *others, last = map(quote, names)
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 

@@ -127,13 +127,6 @@ class NoteTable:
         """Return the ids of all notes."""
         return [row[0] for row in self._database.all("SELECT id FROM notes")]
 
-    def has(self, least: int) -> bool:
-        """True if there are at least so many notes; quick for a small number, and if there are far fewer."""
-        highest = self._database.one("SELECT max(id) FROM notes")[0] or 0
-        return highest >= least and bool(
-            self._database.all("SELECT 1 FROM notes LIMIT 1 OFFSET ?", least - 1)
-        )
-
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
         """Return notes by id; ids that no longer exist are left out."""
         return self._rows.get_or_read(ids, self._read_rows)
