@@ -90,7 +90,7 @@ def try_note(data: bytes) -> None:
     text, problems = decode(data)
     note = parse(text, "fuzz.md", problems)
     chunk(note, count_words, 100)
-    json.dumps(note.properties)
+    json.dumps(note.frontmatter)
 
 
 def try_query(data: bytes) -> None:

@@ -24,3 +24,10 @@ def marked() -> set[str]:
 def test_every_number_that_a_test_carries_is_in_the_list():
     chapters, _ = read_list()
     assert marked() <= {number for faults in chapters.values() for number in faults}
+
+
+def test_every_fault_has_a_test_or_a_reason_why_not():
+    chapters, reasons = read_list()
+    numbers = {number for faults in chapters.values() for number in faults}
+    assert len(numbers) == 139
+    assert numbers - marked() == set(reasons)

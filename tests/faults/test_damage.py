@@ -1,0 +1,120 @@
+"""Every file of an index is damaged in every way, while the daemon has it open and while it is stopped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from daemons import eventually
+from running import Running
+from vaultseek.errors import VaultseekError
+
+pytestmark = pytest.mark.slow
+
+NOTES = {
+    "pump.md": "# Pump\n\nThe pump needs a seal, see [[valve]].\n",
+    "valve.md": "---\ntags: [boat]\n---\n# Valve\n\nA valve seal wears out. [[anchor]]\n",
+    "deck/anchor.md": "# Anchor\n\nRust on the anchor chain.\n",
+    "deck/winch.md": "# Winch\n\nGrease the winch. #boat\n",
+}
+QUERIES = ("pump", "valve seal", "rust on the anchor")
+
+
+def cut(file: Path, size: int) -> None:
+    os.truncate(file, size)
+
+
+def make_noise(file: Path) -> None:
+    with file.open("r+b") as stream:
+        stream.write(os.urandom(file.stat().st_size))
+
+
+def make_a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "empty": lambda file: cut(file, 0),
+    "half": lambda file: cut(file, file.stat().st_size // 2),
+    "noise": make_noise,
+    "deleted": Path.unlink,
+    "unreadable": lambda file: file.chmod(0),
+    "a folder": make_a_folder,
+}
+
+
+def files_of(running: Running) -> list[Path]:
+    """Return the files of the index, relative to its folder."""
+    every = (path for path in running.index.rglob("*") if path.is_file() and path.name != "lock")
+    return sorted(path.relative_to(running.index) for path in every)
+
+
+def heals(running: Running, expected: list[object]) -> bool:
+    """True if the answers are as they should be; false as long as the daemon repairs what was damaged."""
+    if not running.is_alive():
+        running.serve()  # as the next command does
+    try:
+        running.settle()
+        return running.answers(QUERIES) == expected
+    except (VaultseekError, OSError):
+        return False
+
+
+def damage_all(running: Running, kinds: list[str], names: str, *, open_too: bool) -> None:
+    """Damage the files whose path contains ``names``, one at a time; assert that all is repaired."""
+    running.serve()
+    running.settle()
+    expected = running.answers(QUERIES)
+    files = [file for file in files_of(running) if names in str(file)]
+    assert files
+    for is_open in (True, False) if open_too else (False,):
+        for file in files:
+            for kind in kinds:
+                if not (running.index / file).is_file():
+                    continue
+                if not is_open:
+                    running.end()
+                if not (running.index / file).is_file():
+                    running.serve()
+                    continue
+                DAMAGES[kind](running.index / file)
+                if not is_open:
+                    running.serve()
+                (running.root / "touched.md").write_text(f"{file} {kind}")
+                (running.root / "touched.md").unlink()
+                what = f"{file} {kind} while {'open' if is_open else 'stopped'}"
+                eventually(lambda: heals(running, expected), f"repaired: {what}", 120)
+
+
+@pytest.mark.fault("B5", "A15", "Invariant 5")
+@pytest.mark.timeout(600)
+def test_b5_a_damaged_ledger_costs_no_answer(running):
+    damage_all(running(NOTES), ["half"], "ledger.sqlite", open_too=True)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.fault("A10", "A15", "B3", "B4", "B5", "Invariant 5")
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_b4_any_file_of_an_index_may_be_damaged(running, kind):
+    if kind == "unreadable" and os.geteuid() == 0:
+        pytest.skip("root can read every file")
+    damage_all(running(NOTES), [kind], "", open_too=kind != "a folder")
+
+
+@pytest.mark.fault("B3", "Invariant 5")
+@pytest.mark.timeout(300)
+def test_b3_an_index_that_is_deleted_while_it_is_open_is_made_again(running):
+    each = running(NOTES)
+    each.serve()
+    each.settle()
+    expected = each.answers(QUERIES)
+    shutil.rmtree(each.index / "keyword")
+    (each.root / "new.md").write_text("basalt")
+    (each.root / "new.md").unlink()
+    eventually(lambda: heals(each, expected), "made again", 120)

@@ -1,0 +1,59 @@
+"""The disk of the indexes is full when the daemon starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from daemons import eventually
+from running import Running
+from vaultseek.errors import VaultseekError
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def small_disk(running):
+    """A function that starts the daemon of a vault with its indexes on a disk of 6 MiB of its own."""
+    try:
+        subprocess.run(["unshare", "-Urm", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("user namespaces are not allowed here")
+
+    def start(files, filler: int) -> tuple[Running, Path]:
+        each = running(files)
+        data = each.place / "data"
+        data.mkdir(exist_ok=True)
+        script = (
+            f"mount -t tmpfs -o size=6m tmpfs {data} && chmod 700 {data}"
+            f" && head -c {filler} /dev/zero > {data}/filler; exec {sys.executable} -m vaultseek serve"
+        )
+        each.process = psutil.Popen(["unshare", "-Urm", "sh", "-c", script], env=each.daemon.environment)
+        eventually(each.answers_calls, "the daemon answers", 90)
+        # The disk exists for the daemon alone, so it is looked at through its process.
+        return each, Path(f"/proc/{each.process.pid}/root{data}")
+
+    return start
+
+
+@pytest.mark.fault("B2")
+def test_b2_a_disk_that_is_full_at_the_start_is_tried_again(small_disk):
+    each, disk = small_disk({"a.md": "granite"}, 8_000_000)
+    with pytest.raises(VaultseekError) as refusal, each.client() as client:
+        client.refresh(vault=str(each.root))
+    assert "full" in str(refusal.value)
+    (disk / "filler").unlink()
+    eventually(lambda: settles(each), "it opens the vault", 90)
+    assert each.paths("granite") == ["a.md"]
+
+
+def settles(running: Running) -> bool:
+    try:
+        running.settle()
+    except (VaultseekError, OSError):
+        return False
+    return True
