@@ -136,7 +136,7 @@ def rank(
 
 def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
     """Rank a query of filters alone: every note that is left, the last modified first."""
-    ids = [] if allowed is None else ledger.notes.latest(allowed.tolist(), parsed.limit)
+    ids = [] if allowed is None else ledger.latest_notes(allowed.tolist(), parsed.limit)
     rows = ledger.notes.by_id(ids)
     listed = [rows[id] for id in ids if id in rows]
     candidates = [Candidate(row.path, 1.0, 0.0, {}) for row in listed]

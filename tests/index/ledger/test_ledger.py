@@ -208,9 +208,9 @@ def test_the_notes_modified_last_come_first_and_ties_by_path(ledger):
     times = {"b.md": 5.0, "a.md": 5.0, "old.md": 1.0, "new.md": 9.0, "other.md": 99.0}
     ids = put(ledger, *(replace(indexed(path, "x"), modified=time) for path, time in times.items()))
     paths = {row.id: row.path for row in ledger.notes.by_id(ids).values()}
-    latest = [paths[id] for id in ledger.notes.latest(ids[:4], 3)]
+    latest = [paths[id] for id in ledger.latest_notes(ids[:4], 3)]
     assert latest == ["new.md", "a.md", "b.md"]
-    assert ledger.notes.latest([], 3) == ledger.notes.latest(ids, 0) == []
+    assert ledger.latest_notes([], 3) == ledger.latest_notes(ids, 0) == []
 
 
 def test_many_ids_at_once(ledger):

@@ -7,8 +7,9 @@ be read, or that has another schema, is moved aside and rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,11 @@ class Ledger:
         yield from self.notes.aliases()
         for path in self.attachments.paths():
             yield path, ()
+
+    def latest_notes(self, ids: Sequence[int], most: int) -> list[int]:
+        """Return the ids of at most ``most`` of these notes: the last modified first, then by path."""
+        rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
+        return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
 
     def set_chunking_version(self, version: str) -> bool:
         """Record how notes are parsed and chunked; if that changed, mark every note to be read again.

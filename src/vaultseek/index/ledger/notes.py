@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import nsmallest
 from itertools import count
 from typing import Any
 
@@ -130,11 +129,6 @@ class NoteTable:
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
         """Return notes by id; ids that no longer exist are left out."""
         return self._rows.get_or_read(ids, self._read_rows)
-
-    def latest(self, ids: Sequence[int], most: int) -> list[int]:
-        """Return the ids of at most ``most`` of these notes: the last modified first, then by path."""
-        rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
-        return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
 
     def forget_rows(self) -> None:
         """Drop the rows kept in memory, which a commit has outdated."""
