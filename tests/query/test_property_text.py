@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vaultseek.query.property_text import property_lines
+from vaultseek.query.property_text import property_lines, property_places
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,16 @@ from vaultseek.query.property_text import property_lines
 )
 def test_a_property_is_a_line_with_its_name_and_value(properties: dict[str, Any], lines: list[str]) -> None:
     assert [line.text for line in property_lines(properties)] == lines
+
+
+@pytest.mark.parametrize(
+    ("last", "places"),
+    [
+        (9, {"tags": 2, "role": 5, "team": 6, "year": 8}),  # each element on a line of its own
+        (6, {"tags": 2, "role": 3, "team": 4, "year": 5}),
+        (3, {"tags": 2, "role": 3, "team": 4, "year": 5}),
+    ],
+)
+def test_the_line_of_a_property_follows_from_those_before_it(last: int, places: dict[str, int]) -> None:
+    properties = {"tags": ["a", "b"], "role": "Product manager", "team": ["Core"], "year": 2026}
+    assert property_places(properties, last) == places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
@@ -30,6 +31,17 @@ def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
                 yield PropertyLine(name, text)
         else:
             yield PropertyLine(name, f"{name}: {text}" if text else name)
+
+
+def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
+    """Return the line of the file, from 1, at which each property stands, as far as their number tells.
+
+    ``last`` is the last line before the text. Lists have a line for each element, if there are so many lines.
+    """
+    sizes = [1 + len(value) if isinstance(value, list) else 1 for value in properties.values()]
+    if sum(sizes) > last - 2:
+        sizes = [1] * len(sizes)
+    return dict(zip(properties, accumulate(sizes, initial=2), strict=False))
 
 
 def value_text(value: Any) -> str:

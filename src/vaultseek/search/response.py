@@ -12,7 +12,7 @@ from vaultseek.index.keyword.inverter import PROPERTIES
 from vaultseek.index.ledger import NoteRow
 from vaultseek.markdown.plain import shown_heading
 from vaultseek.model import JSON, Chunk
-from vaultseek.query.property_text import property_lines
+from vaultseek.query.property_text import property_lines, property_places
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.lanes import Contribution
 from vaultseek.search.snippet import preview
@@ -72,7 +72,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         lines = [line for line in property_lines(row.properties) if not line.is_name]
         matched = lines[snippet.line]
         shown = preview(matched.text, limits.PREVIEW_CHARS, trace.matcher, row.language)
-        snippet = replace(shown, line=snippet.line)
+        place = property_places(row.properties, chunk.end_line)[matched.name]
+        snippet = replace(shown, line=place - chunk.start_line)
     explain = trace.parsed.request.explain
     answered: JSON = {
         "rank": rank,
