@@ -10,7 +10,6 @@ local M = {}
 --- A new search supersedes the previous one.
 function M.search_source(where)
   local last
-  local typing = vim.tbl_extend("force", where, { typing = true })
   return function(query, show)
     if query == "" then
       if last then
@@ -18,7 +17,7 @@ function M.search_source(where)
       end
       return show({}, { "Type to search; filter with tag:work/pumps, path:Projects/, [status:open]" })
     end
-    last = M.search(typing, query, last, function(problem, answer)
+    last = M.search(where, query, last, function(problem, answer)
       if not problem then
         show(places.places(answer), say.notes(answer))
       elseif problem.code ~= "cancelled" then
