@@ -109,12 +109,13 @@ def test_b4_any_file_of_an_index_may_be_damaged(running, kind):
 
 @pytest.mark.fault("B3", "Invariant 5")
 @pytest.mark.timeout(300)
-def test_b3_an_index_that_is_deleted_while_it_is_open_is_made_again(running):
+@pytest.mark.parametrize("folder", ["keyword", "semantic"])
+def test_b3_an_index_that_is_deleted_while_it_is_open_is_made_again(running, folder):
     each = running(NOTES)
     each.serve()
     each.settle()
     expected = each.answers(QUERIES)
-    shutil.rmtree(each.index / "keyword")
+    shutil.rmtree(each.index / folder)
     (each.root / "new.md").write_text("basalt")
     (each.root / "new.md").unlink()
     eventually(lambda: heals(each, expected), "made again", 120)

@@ -245,6 +245,8 @@ class OpenVault:
             return await self._ask_second(second, text, k, allowed)
         try:
             answer = await self.embedding.query(text, k, allowed, self._patience.query_seconds)
+            if allowed is None and not len(answer.passage_numbers) and self._expects_vectors():
+                raise IndexDamaged("the vectors are gone; they are stored again from the ledger")
         except IndexDamaged:
             await self.embedding.discard_store()
             raise
@@ -252,6 +254,10 @@ class OpenVault:
         if embedding.may_hold_removed or embedding.has_previous or self.ledger.vectors.orphans(1):
             return await asyncio.to_thread(self._without_removed, answer)
         return answer
+
+    def _expects_vectors(self) -> bool:
+        """True if the store of the vectors has some, as far as the ledger knows."""
+        return self.embedding.ready and not self.embedding.has_previous and self.ledger.counts().embedded > 0
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
