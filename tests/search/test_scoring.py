@@ -142,18 +142,20 @@ def test_words_that_match_little_of_the_query_count_less_if_meaning_was_asked():
     assert semantic == full_semantic
 
 
-def doubted(first: int, reading: float = 1.0, score: float = 1.0) -> float:
-    """Return the weight of the words if note 1 means the query and their first note is ``first``."""
+def doubted(*first: int, reading: float = 1.0, score: float = 1.0) -> float:
+    """Return the weight of the words if note 1 means the query and their first notes, as good as each other,
+    are ``first``."""
     cosines = {note: 0.9 - note / 100 for note in range(1, 8)} | {9: 0.1}
     answer = replace(by_meaning({note: [each] for note, each in cosines.items()}, cosines), reading=reading)
     parsed = parse_request(SearchRequest("why is it loud", SearchSettings()))
-    return score_lanes(parsed, Retrieval(by_word(hit(first, score)), answer), 1000).keyword_weight
+    return score_lanes(parsed, Retrieval(by_word(*(hit(note, score) for note in first)), answer), 1000).keyword_weight
 
 
 def test_words_count_less_where_their_first_note_means_something_else():
     assert doubted(1) == doubted(1, score=100.0) == 1.0
     assert doubted(9) == doubted(404) == pytest.approx(formula.LEAST_AGREEMENT)
     assert doubted(9) < doubted(5) <= doubted(1)
+    assert doubted(5, 9) == doubted(9, 5) == doubted(5)
 
 
 def test_meaning_does_not_object_to_certain_words_or_in_a_language_that_the_model_does_not_read():

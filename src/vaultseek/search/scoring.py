@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -144,15 +144,20 @@ def _certain(scores: LaneScores, answer: KeywordAnswer | None, population: int) 
 
 
 def _corroboration(retrieval: Retrieval, keyword: LaneScores, semantic: LaneScores, population: int) -> float:
-    """Return what meaning leaves of the trust in words, by where it puts their first note."""
+    """Return what meaning leaves of the trust in words, by where it puts their first note.
+
+    Of notes with the same words it is the one that means most: their order says nothing.
+    """
     deviation = semantic.scale.deviation
     if retrieval.keyword is None or retrieval.semantic is None or not keyword.scores or deviation <= 0:
         return 1.0
-    first, best = keyword.first(1)[0], next(iter(semantic.scores.values()))
-    standing = semantic.scores.get(first, semantic.scale.minimum) - semantic.scale.minimum
+    least, best = semantic.scale.minimum, next(iter(semantic.scores.values()))
+    most_words = next(iter(keyword.scores.values()))
+    first = takewhile(lambda note: keyword.scores[note] == most_words, keyword.scores)
+    standing = max(semantic.scores.get(note, least) for note in first) - least
     return formula.corroboration(
         standing / deviation,
-        (best - semantic.scale.minimum) / deviation,
+        (best - least) / deviation,
         retrieval.semantic.reading,
         formula.certainty(float(retrieval.keyword.columns.scores[0]), population),
     )
