@@ -148,7 +148,9 @@ def doubted(*first: int, reading: float = 1.0, score: float = 1.0) -> float:
     cosines = {note: 0.9 - note / 100 for note in range(1, 8)} | {9: 0.1}
     answer = replace(by_meaning({note: [each] for note, each in cosines.items()}, cosines), reading=reading)
     parsed = parse_request(SearchRequest("why is it loud", SearchSettings()))
-    return score_lanes(parsed, Retrieval(by_word(*(hit(note, score) for note in first)), answer), 1000).keyword_weight
+    return score_lanes(
+        parsed, Retrieval(by_word(*(hit(note, score) for note in first)), answer), 1000
+    ).keyword_weight
 
 
 def test_words_count_less_where_their_first_note_means_something_else():
