@@ -50,3 +50,24 @@ def test_the_editor_opens_at_the_line(notes, tmp_path):
     environment = {"VISUAL": str(editor)}
     done = notes.run("search", "53300", "--open", "--paths", env=environment)
     assert f"+8 {notes.root / 'Errors.md'}" in done.stdout
+
+
+def test_a_known_name_comes_before_a_folder_of_that_name(daemon, vault, tmp_path):
+    root = vault({"Pump.md": "The float switch."})
+    daemon.run("vault", "add", str(root), "--name", "work")
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "work").mkdir(parents=True)
+    (elsewhere / "work" / "Other.md").write_text("The float of a carnival.")
+    found = daemon.run("search", "float", "--vault", "work", "--wait", "--paths", cwd=elsewhere).stdout
+    assert found == f"{root}/Pump.md\n"
+    found = daemon.run("search", "float", "--vault", "./work", "--wait", "--paths", cwd=elsewhere).stdout
+    assert found == f"{elsewhere}/work/Other.md\n"
+
+
+def test_editors_get_the_line_that_matches_also_inside_a_comment(daemon, vault):
+    root = vault({"Pump.md": "# Pump\n\nA first line.\n\nThe float switch.\n\n%% walrus %%\n"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    line = daemon.run("search", "float", "--format", "vimgrep", "--vault", str(root)).stdout
+    assert line == f"{root}/Pump.md:5:5:The float switch.\n"
+    line = daemon.run("search", "walrus", "--format", "vimgrep", "--vault", str(root)).stdout
+    assert line == f"{root}/Pump.md:7:4:%% walrus %%\n"

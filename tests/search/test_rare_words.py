@@ -21,6 +21,7 @@ ROUNDUPS = {
     for month in (1, 2, 3)
     for day in ("07", "21")
 }
+BIRDS = {"Birds.md": "Many birds live in the valley, most of them small. " * 300 + "One is a kestrel."}
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path, monkeypatch:
         return await query(self, store, "tomato soup with basil", k, **options)
 
     monkeypatch.setattr(WorkerHere, "query", about_soup)
-    index = open_here(vault({**SOUPS, **ROUNDUPS}), tmp_path / "index")
+    index = open_here(vault({**SOUPS, **ROUNDUPS, **BIRDS}), tmp_path / "index")
     index.indexer.apply(index.indexer.reconcile())
     asyncio.run(_embed(index))
     yield index
@@ -53,3 +54,9 @@ def test_the_notes_with_rare_words_come_first(opened, query, weights):
         first = [result["path"] for result in results][:2]
         assert first[0].startswith("2026-03"), first
         assert not any(path.startswith("Soup") for path in first), first
+
+
+def test_the_only_note_with_the_word_comes_first_however_little_it_is_about_it(opened):
+    settings = SearchSettings(keyword_weight=0.1, semantic_weight=1.5)
+    results = asyncio.run(Searcher(opened).search(SearchRequest("kestrel", settings)))["results"]
+    assert results[0]["path"] == "Birds.md"

@@ -114,7 +114,9 @@ def test_both_lanes_are_scored_and_weighed():
         *lane_weights(parsed, retrieval, 10),
         certain=[1],
     )
-    assert not score_lanes(parsed, Retrieval(by_word(hit(1, 1.0))), 10).certain
+    few, many = (by_word(*(hit(note, 1.0) for note in range(count))) for count in (3, 4))
+    assert score_lanes(parsed, Retrieval(few), 10).certain == [0, 1, 2]
+    assert not score_lanes(parsed, Retrieval(many), 10).certain
 
 
 def test_linear_fusion_weighs_by_alpha():

@@ -63,7 +63,9 @@ def current_folder() -> str:
 
 
 def vault_argument(vault: str) -> str:
-    """Return a vault as the daemon expects it: a folder by its absolute path, a name unchanged."""
-    folder = os.path.expanduser(vault)  # noqa: PTH111 - a name stays as it is
-    is_folder = os.path.isdir(folder) or os.sep in vault  # noqa: PTH112
-    return os.path.abspath(folder) if is_folder else vault  # noqa: PTH100
+    """Return a vault as the daemon expects it: a path as an absolute one, a bare word unchanged.
+
+    A word is a name first, and only then a folder inside the current one.
+    """
+    is_path = os.sep in vault or vault.startswith("~") or vault in (os.curdir, os.pardir)
+    return os.path.abspath(os.path.expanduser(vault)) if is_path else vault  # noqa: PTH100, PTH111

@@ -31,11 +31,12 @@ def vault_of(invocation: Invocation, folder: Path) -> Path | None:
 
 def _vault_option(invocation: Invocation, vault: str) -> Path:
     path = Path(vault).expanduser()
+    if path.name == vault:  # a bare word is a name first
+        for known in _known_vaults(invocation):
+            if known.name.casefold() == vault.casefold():
+                return known.path
     if path.is_dir():
         return Path(os.path.abspath(path))  # noqa: PTH100
-    for known in _known_vaults(invocation):
-        if known.name.casefold() == vault.casefold():
-            return known.path
     if path.exists():
         raise UsageError(f"--vault {vault} is a file, expected a folder or the name of a vault")
     raise UsageError(f"--vault {vault}: no such folder or vault; list the vaults with `vaultseek vault list`")

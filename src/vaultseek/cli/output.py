@@ -81,7 +81,7 @@ def print_places(answer: JSON) -> None:
     for result in answer.get("results") or ():
         path = _openable(result, answer)
         line, column = result.get("line", 1), result.get("column", 1)
-        text = result.get("preview") or result.get("title", "")
+        text = result.get("line_text") or result.get("preview") or result.get("title", "")
         sys.stdout.write(f"{clean(path)}:{line}:{column}:{clean(text)}\n")
 
 

@@ -138,6 +138,8 @@ class FullResult(Result, total=False):
     """The line of the passage with most of the query's words."""
     column: NotRequired[int]
     """The character of that line where the first of them begins."""
+    line_text: NotRequired[str]
+    """The text of that line, or its beginning."""
     property: NotRequired[str | None]
     """The property that matches, if not the text; ``preview`` shows it."""
     preview: str

@@ -105,7 +105,7 @@ class VaultRegistry:
         Unavailable if it cannot be opened.
         """
         await self.close_missing()
-        options = self._by_name(vault) if vault else self._around(folder)
+        options = self._by_name(vault, folder) if vault else self._around(folder)
         return await self._open(options)
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
@@ -229,7 +229,8 @@ class VaultRegistry:
 
     # -- which -----------------------------------------------------------------------------------------
 
-    def _by_name(self, name: str) -> VaultOptions:
+    def _by_name(self, name: str, folder: str | None) -> VaultOptions:
+        """Return the vault of that name, else the one at that path, which may begin in ``folder``."""
         for entry in self.settings.vaults:
             if entry.name.casefold() == name.casefold():
                 return self._configured(entry)
@@ -237,6 +238,8 @@ class VaultRegistry:
             if follower.vault.name == name:
                 return follower.vault.options
         path = Path(name).expanduser()
+        if not path.is_absolute() and folder and (Path(folder) / path).is_dir():
+            path = Path(folder) / path
         if not path.is_absolute():
             raise VaultMissing(f"no vault named {name!r} and no such folder; {self._choices()}")
         if not path.is_dir() and not self._is_known(path):

@@ -246,7 +246,7 @@ class OpenVault:
         try:
             answer = await self.embedding.query(text, k, allowed, self._patience.query_seconds)
             if allowed is None and not len(answer.passage_numbers) and self._expects_vectors():
-                raise IndexDamaged("the vectors are gone; they are stored again from the ledger")
+                raise IndexDamaged("the vectors are gone; search again when they are stored anew")
         except IndexDamaged:
             await self.embedding.discard_store()
             raise

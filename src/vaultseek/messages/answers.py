@@ -138,6 +138,7 @@ class FullResult(Result):
     end_line: int
     line: int = Field(default=1, description="The line of the passage with most of the query's words.")
     column: int = Field(default=1, description="The character of that line where the first of them begins.")
+    line_text: str = Field(default="", description="The text of that line, or its beginning.")
     property: str | None = Field(
         default=None, description="The property that matches, if not the text; ``preview`` shows it."
     )

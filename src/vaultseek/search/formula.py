@@ -70,6 +70,8 @@ OBJECTION_CERTAINTY = (0.7, 1.0)
 """Certainty of the words from which an objection counts less, and no longer."""
 RARE_CERTAINTY = 0.85
 """Certainty of a note's words from which no note without any word of the query stands before it."""
+WHOLE_COVERAGE, FEW_NOTES = 0.9, 3
+"""The same holds for at most so many notes that alone have this much of the query's words."""
 WORDLESS_ROOM = 0.02
 """Share of the score of such a note below it that notes without any word keep their order in."""
 LEAST_MEANING = 0.05

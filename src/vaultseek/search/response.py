@@ -17,6 +17,7 @@ from vaultseek.search.fusion import Candidate
 from vaultseek.search.lanes import Contribution
 from vaultseek.search.snippet import preview
 from vaultseek.search.trace import Trace
+from vaultseek.text import one_line
 
 LANES = frozenset({"keyword", "semantic", "graph"})
 """Names in ``partial`` of what finds notes; the others are stages and the vault."""
@@ -86,6 +87,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "end_line": chunk.end_line if chunk else 1,
         "line": min(chunk.start_line + snippet.line, chunk.end_line) if chunk else 1,
         "column": snippet.column + 1,
+        "line_text": _line(matched.text if matched else text.split("\n")[snippet.line] if text else ""),
         "property": matched and matched.name,
         "score": round(candidate.score, 6),
         "confidence": round(trace.confidence(candidate), 4),
@@ -99,6 +101,10 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "rerank": _reranked(candidate, trace, explain=explain),
     }
     return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
+
+
+def _line(text: str) -> str:
+    return one_line(text, limits.PREVIEW_CHARS)
 
 
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:

@@ -132,14 +132,20 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
 
 
 def _certain(scores: LaneScores, answer: KeywordAnswer | None, population: int) -> Collection[int]:
-    """Return those of the best notes by word whose words are certain; no lane proposes fewer."""
+    """Return those of the best notes by word whose words are certain; no lane proposes fewer.
+
+    Words are certain by their score, or where very few notes have all of them.
+    """
     if answer is None:
         return ()
     by_word, rows = answer.columns.scores, answer.rows
+    whole = answer.columns.coverage >= formula.WHOLE_COVERAGE
+    are_few = int(whole.sum()) <= formula.FEW_NOTES
     return [
         note
         for note in scores.first(formula.REGULARIZED_NOTES)
         if formula.certainty(float(by_word[rows[note]]), population) >= formula.RARE_CERTAINTY
+        or (are_few and whole[rows[note]])
     ]
 
 

@@ -123,7 +123,11 @@ def preview(
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
     place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
-    place = place or _best_line(text, {line[low:high]: word for low, high, word in matches})
+    if place is None:
+        words = {line[low:high]: word for low, high, word in matches}
+        if matcher and not matches:  # it may be in what is left out, as a comment
+            words = {text[low:high]: word for low, high, word in matcher.matches(text, language)}
+        place = _best_line(text, words)
     return Preview(head + line[start:end] + tail, tuple(_merged(marks)), *place)
 
 

@@ -232,13 +232,13 @@ def test_settings_of_the_shell_travel_with_the_request(run: Run, monkeypatch: py
     assert daemon.calls[0][1]["settings"] == {"semantic_weight": "0.7", "recency.enabled": "false"}
 
 
-def test_a_vault_that_is_a_folder_is_made_absolute_and_a_name_is_left(run: Run, tmp_path: Path) -> None:
+def test_a_vault_that_is_a_path_is_made_absolute_and_a_word_is_left(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     daemons = [FakeDaemon() for _ in range(3)]
-    for daemon, vault in zip(daemons, ("sub", "work", "gone/away"), strict=True):
+    for daemon, vault in zip(daemons, ("./sub", "sub", "gone/away"), strict=True):
         run(daemon, "search", "x", "--vault", vault)
     given = [daemon.calls[0][1]["vault"] for daemon in daemons]
-    assert given == [str(tmp_path / "sub"), "work", str(tmp_path / "gone/away")]
+    assert given == [str(tmp_path / "sub"), "sub", str(tmp_path / "gone/away")]
 
 
 def test_search_json_is_the_answer_in_one_line_of_utf8(run: Run) -> None:

@@ -35,7 +35,7 @@ def test_every_row_is_as_wide_as_the_list_and_harmless(title, path, columns):
 
 def test_the_remarks_say_what_was_found_and_what_is_missing():
     results = [{"path": "a.md", "confidence": 0.9, "lanes": {"keyword": {"rank": 1}}}]
-    answer = {"results": results, "index": INDEX, "took_ms": 4.2, "mode": "hybrid", "vault": "notes"}
+    answer = {"results": results, "index": INDEX, "took_ms": 4.2, "search_method": "hybrid", "vault": "notes"}
     assert said(answer) == ["1 note · 4 ms · hybrid · notes"]
     assert said({**answer, "index": {"notes": 3, "pending": 2}})[1].startswith("2 texts not yet embedded")
     partial = [{"lane": "semantic", "code": "loading", "reason": "x"}]

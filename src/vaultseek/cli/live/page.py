@@ -67,7 +67,8 @@ def _figures(answer: JSON) -> str:
     parts = [count(max(results, total), "note")]
     if answer.get("took_ms") is not None:
         parts.append(f"{float(answer['took_ms']):.0f} ms")
-    return " · ".join([*parts, *(clean(answer[key]) for key in ("mode", "vault") if answer.get(key))])
+    about = [clean(answer[key]) for key in ("search_method", "vault") if answer.get(key)]
+    return " · ".join([*parts, *about])
 
 
 def _none(answer: JSON) -> str:
