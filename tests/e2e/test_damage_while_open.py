@@ -58,8 +58,12 @@ def test_a_damaged_ledger_is_replaced(
     )
     done = daemon.run("index", "--wait", "--vault", str(root))
     assert done.returncode == 0, done.stderr
-    (status,) = daemon.json("status")["vaults"]
-    assert (status["state"], status["notes"], status["pending"]) == ("ready", 35, 0)
+
+    def state() -> tuple[str, int, int]:
+        (status,) = daemon.json("status")["vaults"]
+        return status["state"], status["notes"], status["pending"]
+
+    eventually(lambda: state() == ("ready", 35, 0), "the state after the last comparison")
     assert daemon.pid() == pid
 
 

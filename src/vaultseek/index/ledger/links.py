@@ -78,7 +78,7 @@ class LinkTable:
 
     def to_paths(self, paths: Sequence[str]) -> list[LinkRow]:
         """Return the links that resolve to these paths."""
-        sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY l.note, l.ordinal"
+        sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY n.path, l.ordinal"
         return [link_row(row) for row in self._database.all_in(sql, paths)]
 
     def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
