@@ -64,7 +64,9 @@ def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
     eventually(
         lambda: daemon.paths("theodolite", "--vault", str(root), "--mode", "keyword") == ["sub/moved.md"]
     )
-    daemon.run("index", "--wait", "--vault", str(root))  # what was written just now is embedded a moment later
+    daemon.run(
+        "index", "--wait", "--vault", str(root)
+    )  # what was written just now is embedded a moment later
     before = daemon.json("status")["vaults"][0]["embeddings_computed"]
     (root / "sub").rename(root / "folder")
     eventually(
