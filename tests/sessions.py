@@ -44,7 +44,10 @@ _UNSTABLE = [
     (re.compile(r"(float32 by onnxruntime).*"), r"\1"),
     # Processors round products differently; only the order matters.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} \d\.\d\d$"), " <score>"),
-    (re.compile(r"^ *(lane|keyword|semantic|graph|recency|confidence)\b.*"), r"\1 <figures>"),
+    (
+        re.compile(r"^ *(lane|keyword|semantic|graph|company|recency|best|score|confidence)\b +[-\d.x=/r].*"),
+        r"\1 <figures>",
+    ),
     # The age after the place may or may not leave room for the tags.
     (re.compile(r"^(    .*\.md:\d+) · .*"), r"\1"),
 ]
