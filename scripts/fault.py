@@ -25,7 +25,7 @@ HEADINGS = ("number", "what goes wrong", "tests", "result")
 
 @dataclass
 class Result:
-    """What came of the tests of one fault."""
+    """Outcome of the tests of one fault."""
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)

@@ -29,7 +29,7 @@ _DOWNLOADING = re.compile(r"Downloading (\S*/)?([A-Za-z0-9_.]+?)-\d\S* \((.+)\)"
 
 
 class Progress:
-    """How far pip is, by what it has said and by what is in the folder of the packages."""
+    """Progress of pip, by what it has said and by what is in the folder of the packages."""
 
     def __init__(self, packages: Path) -> None:
         self._packages = packages

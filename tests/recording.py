@@ -52,7 +52,7 @@ STORY: tuple[tuple[str, str], ...] = (
     ("pause", ""),
     ("pause", ""),
 )
-"""What is typed, and the text that is waited for after it."""
+"""The text that is typed, and the text that is waited for after it."""
 
 _CELL = (8.4, 18)
 _MARGIN = 14

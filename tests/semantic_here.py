@@ -112,6 +112,19 @@ def open_here(root: Path, directory: Path) -> OpenVault:
     return vault
 
 
+def index_here(root: Path, directory: Path) -> OpenVault:
+    """Open the vault and index it by word, link and meaning."""
+    vault = open_here(root, directory)
+    vault.indexer.apply(vault.indexer.reconcile())
+
+    async def embed() -> None:
+        while await vault.embedding.step():
+            pass
+
+    asyncio.run(embed())
+    return vault
+
+
 @contextlib.contextmanager
 def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
     """Search the vault at ``root`` with query, settings and limit; its index is kept in ``folder``."""

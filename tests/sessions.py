@@ -6,6 +6,7 @@ on a screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewr
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -21,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).parents[1]
 SAMPLE = PROJECT / "tests" / "data" / "vault"
@@ -120,6 +122,20 @@ class Home:
         text = _HYPERLINK.sub("", output.decode()).replace("\r\n", "\n")
         return text.replace(str(self.folder), "/home/ana")
 
+    def index(self) -> None:
+        """Index the vault by all of its models."""
+        self.run("vaultseek index --wait")
+        deadline = time.monotonic() + SECONDS
+        while models := self._models_at_work():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"after {SECONDS} s still not embedded: {models}")
+            time.sleep(0.2)
+
+    def _models_at_work(self) -> list[dict[str, Any]]:
+        vaults = json.loads(self.run("vaultseek status --json"))["vaults"]
+        models = [vault["models"] for vault in vaults]
+        return [it for it in models if it["second"] and it["second_notes_left"] != 0]
+
     def close(self) -> None:
         """Stop the daemon."""
         self.run("vaultseek stop")
@@ -139,7 +155,7 @@ def opened_home() -> Iterator[Home]:
 def record() -> None:
     """Run every session of every page and write the outputs into the pages."""
     with opened_home() as home:
-        home.run("vaultseek index --wait")
+        home.index()
         for page in PAGES:
             text = page.read_text(encoding="utf-8")
             page.write_text(_BLOCK.sub(lambda match: _recorded(match[1], home), text), encoding="utf-8")

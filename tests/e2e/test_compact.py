@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,13 @@ def files_with(text: str) -> list[str]:
         with contextlib.suppress(FileNotFoundError):  # replaced just now
             names += [file.name] if text.encode() in file.read_bytes() else []
     return names
+
+
+def in_ledger(statement: str) -> list[tuple[object, ...]]:
+    """Return the rows of a statement about the only ledger."""
+    (file,) = paths.data_directory().rglob("ledger.sqlite")
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as ledger:
+        return ledger.execute(statement).fetchall()
 
 
 @pytest.mark.fault("B13")
@@ -50,10 +58,12 @@ def test_nothing_of_a_deleted_note_or_a_former_text_is_left(daemon, vault):
 def test_the_daemon_compacts_by_itself_a_day_later(daemon, vault, eventually):
     root: Path = vault({"Gate.md": "# Gate", "Secret.md": f"# Secret\n\n{SECRET}"})
     daemon.run("index", "--wait", "--vault", str(root))
+    eventually(lambda: in_ledger("SELECT value FROM meta WHERE name = 'compacted'"), "compacted when new")
     (root / "Secret.md").unlink()
     daemon.run("index", "--wait", "--vault", str(root))
     assert files_with(SECRET)
     daemon.stop()
-    daemon.run("start")  # never compacted counts as long ago
+    assert in_ledger("DELETE FROM meta WHERE name = 'compacted' RETURNING value")
+    daemon.run("start")
     daemon.run("status", "--vault", str(root))
     eventually(lambda: not files_with(SECRET), "removed without being asked")

@@ -54,14 +54,14 @@ def test_the_editor_opens_at_the_line(notes, tmp_path):
 
 def test_a_known_name_comes_before_a_folder_of_that_name(daemon, vault, tmp_path):
     root = vault({"Pump.md": "The float switch."})
-    daemon.run("vault", "add", str(root), "--name", "work")
+    daemon.run("vault", "add", str(root), "--name", "notes")
     elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "work").mkdir(parents=True)
-    (elsewhere / "work" / "Other.md").write_text("The float of a carnival.")
-    found = daemon.run("search", "float", "--vault", "work", "--wait", "--paths", cwd=elsewhere).stdout
+    (elsewhere / "notes").mkdir(parents=True)
+    (elsewhere / "notes" / "Other.md").write_text("The float of a carnival.")
+    found = daemon.run("search", "float", "--vault", "notes", "--wait", "--paths", cwd=elsewhere).stdout
     assert found == f"{root}/Pump.md\n"
-    found = daemon.run("search", "float", "--vault", "./work", "--wait", "--paths", cwd=elsewhere).stdout
-    assert found == f"{elsewhere}/work/Other.md\n"
+    found = daemon.run("search", "float", "--vault", "./notes", "--wait", "--paths", cwd=elsewhere).stdout
+    assert found == f"{elsewhere}/notes/Other.md\n"
 
 
 def test_editors_get_the_line_that_matches_also_inside_a_comment(daemon, vault):

@@ -13,7 +13,7 @@ from sessions import PAGES, Home, opened_home, sessions, stable
 def home() -> Iterator[Home]:
     """Yield a home directory whose vault is indexed and embedded by the bundled model."""
     with opened_home() as opened:
-        opened.run("vaultseek index --wait")
+        opened.index()
         yield opened
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong in the background of a vault that is followed, in this process."""
+"""Failures in the background of a vault that is followed, in this process."""
 
 from __future__ import annotations
 

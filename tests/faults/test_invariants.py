@@ -1,4 +1,4 @@
-"""What always holds, each in a test of its name; the others stand beside what they need."""
+"""Rules that always hold, each in a test of its name; the others stand beside what they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to a vault while a daemon follows it."""
+"""Changes to a vault while a daemon follows it."""
 
 from __future__ import annotations
 

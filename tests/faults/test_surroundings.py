@@ -1,4 +1,4 @@
-"""What surrounds the daemon: folders, users, settings, libraries, queries that cost much."""
+"""Surroundings of the daemon: folders, users, settings, libraries, queries that cost much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to the files of a vault, seen by an index in this process."""
+"""Changes to the files of a vault, seen by an index in this process."""
 
 from __future__ import annotations
 

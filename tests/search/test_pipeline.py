@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semantic_here import WorkerHere, open_here
+from semantic_here import WorkerHere, index_here
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.search.filter import filter_notes
@@ -35,16 +35,9 @@ NOTES = {
 @pytest.fixture
 def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
     """The notes, indexed by word, link and meaning."""
-    index = open_here(vault(NOTES), tmp_path / "index")
-    index.indexer.apply(index.indexer.reconcile())
-    asyncio.run(_embed(index))
+    index = index_here(vault(NOTES), tmp_path / "index")
     yield index
     index.close()
-
-
-async def _embed(index: OpenVault) -> None:
-    while await index.embedding.step():
-        pass
 
 
 def request(query: str, **options: Any) -> SearchRequest:

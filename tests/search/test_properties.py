@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from semantic_here import open_here
+from semantic_here import index_here
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
@@ -25,16 +25,9 @@ NOTES = {
 
 @pytest.fixture
 def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
-    index = open_here(vault(NOTES), tmp_path / "index")
-    index.indexer.apply(index.indexer.reconcile())
-    asyncio.run(_embed(index))
+    index = index_here(vault(NOTES), tmp_path / "index")
     yield index
     index.close()
-
-
-async def _embed(index: OpenVault) -> None:
-    while await index.embedding.step():
-        pass
 
 
 def search(index: OpenVault, query: str, **options: Any) -> list[dict[str, Any]]:

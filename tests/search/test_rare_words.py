@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from semantic_here import WorkerHere, open_here
+from semantic_here import WorkerHere, index_here
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
@@ -33,16 +33,9 @@ def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path, monkeypatch:
         return await query(self, store, "tomato soup with basil", k, **options)
 
     monkeypatch.setattr(WorkerHere, "query", about_soup)
-    index = open_here(vault({**SOUPS, **ROUNDUPS, **BIRDS}), tmp_path / "index")
-    index.indexer.apply(index.indexer.reconcile())
-    asyncio.run(_embed(index))
+    index = index_here(vault({**SOUPS, **ROUNDUPS, **BIRDS}), tmp_path / "index")
     yield index
     index.close()
-
-
-async def _embed(index: OpenVault) -> None:
-    while await index.embedding.step():
-        pass
 
 
 @pytest.mark.parametrize("query", ["roundup 2026-03", "Eleanor Konik roundup 2026-03"])

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from semantic_here import open_here
+from semantic_here import index_here
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.indexing.open_vault import OpenVault
@@ -55,21 +55,9 @@ class Typist:
         return {"notes": cast(VaultFollower, self._follower)}
 
 
-def indexed(root: Path, directory: Path) -> OpenVault:
-    index = open_here(root, directory)
-    index.indexer.apply(index.indexer.reconcile())
-
-    async def embed() -> None:
-        while await index.embedding.step():
-            pass
-
-    asyncio.run(embed())
-    return index
-
-
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    index = indexed(SAMPLE, tmp_path_factory.mktemp("sample") / "index")
+    index = index_here(SAMPLE, tmp_path_factory.mktemp("sample") / "index")
     yield Typist(index)
     index.close()
 
@@ -79,7 +67,7 @@ def typing(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
     opened: list[OpenVault] = []
 
     def make(notes: dict[str, str]) -> Typist:
-        opened.append(indexed(vault(notes), tmp_path / "index"))
+        opened.append(index_here(vault(notes), tmp_path / "index"))
         return Typist(opened[-1])
 
     yield make

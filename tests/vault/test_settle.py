@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from vaultseek.vault import settle
+from vaultseek.vault.pace import FREE_CHANGES
 from vaultseek.vault.settle import SETTLE_MAX_SECONDS, SETTLE_SECONDS, Hints
 
 
@@ -171,15 +172,20 @@ def test_a_note_written_all_the_time_is_handed_over_ever_more_rarely():
     run(scenario())
 
 
+async def save_until_held(hints: Hints) -> None:
+    """Save a note three times in a row, so that its last change is held back."""
+    for _ in range(FREE_CHANGES):
+        hints.add("log.md")
+        assert (await hints.next_batch()).paths == {"log.md"}
+    hints.add("log.md")
+    await asyncio.sleep(3 * SETTLE_SECONDS)
+
+
 def test_the_last_change_of_a_note_is_not_lost_and_other_notes_do_not_wait():
     async def scenario():
         loop = asyncio.get_running_loop()
         hints = Hints(loop)
-        for _ in range(3):
-            hints.add("log.md")
-            await asyncio.sleep(3 * SETTLE_SECONDS)
-            if _ < 2:
-                assert (await hints.next_batch()).paths == {"log.md"}
+        await save_until_held(hints)
         began = loop.time()
         hints.add("other.md")
         assert (await hints.next_batch()).paths == {"other.md"}
@@ -208,11 +214,7 @@ def test_a_comparison_of_everything_leaves_nothing_held_back():
     async def scenario():
         loop = asyncio.get_running_loop()
         hints = Hints(loop)
-        for _ in range(3):
-            hints.add("log.md")
-            await asyncio.sleep(3 * SETTLE_SECONDS)
-            if _ < 2:
-                await hints.next_batch()
+        await save_until_held(hints)
         hints.add("other.md")
         await hints.next_batch()
         hints.request_rescan("a client requested it")

@@ -95,7 +95,7 @@ class Arithmetic(TypedDict):
     name: float
     """Gain of a note whose name is the query."""
     best: float
-    """What all scores are divided by."""
+    """The value that all scores are divided by."""
     vault: NotRequired[float]
     """In an answer of all vaults: the vault's share."""
 
@@ -174,7 +174,7 @@ class Interpreted(TypedDict):
     filters: list[str]
     """Every condition, in words."""
     notes: list[str]
-    """What was ignored, and why."""
+    """The parts that were ignored, and why."""
 
 
 class Nearest(TypedDict):
@@ -482,7 +482,7 @@ class Alike(TypedDict):
     rank: int
     score: float
     text: float
-    """How much of their text both have; what many have counts for nothing."""
+    """The share of text that both have; text of many notes does not count."""
     meaning: float
     """The cosine of their vectors; 0 without vectors."""
     notes: list[About]
@@ -609,7 +609,7 @@ class VaultModels(TypedDict):
 
     main: str
     why: NotRequired[str | None]
-    """Why it was chosen."""
+    """The reason why it was chosen."""
     only_english: bool
     """True if ``main`` reads no other language."""
     second: str | None
@@ -617,7 +617,7 @@ class VaultModels(TypedDict):
     second_notes_left: int | None
     """Notes without up-to-date vectors of ``second``; None before that is known."""
     second_problem: NotRequired[str | None]
-    """Why vectors of ``second`` cannot be computed or stored at the moment."""
+    """The reason why vectors of ``second`` cannot be made now."""
     advice: str | None
     """Advice on installing a model for other languages."""
 
@@ -636,7 +636,7 @@ class VaultStatus(Index):
     embeddings_computed: NotRequired[int]
     """Since the index was made."""
     share: NotRequired[float]
-    """How much of the index is there, from 0 to 1: an estimate."""
+    """The share of the index that is there: an estimate."""
     rate: NotRequired[float]
     """Vectors per second."""
     eta_seconds: NotRequired[float | None]
@@ -686,9 +686,9 @@ class Progress(TypedDict):
     phase: str
     """``reading``, ``embedding`` or ``done``."""
     share: NotRequired[float]
-    """How much is done, from 0 to 1: notes read and vectors computed; an estimate."""
+    """The share that is done, 0 to 1: notes read, vectors computed; an estimate."""
     waiting_for: NotRequired[str | None]
-    """Why no vectors can be computed now, None if they can."""
+    """The reason why no vectors can be computed now, or None."""
     notes: int
     notes_done: int
     notes_total: int

@@ -350,7 +350,7 @@ class VaultFollower:
             compacted, revision = await asyncio.to_thread(ledger.compacted)
             if time.time() - compacted < COMPACT_SECONDS or ledger.revision == revision:
                 await asyncio.sleep(COMPACT_POLL_SECONDS)
-            elif not self._is_idle():
+            elif not self._is_idle() and not (self._is_read() and self.worker.state.status == "broken"):
                 await asyncio.sleep(LIVENESS_SECONDS)
             else:
                 try:
@@ -517,7 +517,10 @@ class VaultFollower:
     def _is_idle(self) -> bool:
         """True if everything is read and embedded, so that there is time for the concept vocabulary."""
         reason = self.vault.keyword_reason() or self.vault.semantic_reason()
-        return reason is None and self.state in ("ready", "polling") and not self.pending
+        return reason is None and self._is_read() and not self.pending
+
+    def _is_read(self) -> bool:
+        return self.state in ("ready", "polling") and not self.vault.activity.notes_left
 
     def _lanes(self) -> JSON:
         vault, worker = self.vault, self.worker.state

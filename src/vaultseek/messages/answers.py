@@ -99,7 +99,7 @@ class Arithmetic(Answer):
         description="Factor that keeps notes by link alone, or without any word, below others."
     )
     name: float = Field(description="Gain of a note whose name is the query.")
-    best: float = Field(description="What all scores are divided by.")
+    best: float = Field(description="The value that all scores are divided by.")
     vault: float = Field(default=1.0, description="In an answer of all vaults: the vault's share.")
 
 
@@ -167,7 +167,7 @@ class Interpreted(Answer):
     rank_text: str = Field(description="The words that rank; empty for filters alone.")
     phrases: list[str]
     filters: list[str] = Field(description="Every condition, in words.")
-    notes: list[str] = Field(description="What was ignored, and why.")
+    notes: list[str] = Field(description="The parts that were ignored, and why.")
 
 
 class Nearest(Answer):
@@ -461,7 +461,7 @@ class Alike(Answer):
 
     rank: int
     score: float
-    text: float = Field(description="How much of their text both have; what many have counts for nothing.")
+    text: float = Field(description="The share of text that both have; text of many notes does not count.")
     meaning: float = Field(description="The cosine of their vectors; 0 without vectors.")
     notes: list[About]
 
@@ -580,14 +580,14 @@ class VaultModels(Answer):
     """The models of one vault, by their names in the settings."""
 
     main: str
-    why: str | None = Field(default=None, description="Why it was chosen.")
+    why: str | None = Field(default=None, description="The reason why it was chosen.")
     only_english: bool = Field(description="True if ``main`` reads no other language.")
     second: str | None = Field(description="Model for questions in other languages.")
     second_notes_left: int | None = Field(
         description="Notes without up-to-date vectors of ``second``; None before that is known."
     )
     second_problem: str | None = Field(
-        default=None, description="Why vectors of ``second`` cannot be computed or stored at the moment."
+        default=None, description="The reason why vectors of ``second`` cannot be made now."
     )
     advice: str | None = Field(description="Advice on installing a model for other languages.")
 
@@ -604,7 +604,7 @@ class VaultStatus(Index):
     problems: list[NoteProblem]
     problem_count: int
     embeddings_computed: int = Field(default=0, description="Since the index was made.")
-    share: float = Field(default=1.0, description="How much of the index is there, from 0 to 1: an estimate.")
+    share: float = Field(default=1.0, description="The share of the index that is there: an estimate.")
     rate: float = Field(default=0.0, description="Vectors per second.")
     eta_seconds: float | None = Field(default=None, description="Estimate, None if there is none.")
     last_change: float | None = Field(default=None, description="Seconds since the epoch.")
@@ -647,10 +647,10 @@ class Progress(Answer):
     phase: str = Field(description="``reading``, ``embedding`` or ``done``.")
     share: float = Field(
         default=0.0,
-        description="How much is done, from 0 to 1: notes read and vectors computed; an estimate.",
+        description="The share that is done, 0 to 1: notes read, vectors computed; an estimate.",
     )
     waiting_for: str | None = Field(
-        default=None, description="Why no vectors can be computed now, None if they can."
+        default=None, description="The reason why no vectors can be computed now, or None."
     )
     notes: int
     notes_done: int

@@ -1,4 +1,4 @@
-"""What Tab offers: the rest of a filter that was begun, else filters that narrow the results."""
+"""Offers of Tab: the rest of a filter that was begun, else filters that narrow the results."""
 
 from __future__ import annotations
 

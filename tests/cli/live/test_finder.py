@@ -1,4 +1,4 @@
-"""What the live search asks the daemon, and what it shows meanwhile."""
+"""Requests of the live search to the daemon, and the list that it shows meanwhile."""
 
 from __future__ import annotations
 
