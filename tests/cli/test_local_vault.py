@@ -40,6 +40,8 @@ def test_the_vault_of_a_note(home: Path) -> None:
     assert vault_of(named("Work"), home) == home / "notes"
     with pytest.raises(UsageError, match="--vault play: no such folder or vault"):
         vault_of(named("play"), home)
+    with pytest.raises(UsageError, match="; did you mean work"):
+        vault_of(named("wrok"), home)
 
 
 def test_a_wrong_configuration_does_not_keep_a_note_from_being_read(

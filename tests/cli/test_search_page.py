@@ -254,17 +254,14 @@ def test_an_answer_with_the_least_that_can_be_in_it() -> None:
 
 def test_a_list_of_nothing_certain_says_so_above_it() -> None:
     far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, confidence=0.04)
-    lines = page(answer(far), Terminal(width=70), now=NOW).splitlines()
+    lines = page(answer(far, weak=True), Terminal(width=70), now=NOW).splitlines()
     assert lines[:2] == ["No match. Closest in meaning:", ""]
     assert lines[2].endswith(" ▍······· 0.04")
-    filtered = answer(far, interpreted={"filters": ["tag pumps"]})
-    assert "No match" not in page(filtered, Terminal(width=200), now=NOW)
-    for told in (result(confidence=0.04), far | {"confidence": 0.4}, far | {"confidence": 1.0}):
-        assert "No match" not in page(answer(told), Terminal(width=200), now=NOW)
+    assert "No match" not in page(answer(far, weak=False), Terminal(width=200), now=NOW)
 
 
 def test_the_bar_shows_how_certain_a_result_is() -> None:
-    text = page(answer(result(score=1.0, confidence=0.5)), Terminal(width=70), now=NOW)
+    text = page(answer(result(score=1.0, confidence=0.7, certainty=0.5)), Terminal(width=70), now=NOW)
     assert text.splitlines()[0].endswith(" ████···· 0.50")
 
 

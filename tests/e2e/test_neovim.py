@@ -493,12 +493,12 @@ def test_what_is_missing_in_an_answer_is_said(indexed):
 
 
 def test_a_list_of_nothing_certain_says_so(indexed):
-    def notes(**result: Any) -> list[str]:
-        answer = json.dumps({"results": [{"confidence": 0.04, "lanes": {"keyword": None}, **result}]})
+    def notes(weak: bool) -> list[str]:
+        answer = json.dumps({"results": [{"confidence": 0.04, "lanes": {"keyword": None}}], "weak": weak})
         return indexed.ask(f"require('vaultseek.say').notes(vim.json.decode([==[{answer}]==]))")
 
-    assert notes() == ["No match; these are the closest in meaning"]
-    assert notes(confidence=0.5) == notes(lanes={"keyword": {"rank": 1}}) == []
+    assert notes(weak=True) == ["No match; these are the closest in meaning"]
+    assert notes(weak=False) == []
 
 
 def test_what_is_typed_is_sent_as_such(indexed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from semantic_here import index_here
 from vaultseek.index.keyword.answer import MatchedTerm
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.notes.why import why
-from vaultseek.search.identifiers import whole_words
+from vaultseek.search.identifiers import exact_pattern, similar_pattern, whole_words
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.model import SearchSettings
@@ -73,14 +74,85 @@ def test_an_identifier_that_no_note_has_finds_nothing(opened):
     assert answer["nearest"]["confidence"] < 0.04
 
 
-def test_notes_with_a_part_of_it_come_only_where_no_note_has_it_and_are_said_to(opened):
+def test_notes_with_one_like_it_come_only_where_no_note_has_it_and_are_said_to(opened):
     answer = ask(opened, "X-4107")
     assert set(paths(answer)) >= {"Pumps.md"}
     assert "Motor.md" not in paths(answer), "only a link leads there"
-    assert answer["interpreted"]["notes"] == ["no note has X-4107 itself; what is shown has a part of it"]
+    assert answer["interpreted"]["notes"] == ["no note has X-4107 itself; what is shown is like it"]
     filtered = ask(opened, "E-4107 path:Pumps")
     assert paths(filtered) == ["Pumps.md"]
     assert "none of these notes has E-4107" in filtered["interpreted"]["notes"][0]
+
+
+OTHERS = {
+    "Standard.md": "As RFC2119 says, e4107 means: stop.",
+    "Apart.md": "As RFC 3339 says, the date comes first.",
+    "Book.md": "ISBN 978-3-16-148410-0, on a shelf.",
+    "Hyphens.md": "Part X\u20112201 is out of stock.",
+    "Days/2023-09-12.md": "It rained.",
+    "Days/2023-09-30.md": "It was dry.",
+    "Days/2023-10-01.md": "It snowed.",
+    "Review.md": "2023-09 was wet, 2023-09 was cold, 2023-09 was long: 2023-09.",
+    "A-12.md": "A-12 is a road. See e 2024 and e 2023.",
+    "Ticket.md": "PII-2024-0007 is closed.",
+    "Year.md": "In 2024 the PII was safe.",
+}
+
+
+@pytest.fixture
+def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """Notes with identifiers written otherwise than they are asked for."""
+    index = index_here(vault(OTHERS), tmp_path / "index")
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("E-4107", ["Standard.md"]),
+        ("e4107", ["Standard.md"]),
+        ("RFC-2119", ["Standard.md"]),
+        ("rfc2119", ["Standard.md"]),
+        ("RFC3339", ["Apart.md"]),
+        ("x-2201", ["Hyphens.md"]),
+        ("X\u20112201", ["Hyphens.md"]),
+        ("x2201", ["Hyphens.md"]),
+        ("978-3-16-148410-0", ["Book.md"]),
+        ("978\u20113\u201116\u2011148410\u20110", ["Book.md"]),
+    ],
+)
+def test_an_identifier_is_found_however_its_hyphens_are_written(others, query, expected):
+    answer = ask(others, query)
+    assert (paths(answer), answer["interpreted"]["notes"]) == (expected, [])
+
+
+def test_a_few_letters_or_digits_in_common_are_not_like_it(others):
+    assert paths(ask(others, "B-12")) == [], "12 is in a date, and B nowhere"
+    assert paths(ask(others, "E-2024")) == [], "nor is e 2024 one"
+    assert paths(ask(others, "PII-2024-0042")) == ["Ticket.md"], "2024 and PII alone are not enough"
+
+
+def test_a_month_finds_its_days_first(others):
+    assert paths(ask(others, "2023-09"))[:3] == ["Days/2023-09-12.md", "Days/2023-09-30.md", "Review.md"]
+    assert "Days/2023-10-01.md" not in paths(ask(others, "2023-09"))
+
+
+def test_the_spellings_of_an_identifier_in_text():
+    for identifier, text in (
+        ("E-4107", "an e4107 here"),
+        ("rfc2119", "see rfc 2119."),
+        ("os.path", "os.path.join"),
+        ("30 CFR 75.1725", "30 cfr 75.1725"),
+        ("getUserName()", "call getusername() now"),
+    ):
+        assert re.search(exact_pattern(identifier), text), identifier
+    for identifier, text in (("e4107", "e 4107"), ("E-4107", "e-41070"), ("os.path", "posix.os1.path")):
+        assert not re.search(exact_pattern(identifier), text), identifier
+    assert similar_pattern("snake_case") is None
+    assert similar_pattern("2024") is None
+    assert re.search(similar_pattern("PII-2024-0042") or "", "pii-2024-0007")
+    assert not re.search(similar_pattern("PII-2024-0042") or "", "in 2024 pii")
 
 
 def test_other_words_beside_an_identifier_are_searched_as_ever(opened):

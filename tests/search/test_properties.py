@@ -71,6 +71,31 @@ def test_a_result_says_that_a_property_matched(opened):
     assert text["chunk_id"]
 
 
+@pytest.mark.parametrize(
+    ("query", "shown", "marked", "line"),
+    [
+        ("[team]", "team: [[Core]]", ["team"], 4),
+        ('[role:"product manager"]', "role: Product manager", ["role", "Product manager"], 3),
+        ("[created:>2026-01]", "created: 2026-03-01", ["created"], 2),
+        ("/role: Pro/", "role: Product manager", ["role: Pro"], 3),
+        ("/^team:/", "team: [[Core]]", ["team:"], 4),
+    ],
+)
+def test_a_filter_by_a_property_shows_that_property(opened, query, shown, marked, line):
+    (result,) = search(opened, query)
+    assert (result["path"], result["property"]) == ("Ada.md", shown.partition(":")[0])
+    assert (result["line"], result["line_text"]) == (line, shown)
+    assert [result["preview"][low:high] for low, high in result["highlights"]] == marked
+
+
+def test_an_expression_finds_text_before_properties(opened):
+    assert {each["path"]: each["property"] for each in search(opened, "/product/")} == {
+        "Ada.md": "role",
+        "Bo.md": None,
+        "Cy.md": None,
+    }
+
+
 def test_a_note_without_text_is_shown_by_its_property(opened):
     assert [each["preview"] for each in search(opened, "555-0199", mode="keyword")] == ["phone: 555-0199"]
 

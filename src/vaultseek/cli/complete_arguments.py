@@ -81,4 +81,11 @@ class _CompleteReader(Reader):
 def _list(answer: JSON, terminal: Terminal) -> str:
     from vaultseek.cli.terminal import clean
 
-    return "\n".join(clean(item["text"]) for item in answer["items"])
+    items = answer["items"]
+    texts = [item["text"].casefold() for item in items]
+    # Notes of one name are told apart by their paths, which name a note as well.
+    shown = (
+        item.get("path") or item["text"] if texts.count(text) > 1 else item["text"]
+        for item, text in zip(items, texts, strict=True)
+    )
+    return "\n".join(map(clean, shown))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,13 @@ def _vault_option(invocation: Invocation, vault: str) -> Path:
         return Path(os.path.abspath(path))  # noqa: PTH100
     if path.exists():
         raise UsageError(f"--vault {vault} is a file, expected a folder or the name of a vault")
-    raise UsageError(f"--vault {vault}: no such folder or vault; list the vaults with `vaultseek vault list`")
+    like = get_close_matches(
+        vault.casefold(), [known.name.casefold() for known in _known_vaults(invocation)], 1
+    )
+    meant = f"did you mean {like[0]}? " if like else ""
+    raise UsageError(
+        f"--vault {vault}: no such folder or vault; {meant}list the vaults with `vaultseek vault list`"
+    )
 
 
 def _configured(invocation: Invocation, folder: Path) -> Path | None:

@@ -30,7 +30,6 @@ _STEPS = (
     ("vault", "x", "vault", 1.0),
 )
 """The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""
-WEAK_CONFIDENCE = 0.1
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
@@ -58,6 +57,8 @@ def missing_lane(lane: JSON, mode: object) -> str:
     from vaultseek.model import STAGES  # only here: it takes longer to import than all the rest
 
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    if vault := lane.get("vault"):
+        return f"{clean(vault)}: {missing_lane({**lane, 'vault': None}, mode)}"
     if lane.get("code") == "being_read":
         return f"{reason}: there may be more"
     if name == "vault":
@@ -71,13 +72,8 @@ def missing_lane(lane: JSON, mode: object) -> str:
 
 
 def is_weak(answer: JSON) -> bool:
-    """True if no result has the words of the query and none is near in meaning."""
-    results = answer.get("results") or ()
-    filtered = (answer.get("interpreted") or {}).get("filters")  # every result matches the filters, at least
-    if filtered or not results or any("confidence" not in result for result in results):
-        return False
-    any_word = any((result.get("lanes") or {}).get("keyword") for result in results)
-    return not any_word and max(float(result["confidence"]) for result in results) < WEAK_CONFIDENCE
+    """True if none of the best notes, shown or not, has a word of the query or is near in meaning."""
+    return bool(answer.get("results") and answer.get("weak"))
 
 
 def _is_listing(answer: JSON) -> bool:
@@ -101,7 +97,7 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
 
 
 def _score(result: JSON, terminal: Terminal) -> str:
-    certainty = result.get("confidence")
+    certainty = result.get("certainty", result.get("confidence"))
     shown = float((result.get("score") if certainty is None else certainty) or 0.0)
     return f"{terminal.bar(shown)} {shown:.2f}"
 

@@ -152,6 +152,8 @@ class FullResult(Result, total=False):
     recency: float
     confidence: NotRequired[float | None]
     """Confidence that the note is relevant to the query, in [0, 1]."""
+    certainty: NotRequired[float | None]
+    """Confidence as lists show it: the nearest to it that falls as the order does."""
     rerank: Reranked | None
     """None if the result was not reranked."""
     arithmetic: NotRequired[Arithmetic | None]
@@ -194,6 +196,8 @@ class Search(OfVault):
     took_ms: float
     results: list[FullResult]
     count: int
+    weak: NotRequired[bool]
+    """True if none of the best notes has a word of the query or is near to it in meaning."""
     partial: list[Lane]
     index: IndexNow
     interpreted: Interpreted
@@ -212,6 +216,8 @@ class VaultSearch(OfVault):
     """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."""
     took_ms: float
     count: int
+    weak: NotRequired[bool]
+    """True if none of the best notes has a word of the query or is near to it in meaning."""
     partial: list[Lane]
     index: IndexNow
     nearest: NotRequired[Nearest | None]
@@ -244,6 +250,8 @@ class SearchAll(TypedDict):
     took_ms: float
     results: list[FullResultOfVault | ResultOfVault]
     count: int
+    weak: NotRequired[bool]
+    """True if none of the best notes has a word of the query or is near to it in meaning."""
     partial: list[LaneOfVault]
     interpreted: Interpreted
     vaults: list[VaultSearch]

@@ -7,7 +7,8 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.choice import VaultModels
 from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.text import fold
 from vaultseek.vault.ignore import OBSIDIAN_FOLDER
 from vaultseek.worker import SemanticWorker
 
@@ -241,7 +243,8 @@ class VaultRegistry:
         if not path.is_absolute() and folder and (Path(folder) / path).is_dir():
             path = Path(folder) / path
         if not path.is_absolute():
-            raise VaultMissing(f"no vault named {name!r} and no such folder; {self._choices()}")
+            like = _similar(name, self._known().values())
+            raise VaultMissing(f"no vault named {name!r} and no such folder; {like}{self._choices()}")
         if not path.is_dir() and not self._is_known(path):
             problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
             raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
@@ -382,6 +385,13 @@ class VaultRegistry:
         if self._followers.get(root) is follower:
             await self.close_vault(root)
             await self._open(vault.options)
+
+
+def _similar(name: str, known: Iterable[str]) -> str:
+    """Return the question whether the most similar of the known names was meant; nothing if none is."""
+    by_folded = {fold(each): each for each in known}
+    close = get_close_matches(fold(name), by_folded, 1)
+    return f"did you mean {by_folded[close[0]]}? " if close else ""
 
 
 def refuse_unsuitable(root: Path) -> None:

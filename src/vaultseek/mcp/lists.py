@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import groupby
 
 from vaultseek.limits import LISTED_ITEMS_MOST
@@ -15,6 +16,8 @@ from vaultseek.text import fold, one_line
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
+FOLDERS_ALIKE = 3
+"""Spellings of folders that are suggested for one that there is not."""
 VALUE_CHARS = 60
 """Longer values of properties are cut where several stand in a line."""
 
@@ -59,11 +62,21 @@ def notes(
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
-    """Return the folders that end with ``folder``, else the outermost ones."""
+    """Return the folders that end with ``folder``, else those with a name like it, else the outermost."""
     folders = {path[:sign] for path in paths for sign, character in enumerate(path) if character == "/"}
     ending = fold(f"/{folder}")
     like = sorted(each for each in folders if fold(f"/{each}").endswith(ending))
-    return like or sorted(each for each in folders if "/" not in each)
+    return like or _spelled_alike(folder, folders) or sorted(each for each in folders if "/" not in each)
+
+
+def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
+    """Return the folders whose path or name is spelled much as ``folder``, the most similar first."""
+    by_spelling: dict[str, list[str]] = {}
+    for each in sorted(folders):
+        for spelling in dict.fromkeys((fold(each), fold(each.rpartition("/")[2]))):
+            by_spelling.setdefault(spelling, []).append(each)
+    close = get_close_matches(fold(folder), by_spelling, FOLDERS_ALIKE)
+    return list(dict.fromkeys(each for spelling in close for each in by_spelling[spelling]))
 
 
 def tags(answer: JSON, page: Page, form: Form) -> Reply:

@@ -50,6 +50,8 @@ def _cut(omitted: int, cursor: str | None) -> list[str]:
 
 def _notes(answer: JSON) -> list[str]:
     notes = [line(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
+    if answer.get("weak") and answer.get("results"):
+        notes.append("no match; these come nearest in meaning, but not near")
     if nearest := answer.get("nearest"):
         confidence = f"confidence {nearest['confidence']:.2f}"
         notes.append(f"nothing found; {line(nearest['path'])} comes nearest, but not near ({confidence})")
@@ -93,9 +95,10 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         if result.get(name) is not None and (scored or name not in ("line", "column")):
             item[name] = result[name]
     if scored:
-        item["score"] = round(float(result["score"]), 2)
-        if result.get("confidence") is not None:
-            item["confidence"] = round(float(result["confidence"]), 2)
+        # The best note has score 1, however little it has to do with the question.
+        certainty = result.get("certainty", result.get("confidence"))
+        name, value = ("score", result["score"]) if certainty is None else ("confidence", certainty)
+        item[name] = round(float(value), 2)
     if name := result.get("property"):
         item["property"] = line(name)
     if via := result.get("via"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vaultseek.model import JSON
+from vaultseek.search.certainty import falling
 
 
 def merge_wordings(answers: Sequence[JSON]) -> JSON:
@@ -24,8 +25,13 @@ def merge_wordings(answers: Sequence[JSON]) -> JSON:
                 best[path] = (score, result)
     order = sorted(total, key=lambda path: -total[path])
     most = max(total.values(), default=0.0) or 1.0
-    results = [{**best[path][1], "score": total[path] / most} for path in order]
+    certainties = falling([float(best[path][1].get("confidence", 1.0)) for path in order])
+    results = [
+        {**best[path][1], "score": total[path] / most, "certainty": certainty}
+        for path, certainty in zip(order, certainties, strict=True)
+    ]
     merged = {**answers[0], "results": results, "partial": _partial(answers)}
+    merged["weak"] = all(answer.get("weak") for answer in answers if answer["results"])
     merged["interpreted"] = {
         "notes": list(dict.fromkeys(note for answer in answers for note in _remarks(answer))),
         "rank_text": next(filter(None, map(_rank_text, answers)), _rank_text(answers[0])),

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from vaultseek.model import LinkKind, ReasonCode
 
+_WEAK = "True if none of the best notes has a word of the query or is near to it in meaning."
 _METHOD = "The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."
 _FILE_NAME = "The name of the file, without extension, if it says something else than the title."
 
@@ -153,6 +154,10 @@ class FullResult(Result):
     confidence: float | None = Field(
         default=None, description="Confidence that the note is relevant to the query, in [0, 1]."
     )
+    certainty: float | None = Field(
+        default=None,
+        description="Confidence as lists show it: the nearest to it that falls as the order does.",
+    )
     rerank: Reranked | None = Field(description="None if the result was not reranked.")
     arithmetic: Arithmetic | None = Field(default=None, description="With ``explain``.")
     search_method: str
@@ -186,6 +191,7 @@ class Search(OfVault):
     took_ms: float
     results: list[FullResult | Result]
     count: int
+    weak: bool = Field(default=False, description=_WEAK)
     partial: list[Lane]
     index: IndexNow
     interpreted: Interpreted
@@ -200,6 +206,7 @@ class VaultSearch(OfVault):
     search_method: str = Field(description=_METHOD)
     took_ms: float
     count: int
+    weak: bool = Field(default=False, description=_WEAK)
     partial: list[Lane]
     index: IndexNow
     nearest: Nearest | None = Field(default=None, description="Only if no note is near enough.")
@@ -229,6 +236,7 @@ class SearchAll(Answer):
     took_ms: float
     results: list[FullResultOfVault | ResultOfVault]
     count: int
+    weak: bool = Field(default=False, description=_WEAK)
     partial: list[LaneOfVault]
     interpreted: Interpreted
     vaults: list[VaultSearch]

@@ -1,19 +1,33 @@
-"""Names of notes that are much like a name that no note has."""
+"""Names of notes, tags and properties that are much like a name that no note has."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
+from typing import Literal
 
 from vaultseek.limits import NAME_CHARS
 from vaultseek.notes.complete import VaultCompleter
-from vaultseek.text import fold
+from vaultseek.query.filters import (
+    Filter,
+    HasProperty,
+    PropertyCompare,
+    PropertyEquals,
+    PropertyNull,
+    Tag,
+)
+from vaultseek.query.leaves import leaves
+from vaultseek.text import fold, quote
 
 SIMILAR_NAMES = 3
 """Names that a message suggests."""
 SIMILAR_CANDIDATES = 30
 """Completions that are compared with the name."""
+LEAST_LIKENESS = 0.5
+"""Likeness, in [0, 1], below which a name is not suggested: one word in common is not enough."""
+NAMES_COMPARED = 5000
+"""Tags or properties that are compared with one that no note has."""
 _LEAST_CHARS = 3
 
 
@@ -22,8 +36,10 @@ def similar_names(name: str, completer: VaultCompleter) -> list[str]:
     typed = posixpath.basename(name.strip().rstrip("/")).removesuffix(".md")[:NAME_CHARS]
     for part in _parts(typed):
         names = {item["text"]: None for item in completer.complete("note", part, SIMILAR_CANDIDATES)}
-        if names:
-            return sorted(names, key=lambda other: -_likeness(typed, other))[:SIMILAR_NAMES]
+        like = {name: max(_likeness(typed, name), _likeness(part, name)) for name in names}
+        near = [name for name in sorted(like, key=lambda name: -like[name]) if like[name] >= LEAST_LIKENESS]
+        if near:
+            return near[:SIMILAR_NAMES]
     return []
 
 
@@ -37,3 +53,27 @@ def _parts(typed: str) -> Iterator[str]:
 
 def _likeness(typed: str, name: str) -> float:
     return SequenceMatcher(None, fold(typed), fold(name)).ratio()
+
+
+def unknown_names(condition: Filter | None, completer: VaultCompleter) -> Iterator[str]:
+    """Yield a sentence for each tag and property of a filter that no note has, with the one most like it."""
+    for leaf in dict.fromkeys(leaves(condition)):
+        match leaf:
+            case Tag(name):
+                yield from _unknown("tag", name.strip("#/"), completer)
+            case (
+                HasProperty(name)
+                | PropertyNull(name)
+                | PropertyEquals(name=name)
+                | PropertyCompare(name=name)
+            ):
+                yield from _unknown("property", name, completer)
+
+
+def _unknown(kind: Literal["tag", "property"], name: str, completer: VaultCompleter) -> Iterator[str]:
+    known = {fold(item["text"]): item["text"] for item in completer.complete(kind, "", NAMES_COMPARED)}
+    if not known or fold(name) in known or len(known) == NAMES_COMPARED:
+        return
+    close = get_close_matches(fold(name), known, 1)
+    meant = f"; did you mean {quote(known[close[0]])}?" if close else ""
+    yield f"no note has the {kind} {quote(name)}{meant}"

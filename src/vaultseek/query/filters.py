@@ -19,7 +19,7 @@ from vaultseek.model import Task
 from vaultseek.query import expression
 from vaultseek.query.compare import comparable, contains, is_named, number_of
 from vaultseek.query.facts import NoteFacts, Scope
-from vaultseek.query.property_text import property_lines
+from vaultseek.query.property_text import lines_of_text, property_lines
 from vaultseek.text import fold
 
 TaskState = Literal["any", "todo", "done"]
@@ -99,7 +99,7 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Notes whose content has a match of the regular expression ``pattern``.
+    """Notes whose content, or properties as lines ``name: value``, has a match of the regular expression.
 
     Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
     """
@@ -107,7 +107,8 @@ class Matches:
     pattern: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return any(map(self.holds, facts.passages("content")))
+        text = lines_of_text(facts.properties)
+        return (bool(text) and self.holds(text)) or any(map(self.holds, facts.passages("content")))
 
     def holds(self, passage: str) -> bool:
         """True if ``passage`` has a match. Raises BadQuery if that takes too long to tell."""

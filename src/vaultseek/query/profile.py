@@ -94,12 +94,13 @@ def profile_query(query: Query, name: str = "auto", rules: AdaptiveRules | None 
     if name not in ADAPTIVE_PROFILES and name not in FIXED_PROFILES:
         known = ", ".join((*ADAPTIVE_PROFILES, *FIXED_PROFILES))
         raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
-    spans = find_identifiers(query.rank_text)
+    text = plain_hyphens(query.rank_text)
+    spans = find_identifiers(text)
     rest = _blanked(query.rank_text, spans)
     meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
     specificity = len(spans) / (len(spans) + meaningful) if spans else 0.0
     words = count_words(query.rank_text)
-    names = tuple(dict.fromkeys(query.rank_text[start:end] for start, end in spans))
+    names = tuple(dict.fromkeys(text[start:end] for start, end in spans))
     by_query = _by_length if name == "length" else _by_specificity
     adaptive, weights = by_query(words, specificity, rules or AdaptiveRules())
     return Profile(
@@ -118,10 +119,15 @@ def find_identifiers(text: str) -> list[tuple[int, int]]:
 
     Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
     ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
-    ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
+    ISBNs and other long numbers, ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
     """
     spaced = _UNSPACED_CHAR.sub(" ", text)
     return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0])]
+
+
+def plain_hyphens(text: str) -> str:
+    """Return ``text`` with ``-`` for the hyphens that no line is broken at; the length stays."""
+    return text if text.isascii() else text.translate(_HYPHENS)
 
 
 def count_words(text: str) -> int:
@@ -130,6 +136,7 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(_UNSPACED_CHAR.sub(" ", text))) + (unspaced + 1) // 2
 
 
+_HYPHENS = str.maketrans("\u2010\u2011", "--")
 _UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(r"[^\W_](?:[\w'’.\-/]*[^\W_])?")
 _FORMS = (
@@ -142,6 +149,8 @@ _FORMS = (
     r"[A-Z]{2,8}\s[0-9]{1,6}(?:[.\-][0-9A-Za-z]+)*",  # RFC 2616
     r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",  # UUID
     r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-9]{2})?",  # ISO date
+    r"[0-9]+(?:-[0-9]+){2,}(?:-[Xx])?|[0-9]{5,}-[0-9]+|[0-9]+-[0-9]{5,}",  # 978-3-16-148410-0, 030-1234567
+    r"[0-9]{9}[Xx]|[0-9]{5,}",  # 9783161484100
     r"#[\w\-/]+",
     r"[A-Za-z_]\w*(?:(?:::|->)\w+)+(?:\(\))?",  # std::vector
     r"[A-Za-z_][\w.]*\(\)",  # main()

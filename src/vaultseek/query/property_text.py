@@ -33,6 +33,11 @@ def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
             yield PropertyLine(name, f"{name}: {text}" if text else name)
 
 
+def lines_of_text(properties: Mapping[str, Any]) -> str:
+    """Return the properties that are neither names nor tags of the note as text, a line each."""
+    return "\n".join(line.text for line in property_lines(properties) if not line.is_name)
+
+
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
     """Return the line of the file, from 1, at which each property stands, as far as their number tells.
 

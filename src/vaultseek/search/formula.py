@@ -112,6 +112,9 @@ EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
 BEGUN_NAME_CONFIDENCE = 0.5
 """Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
+WEAK_CONFIDENCE = 0.1
+"""Confidence that one of the best notes reaches, if none has a word of the query, lest the answer be called
+none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from vaultseek.model import JSON
+from vaultseek.search.certainty import falling
 
 _IN_SHORT = ("rank", "path", "title", "file_name", "score", "modified", "vault", "vault_path")
 _OF_A_VAULT = (
@@ -19,6 +20,7 @@ _OF_A_VAULT = (
     "took_ms",
     "count",
     "total",
+    "weak",
     "partial",
     "index",
     "nearest",
@@ -39,6 +41,7 @@ def merge_answers(answers: Sequence[JSON], limit: int, *, brief: bool = False) -
         for result in _weighed(answer, confidence / most)
     ]
     results.sort(key=lambda result: (-result["score"], result["rank"]))
+    results = _with_certainty(results)
     if brief:
         results = [{key: result[key] for key in _IN_SHORT if key in result} for result in results]
     return {
@@ -48,10 +51,22 @@ def merge_answers(answers: Sequence[JSON], limit: int, *, brief: bool = False) -
         "took_ms": max(map(itemgetter("took_ms"), answers)),
         "results": [{**result, "rank": rank} for rank, result in enumerate(results[:limit], start=1)],
         "count": min(len(results), limit),
+        "weak": bool(results) and all(answer.get("weak") for answer in answers if answer["results"]),
         "partial": [{**lane, "vault": answer["vault"]} for answer in answers for lane in answer["partial"]],
         "interpreted": _common_interpretation(answers),
         "vaults": [{key: answer[key] for key in _OF_A_VAULT if key in answer} for answer in answers],
     }
+
+
+def _with_certainty(results: Sequence[JSON]) -> list[JSON]:
+    """Return the results, each with its certainty in the list of all vaults, if they have confidences."""
+    if any("confidence" not in result for result in results):
+        return list(results)
+    certainties = falling([float(result["confidence"]) for result in results])
+    return [
+        {**result, "certainty": round(certainty, 4)}
+        for result, certainty in zip(results, certainties, strict=True)
+    ]
 
 
 def _best_confidence(answer: JSON) -> float:

@@ -21,7 +21,9 @@ from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON
 from vaultseek.query.filters import patterns_of
+from vaultseek.query.leaves import properties_of, property_patterns
 from vaultseek.search import formula
+from vaultseek.search.certainty import falling
 from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.ranking import Ranking, Selection, rank, rank_listing, select_results
@@ -37,6 +39,7 @@ from vaultseek.search.retrieve import (
     choose_passages,
     combine_lanes,
     passages_matching,
+    passages_of_properties,
     wants_semantic,
 )
 from vaultseek.search.scoring import ScoredLanes, keyword_scores, score_lanes
@@ -120,10 +123,13 @@ class Searcher:
         filtered = self._filter(parsed, clock)
         ranking = rank_listing(parsed, _ids(filtered), ledger)
         rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
-        patterns = patterns_of(parsed.query.filter)
+        condition = parsed.query.filter
+        patterns = patterns_of(condition)
         with clock.stage("passages"):
             passages = choose_passages(rows, Retrieval(), ledger)
+            passages |= passages_of_properties(properties_of(condition), rows, passages)
             passages |= passages_matching(patterns, rows, ledger)
+        patterns += property_patterns(condition)
         return Trace(
             parsed,
             filtered,
@@ -217,6 +223,8 @@ class Searcher:
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selection.results)
         results = reranking.results[: parsed.limit]
+        confidences = [ranking.confidence.get(each.note, 1.0) for each in reranking.results]
+        certainties = falling(confidences[: max(parsed.limit, formula.JUDGED_NOTES)], formula.JUDGED_NOTES)
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
@@ -237,6 +245,8 @@ class Searcher:
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
+            certainties=dict(zip((each.note for each in results), certainties, strict=False)),
+            weak=selection.weak,
         )
 
     async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:

@@ -9,6 +9,7 @@ know of them counts wherever a lane was cut. So the order does not depend on the
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from vaultseek.search.formula import (
     JUDGED_NOTES,
     REGULARIZED_NOTES,
     SCALE_NOTES,
+    WEAK_CONFIDENCE,
 )
 from vaultseek.search.fusion import (
     Candidate,
@@ -50,8 +52,12 @@ from vaultseek.text import fold
 COMPLETE_STATES = ("ready", "polling", "paused")
 """In other states of a vault there may be notes that no lane knows."""
 DAY_SECONDS = 86_400.0
+DAYS_OF_MONTH = 64
+"""Notes with the name of a day that a search for its month puts first."""
 NO_SCORE = 0.005
 """Score that is shown as 0.00 if it is lower."""
+
+_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,8 @@ class Ranking:
     """All candidates, best first; the rows and confidences of their notes, by path.
 
     ``via``: the note whose link says most for a note, both by path. ``identified``: the notes that have an
-    identifier of the query, or it for a name, if it consists of identifiers; else None.
+    identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are none,
+    ``like`` are those with one like it.
     """
 
     candidates: Sequence[Candidate]
@@ -68,14 +75,19 @@ class Ranking:
     partial: Mapping[str, Reason] = field(default_factory=dict)
     via: Mapping[str, str] = field(default_factory=dict)
     identified: Collection[str] | None = None
+    like: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match."""
+    """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match.
+
+    ``weak`` says that none of the best has a word of the query or is near to it in meaning.
+    """
 
     results: Sequence[Candidate]
     nearest: Candidate | None = None
+    weak: bool = False
 
 
 def rank(
@@ -92,7 +104,7 @@ def rank(
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
     with_name = _notes_named(parsed, allowed, ledger)
-    begun = _notes_begun(parsed, allowed)
+    begun = _notes_begun(parsed, allowed, ledger)
     by_lanes = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates)}
     proposed = {*by_lanes, *with_name, *begun}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
@@ -115,6 +127,7 @@ def rank(
     signals = _with_certain_words(signals, lanes, retrieval.keyword, notes)
     likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
     identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
+    named = {*exact, *begun}
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
@@ -128,9 +141,8 @@ def rank(
         },
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
-        None
-        if identified is None
-        else {notes[id].path for id in {*identified, *exact, *begun} if id in notes},
+        None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
+        () if identified is None else {notes[id].path for id in identified.like},
     )
 
 
@@ -157,13 +169,16 @@ def select_results(
     """
     results = _eligible(parsed, ranking)
     complete = not (retrieval.partial or ranking.partial) and _is_complete(index_state)
+    weak = parsed.query.filter is None and _is_weak(results, ranking)
     if not complete or allowed is not None:
-        return Selection(_scaled_to_best(results))
+        return Selection(_scaled_to_best(results), weak=weak)
     least = parsed.request.settings.nothing_below
+    if not results and ranking.identified is not None:
+        return Selection([], _strongest(ranking.candidates, ranking))
     strongest = strongest_confidence(parsed, retrieval, ranking, unfiltered=True)
     if strongest is not None and strongest < least:
         return Selection([], _strongest(results, ranking))
-    return Selection(_without_zeros(_scaled_to_best(results), ranking, least))
+    return Selection(_without_zeros(_scaled_to_best(results), ranking, least), weak=weak)
 
 
 def strongest_confidence(
@@ -181,12 +196,9 @@ def strongest_confidence(
 
 
 def is_eligible(candidate: Candidate, ranking: Ranking) -> bool:
-    """True unless the query consists of identifiers and others have them, or only a link leads here."""
-    if ranking.identified is None:
-        return True
-    return (
-        candidate.note in ranking.identified if ranking.identified else "keyword" in candidate.contributions
-    )
+    """True unless the query consists of identifiers, and the note has neither one nor, where none does, one
+    like it."""
+    return ranking.identified is None or candidate.note in (ranking.identified or ranking.like)
 
 
 def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
@@ -213,6 +225,13 @@ def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | No
     return max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
 
 
+def _is_weak(results: Sequence[Candidate], ranking: Ranking) -> bool:
+    """True if none of the best candidates has a word of the query, and none is near in meaning."""
+    best = results[:JUDGED_NOTES]
+    near = any(ranking.confidence.get(each.note, 1.0) >= WEAK_CONFIDENCE for each in best)
+    return bool(best) and not near and not any("keyword" in each.contributions for each in best)
+
+
 def _first(lanes: ScoredLanes) -> list[int]:
     """Return the ids of the notes that the lanes propose in any case, whatever the limit."""
     return [*lanes.keyword.first(REGULARIZED_NOTES), *lanes.semantic.first(REGULARIZED_NOTES)]
@@ -225,10 +244,16 @@ def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     return those_within(ids, allowed)
 
 
-def _notes_begun(parsed: ParsedRequest, allowed: NoteIds | None) -> list[int]:
-    """Return the ids of the notes with a name that begins with what is being typed, in their order."""
-    inside = those_within(parsed.request.begun, allowed)
-    return [id for id in dict.fromkeys(parsed.request.begun) if id in inside]
+def _notes_begun(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
+    """Return the ids of the notes with a name that begins with what is being typed, in their order.
+
+    A month is as good as typed: its days begin with it.
+    """
+    begun = parsed.request.begun
+    if not begun and _MONTH.fullmatch(parsed.query.rank_text):
+        begun = tuple(ledger.notes.ids_of_days(parsed.query.rank_text, DAYS_OF_MONTH))
+    inside = those_within(begun, allowed)
+    return [id for id in dict.fromkeys(begun) if id in inside]
 
 
 def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:

@@ -35,6 +35,7 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         "took_ms": round((time.perf_counter() - began) * 1000, 2),
         "results": answered,
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
+        "weak": trace.weak,
         "index": trace.index_state,
         "interpreted": query.interpreted | {"notes": [*query.notes, *_remarks(trace)]},
     }
@@ -91,6 +92,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "property": matched and matched.name,
         "score": round(candidate.score, 6),
         "confidence": round(trace.confidence(candidate), 4),
+        "certainty": round(trace.certainty(candidate), 4),
         "preview": snippet.text,
         "highlights": [list(span) for span in snippet.highlights],
         "tags": list(row.tags),
@@ -174,7 +176,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
     if trace.ranking.identified == set() and trace.results:
         wanted = " or ".join(trace.parsed.profile.identifiers)
         which = "no note" if trace.filtered is None else "none of these notes"
-        yield f"{which} has {wanted} itself; what is shown has a part of it"
+        yield f"{which} has {wanted} itself; what is shown is like it"
 
 
 def _method_of_answer(trace: Trace) -> str:

@@ -21,14 +21,18 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import Chunk, Reason
 from vaultseek.query.expression import find
-from vaultseek.query.property_text import property_lines
+from vaultseek.query.leaves import PropertyFilter
+from vaultseek.query.property_text import NAMELESS, lines_of_text
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
+from vaultseek.text import fold
 from vaultseek.worker import SemanticAnswer
 
 LATE = Reason("deadline", "not ready by the deadline of the request")
 PROPERTIES_LEAD = 0.5
 """Share of the properties' score by word that no passage of the text may reach where they are shown."""
+SHORT_CHARS, LEAST_LETTERS = 60, 12
+"""A passage shorter than this with fewer letters is not shown if another one can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,30 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     best |= {row.id: outlines[row.id][0] for row in matching if row.id in outlines}
     chunks = ledger.chunks.by_number([number for number, _ in best.values()])
     passages = {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
-    return passages | {row.id: _properties_passage(row, passages.get(row.id)) for row in matching}
+    hits = {hit.id for each in by_word.values() for hit in each}
+    empty = [note for note, chunk in passages.items() if chunk.id not in hits and _is_wordless(chunk.text)]
+    if empty:
+        passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger)
+    return passages | {row.id: properties_passage(row, passages.get(row.id)) for row in matching}
+
+
+def _is_wordless(text: str) -> bool:
+    """True for the end of a table, a rule or an image: it has a vector, too, but says nothing."""
+    return len(text) < SHORT_CHARS and sum(map(str.isalpha, text)) < LEAST_LETTERS
+
+
+def _with_words(
+    outlines: Mapping[int, Sequence[tuple[int, str]]], totals: Mapping[int | str, float], ledger: Ledger
+) -> dict[int, Chunk]:
+    """Return the best passage with words of each of these notes; none for a note without any."""
+    chunks = ledger.chunks.by_number([number for outline in outlines.values() for number, _ in outline])
+    passages: dict[int, Chunk] = {}
+    for note, outline in outlines.items():
+        order = sorted(outline, key=lambda chunk: -totals.get(chunk[0], 0.0) - totals.get(chunk[1], 0.0))
+        worded = (chunks[number] for number, _ in order if number in chunks)
+        if (first := next((each for each in worded if not _is_wordless(each.text)), None)) is not None:
+            passages[note] = first
+    return passages
 
 
 def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
@@ -121,23 +148,42 @@ def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
     return len(hits) == 1 or hits[1].score < PROPERTIES_LEAD * hits[0].score
 
 
-def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
+def properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
     """Return the properties of a note, a line each; in the file they stand before its ``first`` passage."""
-    lines = [line.text for line in property_lines(row.properties) if not line.is_name]
-    end = first.start_line - 1 if first is not None else len(lines) + 1
-    return Chunk(PROPERTIES, (), 2, max(end, 2), "\n".join(lines))
+    text = lines_of_text(row.properties)
+    end = first.start_line - 1 if first is not None else text.count("\n") + 2
+    return Chunk(PROPERTIES, (), 2, max(end, 2), text)
 
 
 def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
-    """Return the first passage of each note with a match of one of the regular expressions, by note id."""
+    """Return the first passage of each note with a match of one of the regular expressions, by note id.
+
+    If none has one, the properties have.
+    """
     if not patterns:
         return {}
     passages: dict[int, Chunk] = {}
-    for note, chunks in ledger.chunks.by_note([row.id for row in rows]).items():
-        matching = (chunk for chunk in chunks if any(find(pattern, chunk.text) for pattern in patterns))
+    chunks = ledger.chunks.by_note([row.id for row in rows])
+    for row in rows:
+        of_note = chunks[row.id]
+        properties = properties_passage(row, of_note[0] if of_note else None)
+        candidates = [*of_note, properties] if properties.text else of_note
+        matching = (chunk for chunk in candidates if any(find(pattern, chunk.text) for pattern in patterns))
         if (first := next(matching, None)) is not None:
-            passages[note] = first
+            passages[row.id] = first
     return passages
+
+
+def passages_of_properties(
+    conditions: Sequence[PropertyFilter], rows: Sequence[NoteRow], passages: Mapping[int, Chunk]
+) -> dict[int, Chunk]:
+    """Return the properties of each note that has one of those that the ``conditions`` are about."""
+    names = {fold(condition.name) for condition in conditions}
+    return {
+        row.id: properties_passage(row, passages.get(row.id))
+        for row in rows
+        if any(fold(name) in names and name.casefold() not in NAMELESS for name in row.properties)
+    }
 
 
 def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> KeywordRetrieval:

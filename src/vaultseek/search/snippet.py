@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ CACHED_LINES = 800
 """Passages that are kept without their markup."""
 SNAP = 24
 """Characters that a cut may move to fall between two words."""
+LINES_COMPARED = 8
+"""Equally good lines of which the one is named that the preview shows."""
 NARROW = 16
 """A line narrower than this is cut without ellipsis."""
 
@@ -28,7 +31,8 @@ NARROW = 16
 class Preview:
     """One line of text and the character ranges in it that match the query, in order and apart.
 
-    ``line`` and ``column`` are the place in the Markdown text, from 0, where most of the words match.
+    ``line`` and ``column`` are the place in the Markdown text, from 0, where most of the words match; the
+    text shows it, unless it is hidden.
     """
 
     text: str
@@ -39,6 +43,9 @@ class Preview:
 
 _Match = tuple[int, int, int]
 """Start and end of a match and the number of the query's word."""
+_Place = tuple[int, int]
+"""Line and column of a place in Markdown text, from 0."""
+_Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,45 +124,122 @@ def preview(
     """
     line = _plain_line(_without_headings(text, headings))
     matches = sorted(matcher.matches(line, language)) if matcher else []
-    start, end = _window(line, matches, max(width, 0))
+    places = _best_places(text, line, matches, matcher, language)
+    place, (start, end) = places[0], (0, len(line))
+    if len(line) > width and (matches or isinstance(matcher, ExpressionMatcher)):
+        place, (start, end) = _cut(text, line, matches, places, max(width, 0))
+    elif len(line) > width:
+        start, end = _window(line, [], max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(line) and width >= NARROW else ""
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
-    place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
-    if place is None:
-        words = {line[low:high]: word for low, high, word in matches}
-        if matcher and not matches:  # it may be in what is left out, as a comment
-            words = {text[low:high]: word for low, high, word in matcher.matches(text, language)}
-        place = _best_line(text, words)
     return Preview(head + line[start:end] + tail, tuple(_merged(marks)), *place)
 
 
-def _best_line(text: str, words: Mapping[str, int]) -> tuple[int, int]:
-    """Return the first line with most of the words as they are written, and the column of the first of them.
+def _cut(
+    text: str, line: str, matches: list[_Match], places: Sequence[_Place], width: int
+) -> tuple[_Place, _Range]:
+    """Return which of the equal ``places`` to name, and the range of the plain ``line`` that shows it."""
+    dense = _densest(matches, width)
+    place, span = _shown_place(places, text, line, dense)
+    own = [match for match in matches if span and span[0] <= match[0] < span[1]]
+    is_dense = any(dense[0] <= match[0] < dense[1] for match in own)
+    begin = [(span[0], span[0] + 1, 0)] if span and not matches else []  # it matches with its markup alone
+    start, end = _window(line, own if own and not is_dense else matches or begin, width)
+    column = _shown_column(text.split("\n")[place[0]], line, own, start)
+    return (place[0], place[1] if column is None else column), (start, end)
+
+
+def _best_places(
+    text: str, line: str, matches: Sequence[_Match], matcher: Matcher | None, language: str | None
+) -> list[_Place]:
+    """Return the places in Markdown ``text`` with most of the words, those first that stand first."""
+    place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
+    if place is not None:
+        return [place]
+    words = {line[low:high]: word for low, high, word in matches}
+    if matcher and not matches:  # it may be in what is left out, as a comment
+        words = {text[low:high]: word for low, high, word in matcher.matches(text, language)}
+    return _best_lines(text, words)
+
+
+def _best_lines(text: str, words: Mapping[str, int]) -> list[_Place]:
+    """Return the lines with most of the words as they are written, each with the column of the first of them.
 
     ``words`` are the written forms, each with the number of the query's word. Without any, this is the first
     line that is not blank.
     """
-    best, place = 0, None
+    best = 0
+    places: list[_Place] = []
     for number, line in enumerate(text.split("\n")):
         columns = {written: _column(line, written) for written in words if written in line}
-        if len({words[written] for written in columns}) > best:
-            best, place = len({words[written] for written in columns}), (number, min(columns.values()))
-    if place is None:
+        count = len({words[written] for written in columns})
+        if count > best:
+            best, places = count, []
+        if columns and count == best and len(places) < LINES_COMPARED:
+            places.append((number, min(columns.values())))
+    if not places:
         blank = len(text) - len(text.lstrip())
-        return text.count("\n", 0, blank) if blank < len(text) else 0, 0
-    return place
+        return [(text.count("\n", 0, blank) if blank < len(text) else 0, 0)]
+    return places
+
+
+def _shown_place(
+    places: Sequence[_Place], text: str, line: str, dense: _Range
+) -> tuple[_Place, _Range | None]:
+    """Return the place to name where not all of the plain ``line`` is shown, and its range there.
+
+    Of equal places it is one in the ``dense`` range, with most matches near each other; the range is None if
+    all are hidden.
+    """
+    lines = text.split("\n")
+    share = len(line) / max(len(text), 1)
+    shown = [
+        (place, span)
+        for place in places
+        if (span := _range_of(lines[place[0]], line, sum(map(len, lines[: place[0]])) * share))
+    ]
+    inside = (pair for pair in shown if pair[1][0] < dense[1] and dense[0] < pair[1][1])
+    return next(inside, shown[0] if shown else (places[0], None))
+
+
+def _range_of(markdown: str, line: str, near: float) -> _Range | None:
+    """Return where a line of Markdown stands in the plain ``line``, nearest to an offset; None if nowhere."""
+    plain = plain_line(markdown)
+    starts = [match.start() for match in re.finditer(re.escape(plain), line)] if plain else []
+    if not starts:
+        return None
+    start = min(starts, key=lambda start: abs(start - near))
+    return start, start + len(plain)
+
+
+def _shown_column(markdown: str, line: str, own: Sequence[_Match], start: int) -> int | None:
+    """Return the column of the first of a line's ``own`` matches from ``start`` on; None if it is unclear."""
+    first = next((match for match in own if match[0] >= start), None)
+    if first is None:
+        return None
+    written = line[first[0] : first[1]]
+    before = sum(match[0] < first[0] and line[match[0] : match[1]] == written for match in own)
+    everywhere = [match.start() for match in re.finditer(re.escape(written), markdown)]
+    columns = [at for at in everywhere if _is_apart(markdown, at, len(written))] or everywhere
+    return columns[min(before, len(columns) - 1)] if columns else None
 
 
 def _column(line: str, written: str) -> int:
     """Return where ``written`` stands in the line, as a word of its own if it does so anywhere."""
     first = start = line.find(written)
     while start >= 0:
-        if not line[start - 1 : start].isalnum() and not line[start + len(written) :][:1].isalnum():
+        if _is_apart(line, start, len(written)):
             return start
         start = line.find(written, start + 1)
     return first
+
+
+def _is_apart(line: str, start: int, length: int) -> bool:
+    """True if neither a letter nor a digit stands before or after a part of the line."""
+    end = start + length
+    return not line[start - 1 : start].isalnum() and not line[end : end + 1].isalnum()
 
 
 @lru_cache(maxsize=CACHED_LINES)
@@ -190,9 +274,7 @@ def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFin
 
 
 def _window(line: str, matches: list[_Match], width: int) -> tuple[int, int]:
-    """Return the range to show, without ellipses."""
-    if len(line) <= width:
-        return 0, len(line)
+    """Return the range to show of a line that is longer, without ellipses."""
     room = width - (2 if width >= NARROW else 0)
     low, high = _densest(matches, room)
     spare = max(0, room - (high - low))

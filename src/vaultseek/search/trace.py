@@ -25,6 +25,7 @@ class Trace:
     at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
     vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
     lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews.
+    ``certainties`` are those of the results, by path; ``weak`` is that of the selection.
     """
 
     parsed: ParsedRequest
@@ -41,7 +42,13 @@ class Trace:
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     matcher: Matcher | None = None
+    certainties: Mapping[str, float] = field(default_factory=dict)
+    weak: bool = False
 
     def confidence(self, candidate: Candidate) -> float:
         """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""
         return self.ranking.confidence.get(candidate.note, 1.0)
+
+    def certainty(self, candidate: Candidate) -> float:
+        """Return the confidence as the list shows it, which falls; that of the note itself off the list."""
+        return self.certainties.get(candidate.note, self.confidence(candidate))

@@ -73,6 +73,13 @@ def by_usual_names(values: Any, model: Model) -> Any:
     return {others.get(name, name): value for name, value in values.items()}
 
 
+def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
+    """Yield each key of ``model`` that ``values`` has by two names, and the second of them."""
+    others: Mapping[str, str] = getattr(model, "other_names", {})
+    if isinstance(values, Mapping):
+        yield from ((name, other) for other, name in others.items() if {other, name} <= values.keys())
+
+
 def from_json(text: Any) -> Any:
     """Return the value of ``text`` as JSON, or ``text`` itself if it is not JSON."""
     try:

@@ -56,7 +56,7 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, .
     file = _absolute(path)
     data = toml.read(file, required=path is not None)
     origin = Origin(file)
-    problems = [*_unknown_variables(), *_unknown_sections(data, file)]
+    problems = [*_unknown_variables(), *_unknown_sections(data, file), *_named_twice(data, file)]
     known = {name: value for name, value in data.items() if name in Settings.model_fields}
     try:
         settings = Settings(**known)
@@ -109,6 +109,8 @@ def with_overrides(base: SearchSettings, overrides: Mapping[str, Any]) -> Search
     """
     if not overrides:
         return base
+    for name, other in describe.named_twice(overrides, SearchSettings):
+        raise UsageError(f"setting {name}: {_also(other)}")
     values = base.model_dump(exclude_unset=True)
     for key, value in overrides.items():
         _merge(values, str(key).lower().split("."), value)
@@ -136,6 +138,16 @@ def _unknown_sections(data: Mapping[str, Any], file: Path) -> list[SettingProble
     """Find them before ``Settings`` is called: pydantic has keyword arguments of its own."""
     unknown = [name for name in data if name not in Settings.model_fields]
     return [SettingProblem(str(file), (name,), describe.unknown_key(name, Settings)) for name in unknown]
+
+
+def _named_twice(data: Mapping[str, Any], file: Path) -> list[SettingProblem]:
+    """Find the keys of ``[search]`` that are set by two names, of which only one could count."""
+    pairs = describe.named_twice(data.get("search"), SearchSettings)
+    return [SettingProblem(str(file), ("search", name), _also(other)) for name, other in pairs]
+
+
+def _also(other: str) -> str:
+    return f"{other} is another name for it and is set, too; leave one of them out"
 
 
 def _unknown_variables() -> list[SettingProblem]:

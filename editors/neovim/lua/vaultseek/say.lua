@@ -1,8 +1,6 @@
 --- Messages for the user: notifications, and the notes below the results of a search.
 local M = {}
 
-local WEAK = 0.1 -- the confidence below which a result counts as no answer
-
 function M.info(message)
   vim.notify("vaultseek: " .. M.clean(message), vim.log.levels.INFO)
 end
@@ -29,16 +27,9 @@ function M.missing(lane)
   return ("Without the %s lane: %s"):format(M.clean(lane.lane), M.clean(lane.reason))
 end
 
---- Return true if no result has the words of the query and none is near in meaning.
+--- Return true if none of the best notes has a word of the query or is near in meaning.
 function M.is_weak(answer)
-  local filters = (answer.interpreted or {}).filters or {}
-  for _, result in ipairs(answer.results or {}) do
-    local lanes = type(result.lanes) == "table" and result.lanes or {}
-    if #filters > 0 or type(lanes.keyword) == "table" or (tonumber(result.confidence) or 1) >= WEAK then
-      return false
-    end
-  end
-  return #(answer.results or {}) > 0
+  return answer.weak == true and #(answer.results or {}) > 0
 end
 
 --- Return the notes on an answer: no match, lanes that were left out, an index that is not complete.

@@ -12,6 +12,7 @@ from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.messages.params import AllVaultsParams, SearchParams, WhyParams, read
 from vaultseek.model import JSON, Reason
+from vaultseek.notes.similar import unknown_names
 from vaultseek.notes.why import why
 from vaultseek.search.merge import merge_answers
 from vaultseek.search.pipeline import Searcher
@@ -92,7 +93,10 @@ class SearchMethods:
         degraded = follower.degraded_reason()
         answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
         answer["query"] = call.query
-        answer["interpreted"]["notes"] += unknown_searches(request.query, self._settings().searches)
+        notes: list[str] = answer["interpreted"]["notes"]
+        notes += unknown_searches(request.query, self._settings().searches)
+        if not answer["results"] and answer["interpreted"]["filters"]:
+            notes += await asyncio.to_thread(_unknown_names, request, follower)
         return about_vault(follower.vault, _with_aliases(answer))
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
@@ -138,6 +142,11 @@ def _names_begun(request: SearchRequest, follower: VaultFollower) -> tuple[int, 
     """Return the notes whose names begin with the query as it is typed, then those with its words alone."""
     texts = dict.fromkeys((request.query.strip(), parse_request(request).query.rank_text))
     return tuple(note for text in texts for note in follower.completer.beginning(text, BEGUN_NAMES))
+
+
+def _unknown_names(request: SearchRequest, follower: VaultFollower) -> list[str]:
+    """Return a sentence for each name in the filters that no note has."""
+    return list(unknown_names(parse_request(request).query.filter, follower.completer))
 
 
 def _needs_vectors(request: SearchRequest) -> bool:

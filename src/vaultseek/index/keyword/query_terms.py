@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ CHARACTER_WEIGHT = 0.3
 """Weight of a single character beside the pairs that it is part of, in unspaced scripts."""
 STOP_WEIGHT = 0.3
 """Weight of stop words like ``the`` and ``which``, if there are other words."""
+LONG_NUMBER = 8
+"""Digits of a number that may as well be written without its hyphens, as an ISBN."""
 K3 = 2.0
 """Saturation of repeated words: one that the query has n times counts n (K3 + 1) / (n + K3)."""
 
@@ -85,6 +88,35 @@ def parse_query_terms(
     return _weight_by_count(list(terms.values()), counts, stops)[:KEYWORD_TERMS]
 
 
+def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
+    """Return letters and digits of a word by themselves, as ``RFC2119`` may be ``RFC 2119``; else nothing."""
+    match = _LETTERS_AND_DIGITS.fullmatch(term.word) if term.kind == "word" else None
+    if match is None:
+        return []
+    return [
+        replace(part, kind="part")
+        for text in match.groups()
+        for part in _in_all_languages(
+            [_of_token(each.token_terms(text), term.token, False, False) for each in analyzer.analyzers]
+        )
+    ]
+
+
+def _other_spellings(word: str) -> tuple[str, ...]:
+    """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without."""
+    if match := _JOINED.fullmatch(word):
+        return ("-".join(match.groups()),)
+    if match := _HYPHENATED.fullmatch(word):
+        return ("".join(match.groups()),)
+    joined = word.replace("-", "")
+    return (joined,) if joined != word and len(joined) >= LONG_NUMBER and joined[:-1].isdecimal() else ()
+
+
+_JOINED = re.compile(r"([a-z]{1,10})([0-9]+)")
+_HYPHENATED = re.compile(r"([a-z]{1,10})-([0-9]+)")
+_LETTERS_AND_DIGITS = re.compile(r"([a-z]{2,10})([0-9]{2,})")
+
+
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
     """Join what a token is in each language: the same words with other stems."""
     if len(terms) == 1:
@@ -124,7 +156,8 @@ def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bo
     if any(term.role == "whole" for term in terms):
         return _of_compound(terms, token, identifier=analyzed.identifier)
     if len(terms) == 1 and not ends_pair:
-        return [QueryTerm(terms[0].word, terms[0].text, "word", token)]
+        term = terms[0]
+        return [QueryTerm(term.word, term.text, "word", token, also=_other_spellings(term.word))]
     return [_of_pair(term, token) for term in terms]
 
 
@@ -140,7 +173,18 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
     parts = [term for term in parts if len(term.word) > 1] or parts
     outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
     return [
-        *(QueryTerm(term.word, term.text, "whole", token, outer, outer_unknown) for term in wholes[:1]),
+        *(
+            QueryTerm(
+                term.word,
+                term.text,
+                "whole",
+                token,
+                outer,
+                outer_unknown,
+                also=_other_spellings(term.word) if identifier else (),
+            )
+            for term in wholes[:1]
+        ),
         *(
             QueryTerm(term.word, term.text, "whole", token, COMPOUND_WEIGHT, COMPOUND_WEIGHT)
             for term in wholes[1:]

@@ -16,7 +16,7 @@ from vaultseek.index.keyword.common_term import CommonTerm
 from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.passages import Passages, score_passages
 from vaultseek.index.keyword.proximity import Pair, proximity
-from vaultseek.index.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms
+from vaultseek.index.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms, written_apart
 from vaultseek.index.keyword.segment import NOTE_SHIFT, Bools, Ints
 from vaultseek.index.keyword.snapshot import Floats, Snapshot
 from vaultseek.index.keyword.term_index import TermIndex
@@ -62,6 +62,13 @@ class Searcher:
         terms = parse_query_terms(text, analyzer, stop_words)
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
+        apart = [
+            self._score(part)
+            for each in exact
+            if each.term.token not in known
+            for part in written_apart(each.term, analyzer)
+        ]
+        exact += [each for each in apart if each.scores.df]
         weighted = [each.with_weight(each.term.token in known) for each in exact]
         if unfinished:
             weighted = [scored for each in weighted for scored in self._continued(each, terms)]
