@@ -47,7 +47,7 @@ ORDER = [
 ENGINES = {
     "whoosh": {"index/keyword/commits.py", "languages/stems.py"},
     "chromadb": {"index/vectors/chroma.py"},
-    "llama_index": {"index/vectors/chroma.py", "llama.py"},
+    "llama_index": {"index/vectors/chroma.py", "llama.py", "models/served.py"},
     "huggingface_hub": {"models/fetch.py"},
     "mcp": {"mcp/http.py", "mcp/server.py"},
     "uvicorn": {"mcp/http.py"},

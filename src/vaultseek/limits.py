@@ -208,6 +208,14 @@ WORKER_BACKOFF_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Pauses before restarts of a crashed worker; the last one repeats."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""
+SERVED_TEXTS = 16
+"""Texts in one request to an embedding server, unless the settings say otherwise."""
+SERVED_SECONDS = 30.0
+"""Time limit of a request to an embedding server in the background, unless the settings say otherwise."""
+SERVED_WINDOW = 32_768
+"""Largest ``model.window``, in tokens."""
+KEY_BYTES = 4 * KIB
+"""Largest file with the key of a server."""
 EMBED_SECONDS = 120.0
 """Deadline for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5

@@ -62,5 +62,6 @@ def test_every_key_has_a_description_of_a_sentence_and_stands_on_the_page() -> N
 def dotted_keys(table: dict[str, object], prefix: str = "") -> list[str]:
     names: list[str] = []
     for name, value in table.items():
-        names += dotted_keys(value, f"{prefix}{name}.") if isinstance(value, dict) else [f"{prefix}{name}"]
+        is_section = isinstance(value, dict) and value  # an empty table is the value of a key
+        names += dotted_keys(value, f"{prefix}{name}.") if is_section else [f"{prefix}{name}"]
     return names

@@ -44,6 +44,7 @@ class Named:
     name: str = "hashing"
     directory: Path | None = None
     fault: str | None = None
+    service: Any = None
 
 
 class Workers:

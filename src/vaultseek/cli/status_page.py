@@ -63,6 +63,8 @@ def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
     if worker:
         model, *rest = _worker(worker)
         yield from terminal.listed([f"model: {model}", *rest])
+        if worker.get("sends"):
+            yield from terminal.wrapped(terminal.paint(clean(worker["sends"]), "yellow"))
     for key in ("config", "socket"):
         if daemon.get(key):
             yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))

@@ -581,6 +581,8 @@ class WorkerStatus(TypedDict):
     """Current work, in words."""
     computing: NotRequired[str | None]
     """The way that vectors are computed, in words."""
+    sends: NotRequired[str | None]
+    """Text that is sent to a server, and to which, in words."""
 
 
 class DaemonStatus(TypedDict):

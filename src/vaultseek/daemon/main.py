@@ -22,6 +22,7 @@ from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.models.choice import choose_models
+from vaultseek.models.service import sent_text
 from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
@@ -29,8 +30,9 @@ from vaultseek.wire.auth import Authenticator
 from vaultseek.wire.endpoint import Endpoint, answers
 from vaultseek.wire.loopback import LoopbackPort, forget_address
 from vaultseek.wire.server import Server
-from vaultseek.worker import SemanticWorker
+from vaultseek.worker import SemanticWorker, WorkerSettings
 from vaultseek.worker.pool import WorkerPool, log_name
+from vaultseek.worker.state import Model
 
 LOG_FILES = 5
 SOCKET_CHECK_SECONDS = 1.0
@@ -180,11 +182,18 @@ def _status(registry: VaultRegistry) -> str:
 
 def _models(settings: Settings) -> ModelSource:
     """Return the models of the settings; keyword search works without any."""
-    choice = choose_models(settings.model.name, settings.model.other_languages)
+    choice = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)
     if choice.main.fault is not None:
         log.error("semantic search is off: %s", choice.main.fault)
     folder = paths.state_directory()
-    return ModelSource(choice, WorkerPool(lambda model: SemanticWorker(model, log=folder / log_name(model))))
+    of_worker = WorkerSettings(reranker=settings.reranker.service)
+    if sends := sent_text(settings.model.service, settings.reranker.service):
+        log.warning("%s", sends)
+
+    def worker(model: Model) -> SemanticWorker:
+        return SemanticWorker(model, log=folder / log_name(model), settings=of_worker)
+
+    return ModelSource(choice, WorkerPool(worker))
 
 
 def _start_log() -> None:

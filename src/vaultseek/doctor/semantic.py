@@ -12,13 +12,14 @@ import numpy as np
 
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import ConfigError, VaultseekError
-from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find_model
+from vaultseek.models.catalogue import BUNDLED, LocalModel, find_directory, find_model, served_model
 from vaultseek.models.choice import AUTO, OFF, choose_models
 from vaultseek.models.directories import fetched_directory
 from vaultseek.models.fetch import recorded_digests
 from vaultseek.models.metadata import digest, window_of
 from vaultseek.models.packed import PACKED, PackedModel, verify_packed
 from vaultseek.models.safety import check_model, verify_bundled
+from vaultseek.models.service import SERVER
 from vaultseek.settings.model import Settings
 from vaultseek.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
 
@@ -32,6 +33,9 @@ _OTHER_MODEL = "see `vaultseek models list`; `vaultseek models use bundled` goes
 
 def check_models(settings: Settings) -> Iterator[Finding]:
     """Check that the models in use exist, are complete and have not changed since they were fetched."""
+    yield from _servers(settings)
+    if settings.model.service is not None:
+        return
     choice = choose_models(settings.model.name, settings.model.other_languages)
     yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
     if choice.other is not None:
@@ -46,14 +50,17 @@ def check_models(settings: Settings) -> Iterator[Finding]:
         )
     elif choice.advice:
         yield Finding(_OTHER_LANGUAGES, OK, f"there is none; {choice.advice}")
-    if settings.search.rerank_enabled:
+    if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
         yield _model("reranker", settings.search.rerank_model)
 
 
 def check_worker(settings: Settings) -> Iterator[Finding]:
     """Start the worker, embed a text, store its vector and find it again."""
     try:
-        model = find_model(BUNDLED if settings.model.name == AUTO else settings.model.name)
+        if settings.model.service is not None:
+            model = served_model(settings.model.service)
+        else:
+            model = find_model(BUNDLED if settings.model.name == AUTO else settings.model.name)
     except VaultseekError:
         yield Finding("worker", BROKEN, "not started, since there is no model", _OTHER_MODEL)
         return
@@ -66,6 +73,26 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
         return
     seconds = time.monotonic() - start
     yield Finding("worker", OK, f"started, embedded and found a text again in {seconds:.1f} s ({dimension})")
+
+
+def _servers(settings: Settings) -> Iterator[Finding]:
+    """Say which text goes to which server, and whether the settings for it can be used."""
+    for check, service, what in (
+        ("model", settings.model.service, "the text of notes and questions is sent to"),
+        ("reranker", settings.reranker.service, "what is reranked is sent to"),
+    ):
+        if service is None:
+            continue
+        fault = service.fault
+        try:
+            service.key()
+        except ConfigError as error:
+            fault = fault or str(error)
+        if fault is not None:
+            yield Finding(check, BROKEN, fault, f"correct [{check}] in config.toml", "it cannot be used")
+        else:
+            message = f"{what} {service.destination}"
+            yield Finding(check, OK, message, public=f"{what} a server, by {service.class_name}")
 
 
 def _model(check: str, name: str) -> Finding:

@@ -21,7 +21,8 @@ from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.models.choice import ModelChoice, VaultModels
-from vaultseek.worker import SemanticWorker
+from vaultseek.models.service import Service
+from vaultseek.worker import SemanticWorker, WorkerSettings
 from vaultseek.worker.pool import WorkerPool
 
 OnIndexing = Callable[[str, Counts], None]
@@ -41,13 +42,16 @@ async def measured_vault(
     model: LocalModel | ModelChoice,
     on_indexing: OnIndexing,
     questions: Sequence[str] = (),
+    reranker: Service | None = None,
 ) -> AsyncIterator[OpenVault]:
     """Open the vault and bring its index, kept in ``cache``, up to what is on disk.
 
-    A second vector space is filled if one of the ``questions`` is answered by it.
+    A second vector space is filled if one of the ``questions`` is answered by it. ``reranker`` is the server
+    of the settings, if there is one.
     """
     log = paths.private_directory(cache) / "worker.log"
-    pool = WorkerPool(lambda model: SemanticWorker(model, log=log))
+    of_worker = WorkerSettings(reranker=reranker)
+    pool = WorkerPool(lambda model: SemanticWorker(model, log=log, settings=of_worker))
     choice = model if isinstance(model, ModelChoice) else ModelChoice(model)
     source = ModelSource(choice, pool)
     models = await asyncio.to_thread(source.of_vault, options, cache)

@@ -86,6 +86,8 @@ class EmbeddingSpec:
         if fingerprint and fingerprint != self.fingerprint:
             return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
         calibration = calibration_of(self.fingerprint)
+        if calibration.reads_all:
+            return replace(answer, meaning_curve=calibration.curve(answer.vector))
         if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
             await asyncio.to_thread(self.count, "")  # a third of a second, once
         reading = share_read(text, self.count, calibration.fluent_pieces)

@@ -553,6 +553,9 @@ class WorkerStatus(Answer):
     restarts: int = 0
     doing: str = Field(default="", description="Current work, in words.")
     computing: str | None = Field(default=None, description="The way that vectors are computed, in words.")
+    sends: str | None = Field(
+        default=None, description="Text that is sent to a server, and to which, in words."
+    )
 
 
 class DaemonStatus(Answer):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from vaultseek.models.centre import centre_of
 from vaultseek.models.packed import MULTILINGUAL
+from vaultseek.models.service import SERVED
 from vaultseek.text import UNSPACED
 
 CHARACTERS_PER_WORD = 2
@@ -30,12 +31,14 @@ class Calibration:
 
     ``meaning_curve`` has intercept and slope of the logistic curve from cosine to confidence; if the model
     has a ``centre``, from what a cosine is above the query's product with it.
-    ``fluent_pieces`` are the most pieces per word of a text that the model reads well.
+    ``fluent_pieces`` are the most pieces per word of a text that the model reads well; a model whose tokens
+    nobody knows ``reads_all``.
     """
 
     meaning_curve: tuple[float, float] = (-4.5, 5.7)
     fluent_pieces: float = 1.6
     centre: NDArray[np.float32] | None = None
+    reads_all: bool = False
 
     def curve(self, query: NDArray[np.float32]) -> tuple[float, float]:
         """Return intercept and slope from cosine to confidence for the query with this unit vector."""
@@ -46,6 +49,7 @@ class Calibration:
 
 
 DEFAULT = Calibration()
+_OF_SERVER = Calibration(reads_all=True)
 _OF_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 45.0), 3.0, centre_of(MULTILINGUAL.fingerprint))
 }
@@ -64,6 +68,8 @@ class KnowsUnknown(Protocol):
 
 def calibration_of(fingerprint: str) -> Calibration:
     """Return the constants of the model with this fingerprint; those of the bundled one for others."""
+    if fingerprint.startswith(SERVED):
+        return _OF_SERVER
     return _OF_FINGERPRINT.get(fingerprint, DEFAULT)
 
 

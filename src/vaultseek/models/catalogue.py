@@ -13,6 +13,7 @@ from vaultseek.models.directories import BUNDLED_NAME, model_directory
 from vaultseek.models.metadata import fingerprint, window_of
 from vaultseek.models.packed import PACKED, PackedCounter
 from vaultseek.models.safety import BUNDLED_SHA256
+from vaultseek.models.service import Service
 from vaultseek.models.tokens import TokenCounter, count_words
 
 BUNDLED = "bundled"
@@ -30,7 +31,8 @@ SUGGESTED = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this machine. ``directory`` is None for the stand-in used in tests.
+    """A model on this machine, or one behind ``service``. ``directory`` is None for that one, and for the
+    stand-in used in tests.
 
     ``window`` is the number of tokens of a text that it reads, special tokens not counted. ``fault`` is the
     reason why it cannot be used, else None.
@@ -41,12 +43,15 @@ class LocalModel:
     fingerprint: str
     window: int
     fault: str | None = None
+    service: Service | None = None
 
     def counter(self) -> Callable[[str], int]:
         """Return a function that counts the model's tokens of a text.
 
         Raises `ConfigError` if the tokenizer cannot be read.
         """
+        if self.service is not None:  # nobody knows its tokens; those of the bundled model are not fewer
+            return find_model(BUNDLED).counter()
         if self.directory is None:
             return count_words
         if self.name in PACKED:
@@ -69,6 +74,11 @@ def find_model(name: str) -> LocalModel:
     if name in PACKED:
         return LocalModel(name, directory, PACKED[name].fingerprint, PACKED[name].window)
     return LocalModel(name, directory, fingerprint(directory), window_of(directory))
+
+
+def served_model(service: Service) -> LocalModel:
+    """Return the model behind a server; its fault says why the settings cannot be used."""
+    return LocalModel(service.name, None, service.fingerprint, service.window, service.fault, service=service)
 
 
 def find_directory(name: str) -> Path | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from vaultseek.errors import ConfigError
-from vaultseek.models.catalogue import BUNDLED, LocalModel, absent_model, find_model
+from vaultseek.models.catalogue import BUNDLED, LocalModel, absent_model, find_model, served_model
 from vaultseek.models.directories import is_bundled
 from vaultseek.models.packed import MULTILINGUAL
+from vaultseek.models.service import Service
 
 AUTO, OFF = "auto", "off"
 """Values of the settings ``model.name`` and ``model.other_languages``."""
@@ -66,11 +67,13 @@ class ModelChoice:
         return VaultModels(self.main, self.other, self.only_english, self.advice, why)
 
 
-def choose_models(name: str, other_languages: str = AUTO) -> ModelChoice:
+def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> ModelChoice:
     """Return the models that the settings ``model.name`` and ``model.other_languages`` name.
 
-    A second model that is not installed is left out; a first one that is not, is replaced by one with a
-    fault."""
+    A ``service`` takes the place of both. A second model that is not installed is left out; a first one that
+    is not, is replaced by one with a fault."""
+    if service is not None:
+        return ModelChoice(served_model(service), why="set as model.class_name")
     automatic = name == AUTO
     why = "the only one there is" if automatic else "set as model.name"
     main = _readable(_find(BUNDLED if automatic else name))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.models.bert import BertEncoder, pooling_of, read_folder
 from vaultseek.models.directories import is_bundled, model_directory
 from vaultseek.models.encoder import Encoder, Vectors
@@ -69,7 +69,8 @@ def embed(
 ) -> Embedded:
     """Embed the texts and check the vectors. A failing batch is halved down to the text that fails.
 
-    A wrong count or shape, numbers that are not finite and a lack of memory are failures.
+    A wrong count or shape, numbers that are not finite and a lack of memory are failures. Raises
+    WorkerUnavailable if no text can be embedded now.
     """
     vectors = np.full((len(texts), encoder.dimension), np.nan, dtype=np.float32)
     failed: list[tuple[int, str]] = []
@@ -79,6 +80,8 @@ def embed(
         try:
             batch = encoder.encode(encodable[start:end], query=query, pause=pause)
             vectors[start:end] = _checked(batch, (end - start, encoder.dimension))
+        except WorkerUnavailable:
+            raise
         except Exception as error:
             if end - start == 1:
                 failed.append((start, _line(error)))

@@ -17,7 +17,11 @@ class Encoder(Protocol):
 
     fingerprint: str
     """Identifies the model; vectors with different fingerprints must never be compared."""
-    dimension: int
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector. Raises WorkerUnavailable while nobody can say it."""
+
     window: int
     """Tokens of a text that the model reads, special tokens not counted."""
 

@@ -207,7 +207,7 @@ def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
 def _kind(annotation: Any) -> str:
     inner = section_of(annotation)
     if is_table(annotation):
-        return "a table of texts"
+        return "a table of texts" if get_args(annotation)[1] is str else "a table"
     if is_list(annotation):
         items = f"{{{', '.join(inner.model_fields)}}} tables" if inner else "texts"
         return f"a list of {items}"

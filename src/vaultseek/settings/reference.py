@@ -14,12 +14,18 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from vaultseek.settings import describe
-from vaultseek.settings.model import ENV_DELIMITER, ENV_PREFIX, RecencyTier, Settings, VaultSettings
+from vaultseek.settings.model import (
+    ENV_DELIMITER,
+    ENV_PREFIX,
+    RecencyTier,
+    Settings,
+    VaultSettings,
+)
 from vaultseek.settings.toml import format_value
 
 CONFIG_COLUMNS = 100
 
-_PLAIN = {"true or false", "a text", "a text that is not empty", "a path", "a list of texts"}
+_PLAIN = {"true or false", "a text", "a text that is not empty", "a path", "a list of texts", "a table"}
 _HEAD = """\
 # The settings of vaultseek: every key with its default and a description.
 #
@@ -123,7 +129,14 @@ def _vault_name(vault: Path) -> str:
 def _keys(section: describe.Model) -> Iterator[str]:
     for name, field in _scalars(section):
         yield from _comment(field)
-        yield f"# {name} = {format_value(_example_value(field))}"
+        value = _example_value(field)
+        yield f"# {name} = {_inline(value) if isinstance(value, dict) else format_value(value)}"
+
+
+def _inline(table: dict[str, Any]) -> str:
+    """Format a table on one line; environment variables take JSON, the file does not."""
+    inner = ", ".join(f"{name} = {format_value(value)}" for name, value in table.items())
+    return f"{{ {inner} }}" if inner else "{}"
 
 
 def _comment(field: FieldInfo) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from vaultseek.models.catalogue import BUNDLED, HASHING
 from vaultseek.models.choice import AUTO, OFF
 from vaultseek.models.packed import MULTILINGUAL, PACKED
 from vaultseek.settings.describe import Location, quote_value
-from vaultseek.settings.model import ModelSettings, Settings, VaultSettings
+from vaultseek.settings.model import ServerSettings, Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem
 
 
@@ -35,7 +36,7 @@ def resolve_paths(
         except _Unusable as error:
             problems.append(error.problem)
     names: dict[str, str] = {}
-    for key in ModelSettings.model_fields:
+    for key in ("name", "other_languages"):
         name = getattr(settings.model, key)
         try:
             names[key] = _model_name(name, key, origin)
@@ -44,8 +45,20 @@ def resolve_paths(
             problems.append(replace(error.problem, fatal=missing is None))
             if missing:
                 names[key] = missing
-    model = ModelSettings(**names)
-    return settings.model_copy(update={"vaults": tuple(resolved), "model": model}), problems
+    resolved_sections = {
+        "model": settings.model.model_copy(update={**names, **_key_file(settings.model, origin)}),
+        "reranker": settings.reranker.model_copy(update=_key_file(settings.reranker, origin)),
+    }
+    return settings.model_copy(update={"vaults": tuple(resolved), **resolved_sections}), problems
+
+
+def _key_file(server: ServerSettings, origin: Origin) -> dict[str, str]:
+    """Return the absolute file of the key; a relative one begins in the folder of the configuration."""
+    if not server.key_file:
+        return {}
+    with suppress(RuntimeError):  # an unknown user in ~user; it stays as it is, and cannot be read
+        return {"key_file": str(origin.file.parent / Path(server.key_file).expanduser())}
+    return {}
 
 
 class _Unusable(Exception):

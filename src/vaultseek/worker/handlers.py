@@ -16,6 +16,7 @@ from vaultseek.models import rerank
 from vaultseek.models.embed import embed
 from vaultseek.models.encoder import Encoder, Vectors
 from vaultseek.models.rerank import Reranker
+from vaultseek.models.service import SERVER, Service
 from vaultseek.worker.pipe import Frame
 from vaultseek.worker.queues import ANSWER, Reply
 from vaultseek.worker.store_cache import Pause, StoreCache
@@ -28,7 +29,15 @@ notes with each other, and so need not ask again."""
 class RequestHandlers:
     """A handler for each ``call`` that a frame's header can name; `SemanticWorker` has a method for each."""
 
-    def __init__(self, encoder: Encoder, open_directory: OpenDirectory, pause: Pause) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        open_directory: OpenDirectory,
+        pause: Pause,
+        reranking: Service | None = None,
+    ) -> None:
+        """``reranking`` is the server that `SERVER` means as the name of a reranker."""
+        self._reranking = reranking
         self._encoder = encoder
         self._stores = StoreCache(open_directory, pause)
         self._pause = pause
@@ -131,10 +140,19 @@ class RequestHandlers:
         """Return the cross-encoder ``name``; it stays loaded until another one is asked for."""
         try:
             if name not in self._rerankers:
-                self._rerankers = {name: rerank.load(name)}
+                self._rerankers = {name: self._load(name)}
         except ConfigError as error:
             raise WorkerUnavailable(str(error), "model_unusable") from None
         return self._rerankers[name]
+
+    def _load(self, name: str) -> Reranker:
+        if name != SERVER:
+            return rerank.load(name)
+        if self._reranking is None:
+            raise WorkerUnavailable(_NO_SERVER, "model_unusable")
+        from vaultseek.models.served import ServedReranker
+
+        return ServedReranker(self._reranking)
 
 
 def _search(index: VectorIndex | None, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits:
@@ -151,3 +169,6 @@ def _best_notes(by_passage: NoteIds, by_note: NoteIds) -> NoteIds:
     """Return the first notes of both lists, best first, which name a note once or several times."""
     first = [*dict.fromkeys(by_passage.tolist())][:ANSWER_VECTORS] + by_note[:ANSWER_VECTORS].tolist()
     return np.array(sorted({*first}), np.int64)
+
+
+_NO_SERVER = "no server reranks: set reranker.class_name, then restart the daemon"

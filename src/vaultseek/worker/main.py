@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vaultseek import paths
-from vaultseek.errors import ProtocolError, VaultseekError
+from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.model import JSON
 from vaultseek.models.encoder import Encoder
+from vaultseek.models.service import Service
 from vaultseek.worker.pipe import Array, Frame, pack, read
 from vaultseek.worker.process import become_expendable, claim_pipes, die_with
 
@@ -49,12 +50,14 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     settings = hello.header
     stores = open_directory(settings["stores"])
     encoder = _load(settings)
-    encoder.encode(["warm up"])
+    with contextlib.suppress(WorkerUnavailable):  # a server may come back
+        encoder.encode(["warm up"])
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
-    handlers = RequestHandlers(encoder, stores, queues.yield_to_answers)
+    reranker = Service.from_json(settings.get("reranker"))
+    handlers = RequestHandlers(encoder, stores, queues.yield_to_answers, reranker)
     outbox.encoder = encoder
     ready = {"ready": True, "model": encoder.fingerprint}
-    outbox.send({**ready, "dimension": encoder.dimension, "window": encoder.window})
+    outbox.send({**ready, "dimension": _dimension(encoder), "window": encoder.window})
     with contextlib.suppress(ProtocolError):
         while (frame := read(incoming)) is not None:
             if "cancel" in frame.header:
@@ -64,8 +67,20 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     queues.finish(_FINISH_SECONDS)
 
 
+def _dimension(encoder: Encoder) -> int:
+    """Return the length of a vector; 0 as long as a server has not said it."""
+    try:
+        return encoder.dimension
+    except WorkerUnavailable:
+        return 0
+
+
 def _load(settings: JSON) -> Encoder:
     """Return the model; where bfloat16 may be faster, with a process for long runs."""
+    if (service := Service.from_json(settings.get("service"))) is not None:
+        from vaultseek.models.served import ServedEncoder
+
+        return ServedEncoder(service)
     from vaultseek.models.bert import BertEncoder
     from vaultseek.models.bert_torch import has_bfloat16
     from vaultseek.models.embed import load

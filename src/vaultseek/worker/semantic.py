@@ -91,7 +91,10 @@ class SemanticWorker:
         for batch in self._supervisor.poison_texts.batches(texts, limits.BATCH_TEXTS):
             request = self._embedding([texts[i] for i in batch], urgent=urgent)
             frame = await child.ask(request, remaining.seconds)
-            vectors[batch] = frame.arrays[0]
+            rows = frame.arrays[0]
+            if rows.shape[1] != vectors.shape[1]:  # a server told its dimension after the start
+                vectors = np.full((len(texts), rows.shape[1]), np.nan, dtype=np.float32)
+            vectors[batch] = rows
             for row, reason in frame.header["failed"]:
                 log.warning("a text of %d characters was not embedded: %s", len(texts[batch[row]]), reason)
         return vectors

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from vaultseek import limits
 from vaultseek.model import Reason
+from vaultseek.models.service import Service
 from vaultseek.worker.child import COMMAND
 
 WORKER_START_SECONDS = 120.0
@@ -23,7 +24,8 @@ Status = Literal["down", "starting", "ready", "broken"]
 
 
 class Model(Protocol):
-    """The model that the child loads: its name in the settings, and its folder unless the name is enough."""
+    """The model that the child loads: its name in the settings, and its folder unless the name is enough, or
+    the service that stands for it."""
 
     @property
     def name(self) -> str: ...
@@ -33,11 +35,14 @@ class Model(Protocol):
     def fault(self) -> str | None:
         """The reason why it cannot be loaded, so that no child is started; None if it can."""
 
+    @property
+    def service(self) -> Service | None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """State of the worker. ``reason`` is None when it is ready; ``doing`` is its current work and
-    ``computing`` how it computes vectors, in words."""
+    """State of the worker. ``reason`` is None when it is ready; ``doing`` is its current work,
+    ``computing`` how it computes vectors, and ``sends`` what it sends to which server, in words."""
 
     status: Status
     reason: Reason | None = None
@@ -48,12 +53,15 @@ class WorkerState:
     restarts: int = 0
     doing: str = ""
     computing: str | None = None
+    sends: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the child; only tests change the defaults."""
+    """Settings of the child; but for ``reranker``, only tests change the defaults."""
 
+    reranker: Service | None = None
+    """The reranker of a server, which `SERVER` names; None if the settings have none."""
     stores: Literal["chroma", "memory"] = "chroma"
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS

@@ -17,6 +17,7 @@ from typing import Any
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.model import JSON, Reason
+from vaultseek.models.service import sent_text
 from vaultseek.worker.child import Child, ChildExit, WorkerRequest
 from vaultseek.worker.poison import PoisonTexts
 from vaultseek.worker.state import Model, Status, WorkerSettings, WorkerState
@@ -69,6 +70,7 @@ class Supervisor:
             restarts=max(0, self._spawned - 1),
             doing=self._doing(child),
             computing=child.computing if child else None,
+            sends=sent_text(self._model.service, self._settings.reranker),
         )
 
     @property
@@ -165,6 +167,8 @@ class Supervisor:
             "model": self._model.name,
             "directory": str(self._model.directory) if self._model.directory else None,
             "stores": self._settings.stores,
+            "service": None if self._model.service is None else self._model.service.as_json(),
+            "reranker": None if self._settings.reranker is None else self._settings.reranker.as_json(),
         }
         child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)
         self._child = child

@@ -139,9 +139,10 @@ async def _measure(
 
     progress = _Progress()
     directory = cache_directory(options.root, cache)
-    models = choose_models(settings.model.name, settings.model.other_languages)
+    models = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)
     questions = [query.text for query in judged]
-    async with measured_vault(options, directory, models, progress.indexing, questions) as vault:
+    reranker = settings.reranker.service
+    async with measured_vault(options, directory, models, progress.indexing, questions, reranker) as vault:
         return await run(vault, judged, ways, plain=plain, limit=limit, on_query=progress.asking)
 
 

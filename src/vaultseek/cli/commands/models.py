@@ -147,7 +147,10 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
 
     value, kind = _resolve(model)
     section, key = _KEYS[kind]
-    before = getattr(getattr(_settings(invocation), section), key)
+    settings = _settings(invocation)
+    if kind == "embedding" and settings.model.class_name:
+        raise ConfigError("a server embeds, by model.class_name; remove that from config.toml first")
+    before = getattr(getattr(settings, section), key)
     file = invocation.config or paths.config_file()
     set_key(file, section, key, value)
     if kind == "reranker":
@@ -220,12 +223,15 @@ def _used(settings: Settings) -> dict[str, str]:
     """Return the folders of the models in use, each with what it is used for."""
     from vaultseek.models.catalogue import BUNDLED, find_directory
     from vaultseek.models.choice import AUTO, choose_models
+    from vaultseek.models.service import SERVER
 
-    uses = {BUNDLED if settings.model.name == AUTO else settings.model.name: _IN_USE}
-    other = choose_models(settings.model.name, settings.model.other_languages).other
-    if other is not None:
-        uses[other.name] = f"{_IN_USE} for other languages"
-    if settings.search.rerank_enabled:
+    uses = {}
+    if not settings.model.class_name:
+        uses[BUNDLED if settings.model.name == AUTO else settings.model.name] = _IN_USE
+        other = choose_models(settings.model.name, settings.model.other_languages).other
+        if other is not None:
+            uses[other.name] = f"{_IN_USE} for other languages"
+    if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
         uses[settings.search.rerank_model] = _IN_USE
     folders = {}
     for name, use in uses.items():

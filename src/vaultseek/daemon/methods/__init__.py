@@ -108,6 +108,7 @@ class Methods:
                 "pid": worker.pid,
                 "model": worker.model,
                 "computing": worker.computing,
+                "sends": worker.sends,
                 "memory_bytes": main.memory_bytes,
                 "restarts": worker.restarts,
                 "doing": worker.doing,

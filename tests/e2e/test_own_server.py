@@ -1,0 +1,76 @@
+"""A vault embedded by a server of the user's own, which goes away and comes back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from daemons import eventually
+from embedding_server import embedding_server
+
+TESTS = Path(__file__).parent.parent
+NOTES = {"Pump.md": "The float switch of the sump pump.", "Soup.md": "Tomatoes and basil."}
+KEY = "sk-never-to-be-seen"
+
+
+def test_a_server_embeds_and_its_absence_makes_vectors_late_and_nothing_else(daemon, vault, tmp_path):
+    root = vault(NOTES)
+    key = tmp_path / "server.key"
+    key.write_text(KEY)
+    key.chmod(0o600)
+    with embedding_server() as server:
+        port = server.port
+        options = {"base_url": server.url, "model_name": "tiny"}
+        rerank = {"base_url": server.url}
+        daemon.environment |= {
+            "PYTHONPATH": str(TESTS),
+            "VAULTSEEK_MODEL__CLASS": "served_models.OverHttp",
+            "VAULTSEEK_MODEL__OPTIONS": json.dumps(options),
+            "VAULTSEEK_MODEL__KEY_FILE": str(key),
+            "VAULTSEEK_RERANKER__CLASS": "served_models.RerankedOverHttp",
+            "VAULTSEEK_RERANKER__OPTIONS": json.dumps(rerank),
+        }
+        assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+        answer = daemon.json("search", "switch of a pump", "--mode", "semantic", "--vault", str(root))
+        assert answer["results"][0]["path"] == "Pump.md"
+        assert not answer["partial"]
+        assert server.keys >= {KEY}
+
+        keys = {"RERANK_ENABLED": "true", "RERANK_MODEL": "server", "RERANK_SECONDS": "20"}
+        reranked = {f"VAULTSEEK_SEARCH__{key}": value for key, value in keys.items()}
+        answer = daemon.json("search", "basil pump tomatoes", "--vault", str(root), env=reranked)
+        assert answer["results"][0]["path"] == "Soup.md"
+        assert not answer["partial"]
+
+        status = daemon.run("status").stdout.replace("\n", " ")
+        assert f"is sent to {server.url} (on this machine, by OverHttp)" in status
+        doctor = daemon.run("doctor").stdout.replace("\n", " ")
+        assert "the text of notes and questions is sent to" in " ".join(doctor.split())
+
+    (root / "Late.md").write_text("A hydraulic ram lifts water.")
+    daemon.run("index", "--vault", str(root))
+    answer = daemon.json("search", "hydraulic", "--vault", str(root))
+    assert answer["results"][0]["path"] == "Late.md"
+    assert "semantic" in [part["lane"] for part in answer["partial"]]
+    assert daemon.json("related", "Pump", "--vault", str(root))
+
+    with embedding_server(port):
+        eventually(lambda: not daemon.json("status")["vaults"][0]["pending"], "the late note is embedded")
+        eventually(
+            lambda: (
+                daemon.paths("hydraulic ram", "--mode", "semantic", "--vault", str(root))[:1] == ["Late.md"]
+            )
+        )
+    assert not daemon.json("status")["vaults"][0]["problems"]
+    state = Path(daemon.environment["XDG_STATE_HOME"]) / "vaultseek"
+    assert KEY not in "".join(file.read_text(errors="replace") for file in state.rglob("*") if file.is_file())
+
+
+def test_a_class_that_is_not_installed_leaves_the_search_by_word(daemon, vault):
+    root = vault(NOTES)
+    daemon.environment["VAULTSEEK_MODEL__CLASS"] = "llama_index.embeddings.nosuch.NoSuchEmbedding"
+    daemon.run("index", "--vault", str(root))
+    answer = eventually(lambda: daemon.json("search", "float switch", "--vault", str(root)))
+    assert answer["results"][0]["path"] == "Pump.md"
+    said = eventually(lambda: daemon.json("status")["daemon"]["worker"]["reason"] or "")
+    assert eventually(lambda: "pip install llama-index-embeddings-nosuch" in str(daemon.json("status"))), said

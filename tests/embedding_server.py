@@ -1,0 +1,103 @@
+"""A server that embeds and reranks over HTTP, in three dialects, and fails on demand."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from vaultseek.models.hashing import HashingEncoder
+
+POISON = "poisonous"
+"""A word in texts that the server refuses."""
+
+
+class EmbeddingServer:
+    """The server and how it behaves: ``status`` is what it answers, ``seconds`` how long it takes."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.status = 200
+        self.seconds = 0.0
+        self.failures = 0
+        """Requests that fail with 503 before the next one succeeds."""
+        self.encoder = HashingEncoder(32)
+        self.requests: list[int] = []
+        """The number of texts in each request."""
+        self.keys: set[str] = set()
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self.port = int(self._http.server_address[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop listening; clients are refused from then on."""
+        self._http.shutdown()
+        self._http.server_close()
+
+    def answer(self, path: str, body: Any) -> tuple[int, Any]:
+        """Return status and answer of a request."""
+        time.sleep(self.seconds)
+        if self.failures:
+            self.failures -= 1
+            return 503, {"error": "busy"}
+        texts = body.get("texts") or body.get("input") or []
+        texts = [texts] if isinstance(texts, str) else texts
+        self.requests.append(len(texts))
+        if self.status != 200:
+            return self.status, {"error": {"message": f"no, not with {sorted(self.keys)}"}}
+        if any(POISON in text for text in texts):
+            return 400, {"error": {"message": "this text is refused"}}
+        if "rerank" in path:
+            words = _words(body["query"])
+            scores = [float(len(words & _words(text))) for text in texts]
+            order = sorted(range(len(texts)), key=lambda i: -scores[i])
+            return 200, [{"index": i, "score": scores[i]} for i in order]
+        rows = [[round(value, 6) for value in row] for row in self.encoder.encode(texts).tolist()]
+        if path.endswith("/api/embed"):
+            return 200, {"model": "m", "embeddings": rows}
+        data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
+        return 200, {
+            "object": "list",
+            "model": "m",
+            "data": data,
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    owner: EmbeddingServer
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.owner.keys.add(self.headers.get("Authorization", "").removeprefix("Bearer "))
+        status, answer = self.owner.answer(self.path, body)
+        data = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        return None
+
+
+@contextmanager
+def embedding_server(port: int = 0) -> Iterator[EmbeddingServer]:
+    """Yield a server that listens, and stop it."""
+    server = EmbeddingServer(port)
+    try:
+        yield server
+    finally:
+        server.stop()
