@@ -141,7 +141,7 @@ class RerankerSettings(ServerSettings):
 
     class_name: str = Field(
         default="",
-        description='A node postprocessor of LlamaIndex, used where ``search.rerank_model`` is "server", such as '
+        description='A node postprocessor of LlamaIndex, where ``search.rerank_model`` is "server", such as '
         '"llama_index.postprocessor.tei_rerank.TextEmbeddingInference"; empty for none. ``class`` is another '
         "name for it. Passages and questions are then sent to that server.",
     )
