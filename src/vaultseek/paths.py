@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 APP = "vaultseek"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+REPORT = "report.json"
+"""Name of the last measurement of a vault, in its ``evaluation_directory``."""
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_LINUX = {
     "XDG_CONFIG_HOME": ".config",
@@ -72,6 +74,11 @@ def vault_data_directory(root: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
     return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
+
+
+def evaluation_directory(root: Path) -> Path:
+    """Return the folder of the index that the vault at ``root``, a resolved path, is measured with."""
+    return data_directory() / "evaluate" / vault_data_directory(root).name
 
 
 def models_directory() -> Path:
@@ -153,6 +160,15 @@ def remove_folder(path: Path) -> None:
     """Remove a folder that is where a file of ours has to be. Raises OSError."""
     if path.is_dir() and not path.is_symlink():
         remove(path)
+
+
+def obsidian_url(file: str) -> str:
+    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
+    path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
+    return f"obsidian://open?path={path}"
+
+
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 
 def is_disk_full(error: BaseException) -> bool:

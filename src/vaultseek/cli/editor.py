@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultseek.cli.output import obsidian_url
 from vaultseek.errors import UsageError
+from vaultseek.paths import obsidian_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,21 @@ def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
     except OSError as error:
         advice = "install it" if obsidian else "set $EDITOR to your editor"
         raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None
+
+
+def open_window(vault: str, result: JSON) -> None:
+    """Open the note of ``result`` in an editor with a window of its own, and do not wait for its end.
+
+    Raises:
+        UsageError: the editor cannot be started.
+    """
+    editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
+    command = editor_command(editor, str(Path(vault, result["path"])), int(result["line"]))
+    nowhere = subprocess.DEVNULL
+    try:
+        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    except OSError as error:
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; set $EDITOR to your editor") from None
 
 
 def editor_command(editor: str, file: str, line: int) -> Sequence[str]:

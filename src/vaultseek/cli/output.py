@@ -6,6 +6,7 @@ import os
 import sys
 
 from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.paths import obsidian_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,15 +53,6 @@ def with_addresses(answer: JSON) -> JSON:
         vault = str(result.get("vault_path") or answer.get("vault_path") or "")
         result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))  # noqa: PTH118
     return answer
-
-
-def obsidian_url(file: str) -> str:
-    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
-    path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
-    return f"obsidian://open?path={path}"
-
-
-_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 
 def failure(code: str, message: str) -> JSON:

@@ -107,8 +107,9 @@ async def index_vault(
 def cache_directory(root: Path, base: Path | None = None) -> Path:
     """Return the folder for the index of the vault at ``root``: in ``base``, else in vaultseek's data."""
     real = Path(os.path.realpath(root))
-    name = paths.vault_data_directory(real).name
-    return (base or paths.data_directory() / "evaluate") / name
+    if base is None:
+        return paths.evaluation_directory(real)
+    return base / paths.vault_data_directory(real).name
 
 
 def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:

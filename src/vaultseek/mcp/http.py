@@ -9,7 +9,6 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
-import socket
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,11 +22,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultseek import paths
+from vaultseek.client.on_demand import Daemon
 from vaultseek.errors import Forbidden, Unavailable
 from vaultseek.mcp.notes import Place
-from vaultseek.mcp.server import Daemon, server
+from vaultseek.mcp.server import server
+from vaultseek.wire.loopback import HOST, listen_on
 
-HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
 """Names of this computer that a request may be sent to."""
 PATH = "/mcp"
@@ -53,9 +53,11 @@ def serve_http(
     """
     file = paths.private_directory(paths.state_directory()) / "mcp.token"
     token = read_token(file)
-    with _listen(port) as listening:
+    with listen_on(port) as listening:
         number: int = listening.getsockname()[1]
-        app = http_app(server(Daemon(start).call, place, structured=structured), token, number)
+        app = http_app(
+            server(Daemon(start, "vaultseek.mcp").call, place, structured=structured), token, number
+        )
         config = uvicorn.Config(
             app,
             log_level="error",
@@ -115,16 +117,3 @@ class _TokenGate:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-def _listen(port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((HOST, port))
-    except OSError as error:
-        listening.close()
-        raise Unavailable(
-            f"port {port} cannot be used: {error.strerror}; choose another with --port"
-        ) from None
-    return listening

@@ -10,14 +10,13 @@ folders; and a server that was started for one vault answers for no other.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Annotated, Any, get_args
 from urllib.parse import quote
@@ -29,8 +28,8 @@ from mcp.types import INTERNAL_ERROR, CallToolResult, Completion, Resource, Text
 from pydantic import ValidationError
 
 from vaultseek import __version__
-from vaultseek.client import AsyncClient
-from vaultseek.errors import NotFound, NotRunning, VaultseekError
+from vaultseek.client.on_demand import Daemon
+from vaultseek.errors import NotFound, VaultseekError
 from vaultseek.mcp.notes import Ask, Notes, Place
 from vaultseek.mcp.passages import note_text
 from vaultseek.mcp.problems import one_line, wrong_argument
@@ -60,7 +59,7 @@ def serve(start: Callable[[], object], place: Place, *, structured: bool = False
     # A read of standard input cannot be interrupted; nothing is lost by an immediate exit.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(os.getppid())
-    server(Daemon(start).call, place, structured=structured).run("stdio")
+    server(Daemon(start, "vaultseek.mcp").call, place, structured=structured).run("stdio")
 
 
 def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any]:
@@ -97,27 +96,6 @@ def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any
     )(server.note)
     server.completion()(server.complete)  # type: ignore[no-untyped-call]
     return server
-
-
-class Daemon:
-    """The daemon, started on demand."""
-
-    def __init__(self, start: Callable[[], object]) -> None:
-        self._start = start
-        self._starting = asyncio.Lock()
-        self._client = AsyncClient(name="vaultseek.mcp")
-
-    async def call(self, method: str, params: JSON) -> JSON:
-        """Return the answer to ``method``. Raises VaultseekError."""
-        with suppress(NotRunning):
-            return await self._request(method, params)
-        async with self._starting:
-            await asyncio.to_thread(self._start)
-        return await self._request(method, params)
-
-    async def _request(self, method: str, params: JSON) -> JSON:
-        answer: JSON = await self._client.call(method, params)
-        return answer
 
 
 class _Server(MCPServer[Any]):

@@ -103,6 +103,23 @@ class LoopbackPort:
         self.socket.close()
 
 
+def listen_on(port: int) -> socket.socket:
+    """Return a socket bound to ``port`` of this computer alone; 0 is a port that the system chooses.
+
+    Raises Unavailable if the port is taken.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"port {port} cannot be used: {error.strerror}; choose another with --port"
+        ) from None
+    return listening
+
+
 def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     """Return a blocking socket connected to the port in ``file``, and the secrets for it.
 

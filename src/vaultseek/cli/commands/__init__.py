@@ -36,6 +36,7 @@ _MODULES = {
     "inspect": "inspect",
     "evaluate": "evaluate",
     "mcp": "mcp",
+    "ui": "ui",
     "serve": "daemon",
     "start": "daemon",
     "stop": "daemon",

@@ -97,6 +97,8 @@ def evaluate(
         # Measuring takes minutes: fail before it if the page cannot be written.
         _write(report, "")
     measured = asyncio.run(_measure(options, settings, judged, ways, plain, limit, cache))
+    if cache is None:
+        _keep(options.root, measured)
     try:
         if report is not None:
             from vaultseek.evaluate.html import as_html
@@ -110,6 +112,18 @@ def evaluate(
         else:
             print(as_text(measured))
     return SUCCESS
+
+
+def _keep(root: Path, report: Report) -> None:
+    """Keep the measurement where ``vaultseek ui`` shows it; without it, it shows that there is none."""
+    import contextlib
+    import json
+
+    from vaultseek import paths
+    from vaultseek.evaluate import as_json
+
+    with contextlib.suppress(OSError):
+        paths.write_atomically(paths.evaluation_directory(root) / paths.REPORT, json.dumps(as_json(report)))
 
 
 def _write(report: Path, text: str) -> None:

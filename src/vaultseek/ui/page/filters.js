@@ -1,0 +1,92 @@
+// Filters of a query: which parts of it are shown as chips, and what completes one that is being written.
+
+const OPERATORS = [
+  ["tag:", "a tag, and those nested under it"],
+  ["path:", "a folder or a part of the path"],
+  ["link:", "notes that link to a note"],
+  ["[", "a property"],
+  ["file:", "a part of the file's name"],
+  ["heading:", "words of a heading"],
+  ["task-todo:", "words of an open task"],
+  ["task-done:", "words of a finished task"],
+  ["line:", "words in one line"],
+  ["section:", "words between two headings"],
+  ["ext:", "an ending of the file's name"],
+  ["modified:", "a day, a month, or today, yesterday"],
+  ["created:", "the same, for when it was made"],
+  ["after:", "changed since a day"],
+  ["before:", "changed before a day"],
+];
+const NAMES = "tag|path|file|ext|kind|link|heading|alias|content|section|block|line|task|task-todo|task-done|before|after|created|modified";
+const FILTER = new RegExp(
+  String.raw`(?<=^|\s)-?(?:(?:${NAMES}):(?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^\s"()]+)|\[[^\[\]]+\])(?=\s)`, "g");
+const OFFERED = 4;
+
+/** Return the filters of a query and the rest of it. Where their order means something, all stays text. */
+export function splitQuery(query, whole = true) {
+  const text = whole ? `${query} ` : query;
+  const outside = text.replace(/"[^"]*"/g, "");
+  if (/\bOR\b/.test(outside) || /(^|\s)-?\(/.test(outside)) return { chips: [], text: query };
+  const chips = text.match(FILTER) ?? [];
+  if (!chips.length) return { chips, text: query };
+  const rest = text.replace(FILTER, "").replace(/\s+/g, " ");
+  return { chips, text: whole ? rest.trim() : rest.trimStart() };
+}
+
+export const quoted = (value) => (/[\s()"]/.test(value) ? `"${value.replaceAll('"', '\\"')}"` : value);
+
+const named = (items, typed, form) =>
+  items.map((item) => ({
+    text: form(item.text.replace(/^#/, "")),
+    replaced: typed.length,
+    about: item.count ? `${item.count}` : "",
+  }));
+
+/** Return completions of the filter that ends at the cursor; each with how many characters it replaces. */
+export async function completions(before, complete, folders) {
+  let match;
+  if ((match = /(?:^|[\s(])-?tag:#?([^\s()]*)$/.exec(before)))
+    return named(await complete({ kind: "tag", text: match[1] }), match[1], (text) => `${text} `);
+  if ((match = /(?:^|[\s(])-?\[([^\]:]+):([^\]]*)$/.exec(before)))
+    return named(await complete({ kind: "value", property: match[1], text: match[2] }), match[2], (text) => `${text}] `);
+  if ((match = /(?:^|[\s(])-?\[([^\]:]*)$/.exec(before)))
+    return named(await complete({ kind: "property", text: match[1] }), match[1], (text) => `${text}:`);
+  if ((match = /(?:^|[\s(])-?link:("[^"]*|[^\s()"]*)$/.exec(before))) {
+    const items = await complete({ kind: "note", text: match[1].replaceAll('"', "") });
+    return items.map((item) => ({ text: `${quoted(item.text)} `, replaced: match[1].length, about: item.path ?? "" }));
+  }
+  if ((match = /(?:^|[\s(])-?path:("[^"]*|[^\s()"]*)$/.exec(before))) {
+    const typed = match[1].replaceAll('"', "").toLowerCase();
+    return folders
+      .filter(([folder]) => folder.toLowerCase().includes(typed))
+      .map(([folder, many]) => ({ text: `${quoted(folder)} `, replaced: match[1].length, about: `${many}` }));
+  }
+  if ((match = /(?:^|[\s(])(-?)([a-z][a-z-]*)$/.exec(before)) && match[2].length > 1)
+    return OPERATORS.filter(([name]) => name.startsWith(match[2]))
+      .map(([name, about]) => ({ text: name, replaced: match[2].length, about, more: true }));
+  return [];
+}
+
+const above = (name) => {
+  const parts = name.replace(/^#/, "").split("/");
+  return parts.map((_, depth) => parts.slice(0, depth + 1).join("/")).filter(Boolean);
+};
+
+function count(sets, most) {
+  const counts = new Map();
+  for (const names of sets) for (const name of new Set(names)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].filter(([, many]) => many < most).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+export const foldersOf = (results) =>
+  count(results.map((result) => above(result.path.split("/").slice(0, -1).join("/")).map((each) => `${each}/`)), Infinity);
+
+/** Return filters that some of the results pass, but not all, the most frequent first. */
+export function narrowing(results, chips) {
+  const tags = count(results.map((result) => (result.tags ?? []).flatMap(above)), results.length);
+  const folders = foldersOf(results).filter(([, many]) => many < results.length);
+  return [
+    ...tags.slice(0, OFFERED).map(([tag, many]) => [`tag:${tag}`, many]),
+    ...folders.slice(0, OFFERED).map(([folder, many]) => [`path:${quoted(folder)}`, many]),
+  ].filter(([filter]) => !chips.includes(filter));
+}

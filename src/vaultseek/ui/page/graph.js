@@ -1,0 +1,73 @@
+// The graph of an answer: results and their neighbours. It is laid out before it is shown, so nothing moves.
+
+import { ask } from "/api.js";
+import { byId, counted, el, svg } from "/dom.js";
+
+const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
+const TICKS = 250;
+const LABELS = 16;
+
+let drawing = 0;
+
+export async function showGraph(answer, page) {
+  const turn = ++drawing;
+  const pane = byId("graph");
+  const results = answer?.results ?? [];
+  if (!results.length) return void pane.replaceChildren(el("p", {}, "No results, so no graph."));
+  let graph;
+  try {
+    graph = await ask("graph", { notes: results.map((each) => ({ vault: each.vault_path, path: each.path })) });
+  } catch (error) {
+    return void pane.replaceChildren(el("p", { class: "trouble" }, error.message));
+  }
+  if (turn !== drawing) return;
+  const found = new Map(results.map((each) => [`${each.vault_path}\n${each.path}`, each]));
+  const nodes = graph.nodes.map((node) => {
+    const result = found.get(`${node.vault}\n${node.path}`);
+    const kind = result ? (result.search_method ?? "").includes("+") ? "hybrid" : result.search_method || "keyword" : "near";
+    return { ...node, result, kind, title: result?.title ?? node.title ?? node.path, r: result ? 6 + 12 * result.score : 4 };
+  });
+  const links = graph.edges.map(([source, target]) => ({ source, target }));
+  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - 110);
+  lay(nodes, links, width, height);
+  const kinds = COLOURS.filter(([kind]) => nodes.some((node) => node.kind === kind));
+  pane.replaceChildren(
+    el("p", { class: "about" }, `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}`,
+      graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "", ". Larger: a higher score."),
+    el("ul", { class: "legend" }, kinds.map(([kind, name]) => el("li", { class: kind }, name))),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
+      svg("g", { class: "links" }, links.map(({ source, target }) =>
+        svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y }))),
+      nodes.map((node, place) => drawn(node, place, page))));
+}
+
+/** Give every node its place; the arrangement of the same graph is always the same. */
+function lay(nodes, links, width, height) {
+  const { forceSimulation, forceLink, forceManyBody, forceCollide, forceX, forceY } = globalThis.d3;
+  forceSimulation(nodes)
+    .force("link", forceLink(links).distance(60).strength(0.4))
+    .force("charge", forceManyBody().strength(-140))
+    .force("collide", forceCollide((node) => node.r + 5))
+    .force("x", forceX().strength(0.07))
+    .force("y", forceY().strength(0.07))
+    .stop()
+    .tick(TICKS);
+  for (const [axis, room, margin] of [["x", width, 60], ["y", height, 30]]) {
+    const all = nodes.map((node) => node[axis]);
+    const least = Math.min(...all), span = Math.max(...all) - least || 1;
+    for (const node of nodes) node[axis] = margin + ((node[axis] - least) / span) * (room - 2 * margin);
+  }
+}
+
+function drawn(node, place, page) {
+  const target = { note: node.path, of: node.vault, line: node.result?.line ?? 0, anchor: "" };
+  const name = node.result
+    ? `${node.title}, score ${node.result.score.toFixed(2)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
+    : `${node.title}, neighbour`;
+  return svg("a", { href: page.address(target), "aria-label": name, class: `node ${node.kind}`, onclick: page.follow(target) },
+    svg("title", {}, name),
+    svg("circle", { cx: node.x, cy: node.y, r: node.r }),
+    place < LABELS && node.result
+      ? svg("text", { x: node.x, y: node.y + node.r + 12 }, node.title.length > 28 ? `${node.title.slice(0, 27)}…` : node.title)
+      : null);
+}

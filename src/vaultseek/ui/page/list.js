@@ -1,0 +1,60 @@
+// The results as a list.
+
+import { age, byId, counted, el, marked, number } from "/dom.js";
+import { bar } from "/why.js";
+
+/** Show an answer; ``page`` has the names of vaults, what a click does, and which result is selected. */
+export function showList(answer, page) {
+  byId("summary").replaceChildren(...summary(answer, page));
+  byId("results").replaceChildren(...answer.results.map((result, place) => item(result, place, page)));
+  select(page.selected, false);
+}
+
+/** Mark a result as the selected one. */
+export function select(place, scroll = true) {
+  const input = byId("query");
+  input.removeAttribute("aria-activedescendant");
+  for (const [number, each] of [...byId("results").children].entries()) {
+    each.setAttribute("aria-selected", String(number === place));
+    if (number !== place) continue;
+    input.setAttribute("aria-activedescendant", each.id);
+    if (scroll) each.scrollIntoView({ block: "nearest" });
+  }
+}
+
+function summary(answer, page) {
+  const lines = [];
+  const found = answer.total ?? answer.count;
+  const what = page.everything ? `${counted(found, "note")}, the last changed first`
+    : answer.results.length ? `${counted(found, "note")} · ${Math.round(answer.took_ms)} ms · ${answer.search_method}`
+    : "No note matches.";
+  lines.push(el("span", {}, what));
+  const nearest = answer.nearest ?? answer.vaults?.map((vault) => vault.nearest).find(Boolean);
+  if (!answer.results.length && nearest) lines.push(el("span", {}, ` The nearest is ${nearest.path}.`));
+  for (const each of answer.partial) lines.push(el("span", { class: "partial" }, ` Without ${each.lane}${each.vault ? ` of ${each.vault}` : ""}: ${each.reason}.`));
+  for (const note of answer.interpreted.notes) lines.push(el("span", { class: "partial" }, ` ${note}.`));
+  const indexes = answer.index ? [answer.index] : answer.vaults.map((vault) => vault.index);
+  const pending = indexes.reduce((all, index) => all + index.pending, 0);
+  if (pending) lines.push(el("span", { class: "partial" }, ` ${number(pending)} still to be indexed.`));
+  return lines;
+}
+
+function item(result, place, page) {
+  const confidence = result.confidence;
+  const headings = (result.heading_path ?? []).filter((heading) => heading !== result.title);
+  const line = result.line > 1 ? `:${result.line}` : "";
+  const preview = result.preview ? marked(result.preview, result.highlights) : [];
+  return el("li", { id: `result-${place}`, role: "option", "aria-selected": "false", onclick: () => page.choose(place), ondblclick: () => page.open(place) },
+    el("div", { class: "head" },
+      el("span", { class: "title" }, result.title, result.file_name ? el("small", {}, ` ${result.file_name}`) : null),
+      confidence === null || confidence === undefined || page.everything ? null
+        : el("span", { class: "certainty", title: "How certain it is that the note is about this" },
+          el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${confidence * 100}%` } })), confidence.toFixed(2))),
+    headings.length ? el("div", { class: "headings" }, headings.join(" › ")) : null,
+    preview.length ? el("div", { class: "preview" }, result.property ? el("em", {}, "property ") : null, preview) : null,
+    el("div", { class: "meta" },
+      el("span", { class: "path" }, [page.severalVaults ? `${page.vaultName(result.vault_path)} / ` : "", result.path, line].join("")),
+      (result.tags ?? []).slice(0, 4).map((tag) => el("span", { class: "tag" }, `#${tag}`)),
+      el("span", {}, age(result.modified))),
+    result.arithmetic ? bar(result) : null);
+}

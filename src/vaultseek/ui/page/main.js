@@ -1,0 +1,357 @@
+// The page: what is asked and shown follows from the place, and every change of it from a key, a click or Back.
+
+import { ask, call, openSession } from "/api.js";
+import { byId, counted, el, settled } from "/dom.js";
+import { completions, foldersOf, narrowing, splitQuery } from "/filters.js";
+import { showGraph } from "/graph.js";
+import { select, showList } from "/list.js";
+import { showNote } from "/note.js";
+import { addressOf, placeOf } from "/place.js";
+import { hideState, showState } from "/state.js";
+import { verdict } from "/why.js";
+
+const RESULTS = 30;
+const EVERY_NOTE = "ext:md";
+const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
+const ALL = "*";
+
+const input = byId("query");
+let about = { vaults: [], vault: null, editor: null };
+let place = placeOf(location.href);
+let last = { kind: "", at: 0 };
+let chips = [];
+let answer = null;
+let selected = 0;
+let entered = false;
+let offers = { items: [], active: -1 };
+let again = 0;
+
+// ---- places
+
+const after = (change) => ({ ...place, ...change, ...(change.of ? { of: vaultOf(change.of)?.name ?? change.of } : {}) });
+
+function go(change, kind = "go") {
+  const next = after(change);
+  if (addressOf(next) === addressOf(place)) return;
+  const joined = kind !== "go" && kind === last.kind && Date.now() - last.at < TYPING_PAUSE;
+  history[joined ? "replaceState" : "pushState"](null, "", addressOf(next));
+  last = { kind, at: Date.now() };
+  show(next);
+}
+
+function show(next, { first = false } = {}) {
+  const before = first ? null : place;
+  place = next;
+  const differs = (...names) => !before || names.some((name) => before[name] !== place[name]);
+  document.title = [place.note.split("/").pop(), place.query, "vaultseek"].filter(Boolean).join(" · ");
+  for (const view of ["list", "graph", "state"]) {
+    byId(view).hidden = place.view !== view;
+    byId(`view-${view}`).href = addressOf({ ...place, view });
+    byId(`view-${view}`).toggleAttribute("aria-current", place.view === view);
+  }
+  byId("why").setAttribute("aria-pressed", String(place.why));
+  byId("why-not").hidden = !place.why || place.vault === ALL;
+  byId("vault").value = place.vault || vaultOf(about.vault)?.name || ALL;
+  document.body.classList.toggle("reading", Boolean(place.note));
+  byId("note").hidden = !place.note;
+  if (differs("query") && queryInBox() !== place.query) fillBox(place.query);
+  if (differs("query", "vault", "why")) search();
+  else if (differs("view") && place.view === "graph") showGraph(answer, page);
+  if (place.view === "state") {
+    if (differs("view")) showState(page);
+  } else hideState();
+  if (place.note && differs("note", "of", "line", "anchor")) read();
+}
+
+addEventListener("popstate", () => {
+  last = { kind: "", at: 0 };
+  show(placeOf(location.href));
+});
+
+// ---- vaults
+
+const vaultOf = (path) => about.vaults.find((vault) => vault.path === path);
+const vaultNamed = (name) => about.vaults.find((vault) => vault.name === name) ?? vaultOf(name);
+const vaultShown = () => (place.vault === ALL ? null : vaultNamed(place.vault) ?? vaultOf(about.vault));
+
+// ---- what the other modules know of the page
+
+const page = {
+  get selected() { return selected; },
+  get everything() { return !place.query.trim(); },
+  get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
+  get editor() { return about.editor; },
+  vaultName: (path) => vaultOf(path)?.name ?? "",
+  inObsidian: (path) => vaultOf(path)?.obsidian ?? false,
+  address: (change) => addressOf(after(change)),
+  follow: (change) => (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go({ anchor: "", line: 0, ...change });
+  },
+  close: () => go({ note: "", of: "", line: 0, anchor: "" }),
+  narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
+  choose: (number) => {
+    selected = number;
+    select(selected, false);
+    beside(answer.results[number], "go");
+  },
+  open: (number) => openOutside(answer.results[number]),
+  edit: (target) => ask("open", { vault: target.of, note: target.note, line: target.line || 1 }).catch(trouble),
+  passage: (vault, path) => {
+    const result = resultOf(vault, path);
+    return result?.preview && !result.property ? [result.start_line, result.end_line] : null;
+  },
+  words: (vault, path) => {
+    const result = resultOf(vault, path);
+    const points = Array.from(result?.preview ?? "");
+    const words = (result?.highlights ?? []).map(([from, to]) => points.slice(from, to).join(""));
+    return [...new Set(words.map((word) => word.toLowerCase()))].filter((word) => word.trim());
+  },
+};
+
+const resultOf = (vault, path) => answer?.results.find((result) => result.vault_path === vault && result.path === path);
+
+const read = settled(0, () => showNote({ ...place, of: vaultNamed(place.of)?.path ?? place.of }, page));
+
+function beside(result, kind) {
+  if (result) go({ note: result.path, of: result.vault_path, line: result.line ?? 0, anchor: "" }, kind);
+}
+
+function openOutside(result) {
+  if (!result) return;
+  const target = { of: result.vault_path, note: result.path, line: result.line ?? 1 };
+  if (about.editor && !page.inObsidian(target.of)) return void page.edit(target);
+  const link = el("a", { href: `obsidian://open?path=${encodeURIComponent(`${target.of}/${target.note}`)}`, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+// ---- searching
+
+async function search() {
+  clearTimeout(again);
+  const vault = vaultShown();
+  const params = { query: place.query.trim() || EVERY_NOTE, limit: RESULTS, typing: true, explain: place.why };
+  const asked = place;
+  try {
+    const found = vault
+      ? await call("search", { ...params, vault: vault.path }, { turn: "search" })
+      : await call("search/all", params, { turn: "search" });
+    if (asked.query !== place.query || asked.vault !== place.vault || asked.why !== place.why) return;
+    for (const result of found.results) result.vault_path ??= found.vault_path;
+    const same = selected < found.results.length && answer?.results[selected]?.path === found.results[selected].path;
+    if (!same) selected = Math.max(0, place.note ? found.results.findIndex((each) => each.path === place.note) : 0);
+    answer = found;
+    entered = entered && same;
+    trouble(null);
+    showList(answer, page);
+    showFacets();
+    if (place.view === "graph") showGraph(answer, page);
+    const waits = found.partial.some((each) => ["loading", "being_read", "being_built", "not_embedded"].includes(each.code));
+    if (waits) again = setTimeout(search, AGAIN_PAUSE);
+  } catch (error) {
+    if (asked === place || asked.query === place.query) trouble(error);
+  }
+}
+
+const searchSoon = settled(SEARCH_PAUSE, () => go({ query: queryInBox(), view: place.view === "state" ? "list" : place.view }, "type"));
+
+function showFacets() {
+  const plain = chips.length || !/\bOR\b|(^|\s)-?\(/.test(input.value);
+  const filters = plain && !page.everything ? narrowing(answer.results, chips) : [];
+  byId("facets").replaceChildren(...filters.map(([filter, many]) =>
+    el("button", { type: "button", title: `Only ${filter}: ${counted(many, "result")}`, onclick: () => page.narrow(filter) }, filter, " ", el("small", {}, many))));
+}
+
+function trouble(error) {
+  if (error?.message === "another search has taken its place") return;
+  const box = byId("trouble");
+  box.hidden = !error;
+  box.textContent = error ? error.message : "";
+}
+
+// ---- the box
+
+const queryInBox = () => [...chips, input.value.trim()].filter(Boolean).join(" ");
+
+function fillBox(query) {
+  const parts = splitQuery(query);
+  chips = parts.chips;
+  input.value = parts.text;
+  showChips();
+  offer([]);
+}
+
+function showChips() {
+  byId("chips").replaceChildren(...chips.map((chip, number) =>
+    el("li", {}, chip, el("button", { type: "button", "aria-label": `Remove ${chip}`, onclick: () => removeChip(number) }, "×"))));
+}
+
+function removeChip(number) {
+  chips = chips.filter((_, each) => each !== number);
+  showChips();
+  input.focus();
+  go({ query: queryInBox() });
+}
+
+function takeChips() {
+  const cursor = input.value.length - input.selectionStart;
+  const parts = splitQuery(input.value, false);
+  if (!parts.chips.length) return;
+  chips = [...chips, ...parts.chips.filter((chip) => !chips.includes(chip))];
+  input.value = parts.text;
+  const at = Math.max(0, input.value.length - cursor);
+  input.setSelectionRange(at, at);
+  showChips();
+}
+
+async function complete(params) {
+  const vault = vaultShown() ?? about.vaults[0];
+  if (!vault) return [];
+  const found = await call("complete", { ...params, vault: vault.path, limit: 8 }, { turn: "complete" });
+  return found.items;
+}
+
+const offerSoon = settled(60, async () => {
+  const before = input.value.slice(0, input.selectionStart);
+  const items = await completions(before, complete, foldersOf(answer?.results ?? [])).catch(() => []);
+  if (before === input.value.slice(0, input.selectionStart)) offer(items.slice(0, 8));
+});
+
+function offer(items, active = -1) {
+  offers = { items, active };
+  const box = byId("offers");
+  box.hidden = !items.length;
+  box.replaceChildren(...items.map((item, number) =>
+    el("li", { id: `offer-${number}`, role: "option", "aria-selected": String(number === active), onmousedown: (event) => (event.preventDefault(), accept(number)) },
+      item.text.trim(), el("small", {}, item.about))));
+  input.setAttribute("aria-controls", items.length ? "offers" : "results");
+  if (active >= 0) input.setAttribute("aria-activedescendant", `offer-${active}`);
+}
+
+function accept(number) {
+  const item = offers.items[number];
+  const cursor = input.selectionStart;
+  const start = cursor - item.replaced;
+  input.setRangeText(item.text, start, cursor, "end");
+  offer([]);
+  takeChips();
+  searchSoon();
+  if (item.more || item.text.endsWith(":")) offerSoon();
+}
+
+input.addEventListener("input", () => {
+  takeChips();
+  searchSoon();
+  offerSoon();
+});
+input.addEventListener("blur", () => offer([]));
+
+input.addEventListener("keydown", (event) => {
+  const many = offers.items.length;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.isComposing) return;
+  if (step && many && offers.active + step >= -1) offer(offers.items, (offers.active + step) % many);
+  else if (step) move(step);
+  else if (event.key === "Tab" && many && !event.shiftKey) accept(Math.max(0, offers.active));
+  else if (event.key === "Enter" && offers.active >= 0) accept(offers.active);
+  else if (event.key === "Enter") openOutside(answer?.results[selected]);
+  else if (event.key === "Escape" && many) offer([]);
+  else if (event.key === "Escape") input.blur();
+  else if (event.key === "Backspace" && chips.length && input.selectionStart === 0 && input.selectionEnd === 0) removeChip(chips.length - 1);
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+});
+
+// ---- keys and buttons
+
+const showSelected = settled(ARROW_PAUSE, () => beside(answer?.results[selected], "arrow"));
+
+function move(step) {
+  const many = answer?.results.length ?? 0;
+  if (!many || place.view !== "list") return;
+  const wide = matchMedia("(min-width: 56rem)").matches;
+  // The first arrow shows the first result, which is selected already.
+  if (place.note || entered || !wide) selected = Math.min(many - 1, Math.max(0, selected + step));
+  entered = true;
+  select(selected);
+  if (wide) showSelected();
+}
+
+const turnTo = (view) => go({ view: place.view === view ? "list" : view });
+const KEYS = {
+  "/": () => { input.focus(); input.select(); },
+  e: () => go({ why: !place.why, view: "list" }),
+  l: () => go({ view: "list" }),
+  g: () => turnTo("graph"),
+  s: () => turnTo("state"),
+  "?": () => byId("keys").showModal(),
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  Enter: () => openOutside(answer?.results[selected]),
+  Escape: () => (place.note ? page.close() : go({ view: "list" })),
+};
+
+document.addEventListener("keydown", (event) => {
+  const writes = event.target.closest("input, select, textarea, dialog");
+  const acts = event.key === "Enter" && event.target.closest("a, button, summary");
+  const scrolls = event.key.startsWith("Arrow") && event.target.closest("#note, #graph, #state");
+  if (writes || acts || scrolls || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+byId("search").addEventListener("submit", (event) => event.preventDefault());
+byId("box").addEventListener("click", (event) => event.target === byId("box") && input.focus());
+byId("why").addEventListener("click", KEYS.e);
+byId("help").addEventListener("click", KEYS["?"]);
+byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, note: "", of: "", line: 0, anchor: "" }));
+for (const view of ["list", "graph", "state"])
+  byId(`view-${view}`).addEventListener("click", (event) => page.follow({ view, note: place.note, of: place.of, line: place.line, anchor: place.anchor })(event));
+
+const THEMES = ["", "light", "dark"];
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  localStorage.setItem("theme", name);
+  byId("theme").textContent = name ? name[0].toUpperCase() + name.slice(1) : "Theme";
+}
+byId("theme").addEventListener("click", () => theme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length]));
+
+// ---- why not
+
+byId("why-note").addEventListener("input", settled(150, async (event) => {
+  const items = await complete({ kind: "note", text: event.target.value }).catch(() => []);
+  byId("why-notes").replaceChildren(...[...new Set(items.map((item) => item.path))].map((path) => el("option", { value: path })));
+}));
+byId("why-not").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const note = byId("why-note").value.trim();
+  if (!note) return;
+  const params = { vault: vaultShown()?.path, query: place.query.trim() || EVERY_NOTE, note, limit: RESULTS };
+  try {
+    byId("verdict").replaceChildren(verdict(await call("search/why", params)));
+  } catch (error) {
+    byId("verdict").replaceChildren(el("p", { class: "trouble" }, error.message));
+  }
+});
+
+// ---- the start
+
+theme(localStorage.getItem("theme") ?? "");
+try {
+  await openSession();
+  about = await ask("about");
+  byId("vault").replaceChildren(
+    ...about.vaults.map((vault) => el("option", { value: vault.name }, vault.name)),
+    el("option", { value: ALL }, "All vaults"));
+  if (!place.vault && !about.vault) place.vault = ALL;
+  show(place, { first: true });
+  input.focus();
+} catch (error) {
+  trouble(error);
+  document.body.classList.add("closed");
+}

@@ -1,0 +1,217 @@
+// A note beside the list: its text, the passage that matched, embeds, and the notes around it.
+
+import { ask, call, picture } from "/api.js";
+import { age, byId, counted, el } from "/dom.js";
+
+const EMBED_DEPTH = 2;
+const EMBEDS = 20;
+const PICTURES = 60;
+
+// The one place where HTML becomes elements: it comes from the server's renderer and sanitiser.
+const policy = globalThis.trustedTypes?.createPolicy("vaultseek", { createHTML: (html) => html });
+
+let pictures = [];
+let reading = 0;
+
+/** Show a note. ``page`` has what the page knows: where links lead, the passage of the result, words to mark. */
+export async function showNote(place, page) {
+  const turn = ++reading;
+  const pane = byId("note");
+  let note;
+  try {
+    note = await ask("note", { vault: place.of, note: place.note, line: place.line || 1 });
+  } catch (error) {
+    if (turn === reading) pane.replaceChildren(head(place.note, place, page), el("p", { class: "trouble" }, error.message));
+    return;
+  }
+  if (turn !== reading) return;
+  forgetPictures();
+  const article = el("article", { class: "text" });
+  article.innerHTML = policy ? policy.createHTML(note.html) : note.html;
+  pane.replaceChildren(
+    head(note.title, { ...place, note: note.path }, page, note),
+    properties(note, page),
+    note.cut ? el("p", { class: "cut" }, `Lines ${note.first_line} to ${note.last_line} of ${note.lines}; the whole note is in Obsidian or your editor.`) : "",
+    article,
+    around("Backlinks", "links/backlinks", place, page, (answer) => answer.links.map((link) => [link, link.text])),
+    around("Mentions without a link", "links/unlinked", place, page, (answer) => answer.mentions.map((each) => [each, each.text])),
+    around("Related", "note/related", place, page, (answer) => answer.results.map((each) => [each, each.preview])));
+  wire(article, { vault: place.of, path: note.path }, page);
+  const line = lineOf(place.anchor, note, article) || place.line;
+  mark(article, page.passage(place.of, note.path), line, page.words(place.of, note.path));
+  const budget = { left: EMBEDS };
+  fillPictures(article, place.of);
+  fillEmbeds(article, place.of, page, 1, budget);
+}
+
+function head(title, place, page, note = null) {
+  const obsidian = note && page.inObsidian(place.of) !== false;
+  return el("header", {},
+    el("button", { class: "close", "aria-label": "Close the note", title: "Close (Esc)", onclick: page.close }, "×"),
+    el("h1", {}, title),
+    el("p", { class: "where" }, [page.vaultName(place.of), place.note].filter(Boolean).join(" / "),
+      note ? ` · ${age(note.modified)}` : ""),
+    note ? el("p", { class: "actions" },
+      obsidian ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
+      page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null);
+}
+
+function properties(note, page) {
+  const rows = Object.entries(note.properties).map(([name, value]) =>
+    el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, shown(value))));
+  const tags = note.tags.map((tag) => el("li", {}, el("a", { class: "tag", href: page.address({ query: `tag:${tag}`, note: "" }), "data-tag": tag }, `#${tag}`)));
+  const list = el("ul", { class: "tags", "aria-label": "Tags" }, tags);
+  list.addEventListener("click", (event) => followTag(event, page));
+  return [tags.length ? list : "", rows.length ? el("details", { class: "properties" },
+    el("summary", {}, counted(rows.length, "property", "properties")), el("table", {}, rows)) : ""]
+    .filter(Boolean).reduce((all, each) => (all.append(each), all), el("div", {}));
+}
+
+const shown = (value) =>
+  Array.isArray(value) ? value.map(shown).join(", ")
+  : value !== null && typeof value === "object" ? JSON.stringify(value)
+  : String(value ?? "");
+
+function around(title, method, place, page, items) {
+  const list = el("ul", {});
+  const count = el("span", { class: "count" });
+  const box = el("details", { class: "around" }, el("summary", {}, title, " ", count), list);
+  call(method, { vault: place.of, note: place.note, limit: 30 }, { turn: method })
+    .then((answer) => {
+      const found = items(answer);
+      count.textContent = String(answer.total ?? found.length);
+      if (!found.length) return box.classList.add("empty");
+      list.append(...found.map(([note, text]) => {
+        const target = { note: note.path, of: place.of, line: note.line ?? 0, anchor: "" };
+        return el("li", {},
+          el("a", { href: page.address(target), onclick: page.follow(target) }, note.title),
+          text ? el("p", {}, text) : null);
+      }));
+      box.open = true;
+    })
+    .catch(() => box.classList.add("empty"));
+  return box;
+}
+
+/** Make the links of a rendered text lead where they say, within the page. */
+function wire(article, here, page) {
+  for (const link of article.querySelectorAll("a[data-note], a.here")) {
+    link.href = page.address({ note: link.dataset.note ?? here.path, of: here.vault, line: 0, anchor: link.dataset.anchor ?? "" });
+  }
+  for (const link of article.querySelectorAll("a.tag")) link.href = page.address({ query: `tag:${link.dataset.tag}`, note: "" });
+  for (const link of article.querySelectorAll("a.outside")) link.target = "_blank";
+  for (const link of article.querySelectorAll("a.lost")) link.title = "No file has this name";
+  for (const code of article.querySelectorAll("pre")) code.tabIndex = 0;
+  article.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (followTag(event, page)) return;
+    if (link.dataset.note || link.classList.contains("here")) {
+      page.follow({ note: link.dataset.note ?? here.path, of: here.vault, line: 0, anchor: link.dataset.anchor ?? "" })(event);
+    } else if (link.getAttribute("href")?.startsWith("#")) {
+      event.preventDefault();
+      article.querySelector(`[id="${CSS.escape(link.getAttribute("href").slice(1))}"]`)?.scrollIntoView();
+    }
+  });
+}
+
+function followTag(event, page) {
+  const tag = event.target.closest("a.tag")?.dataset.tag;
+  if (!tag) return false;
+  event.preventDefault();
+  page.narrow(`tag:${tag}`);
+  return true;
+}
+
+const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+
+/** Return the line that an anchor names, 0 for none. */
+function lineOf(anchor, note, article) {
+  if (!anchor) return 0;
+  if (anchor.startsWith("^")) {
+    const block = article.querySelector(`[data-block="${CSS.escape(anchor.slice(1))}"]`)?.closest("[data-line]");
+    return Number(block?.dataset.line ?? 0);
+  }
+  const last = plain(anchor.split("#").pop());
+  return note.headings.find((heading) => plain(heading.text) === last)?.line ?? 0;
+}
+
+/** Mark the passage and the words in it, and bring its line into view. */
+function mark(article, passage, line, words) {
+  const [first, last] = passage ?? [line, line];
+  let target = null;
+  for (const block of article.querySelectorAll("[data-line]")) {
+    const from = Number(block.dataset.line), to = Number(block.dataset.end);
+    if (first && block.parentElement === article && from <= last && to >= first) block.classList.add("passage");
+    if (line && from <= line && line <= to) target = block;
+  }
+  if (words.length) markWords(passage ? article.querySelectorAll(".passage") : [article], words);
+  if (target && line > 1) target.scrollIntoView({ block: "center" });
+  else byId("note").scrollTo(0, 0);
+}
+
+function markWords(blocks, words) {
+  const pattern = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
+  for (const block of blocks) {
+    const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    for (const text of texts) {
+      const found = [...text.data.matchAll(pattern)];
+      if (!found.length) continue;
+      const parts = [];
+      let end = 0;
+      for (const match of found) {
+        parts.push(text.data.slice(end, match.index), el("mark", { class: "word" }, match[0]));
+        end = match.index + match[0].length;
+      }
+      text.replaceWith(...parts, text.data.slice(end));
+    }
+  }
+}
+
+function fillPictures(root, vault) {
+  for (const image of [...root.querySelectorAll("img")].slice(0, PICTURES)) {
+    if (!image.dataset.file) {
+      const address = image.dataset.address;
+      const name = `Picture: ${image.alt || address || "none"}`;
+      image.replaceWith(address
+        ? el("a", { class: "outside", href: address, target: "_blank", rel: "noopener noreferrer" }, name)
+        : el("span", { class: "lost" }, name));
+      continue;
+    }
+    picture(vault, image.dataset.file).then(
+      (address) => {
+        pictures.push(address);
+        image.src = address;
+      },
+      (error) => image.replaceWith(el("span", { class: "lost", title: error.message }, `Picture: ${image.alt}`)));
+  }
+}
+
+function forgetPictures() {
+  for (const address of pictures) URL.revokeObjectURL(address);
+  pictures = [];
+}
+
+async function fillEmbeds(root, vault, page, depth, budget) {
+  for (const place of root.querySelectorAll("span.embed")) {
+    if (budget.left-- <= 0) return;
+    const target = { note: place.dataset.note, of: vault, line: 0, anchor: place.dataset.anchor ?? "" };
+    const title = el("a", { href: page.address(target), onclick: page.follow(target) }, place.textContent);
+    let note;
+    try {
+      note = await ask("note", { vault, note: target.note, anchor: target.anchor });
+    } catch (error) {
+      place.replaceWith(el("span", { class: "lost", title: error.message }, place.textContent));
+      continue;
+    }
+    const text = el("div", { class: "text" });
+    text.innerHTML = policy ? policy.createHTML(note.html) : note.html;
+    for (const block of text.querySelectorAll("[data-line]")) block.removeAttribute("data-line");
+    wire(text, { vault, path: note.path }, page);
+    fillPictures(text, vault);
+    place.replaceWith(el("div", { class: "embedded" }, el("p", { class: "from" }, title), text));
+    if (depth < EMBED_DEPTH) await fillEmbeds(text, vault, page, depth + 1, budget);
+  }
+}
