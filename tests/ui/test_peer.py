@@ -10,7 +10,7 @@ import pytest
 
 from vaultseek.ui.peer import is_welcome, user_of
 
-ROW = "   0: 0100007F:C001 0100007F:1F3F 01 00000000:00000000 00:00000000 00000000  {user}        0 1 1 0000 20 4 0 10 -1"
+ROW = "   0: 0100007F:C001 0100007F:1F3F 01 00000000:00000000 00:00000000 00000000  {user} 0 1 1 0000 20 4 0"
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ENDS = ("127.0.0.1", 0xC001), ("127.0.0.1", 0x1F3F)
 
