@@ -40,7 +40,7 @@ function summary(answer, page) {
 }
 
 function item(result, place, page) {
-  const confidence = result.confidence;
+  const confidence = result.certainty ?? result.confidence;
   const headings = (result.heading_path ?? []).filter((heading) => heading !== result.title);
   const line = result.line > 1 ? `:${result.line}` : "";
   const preview = result.preview ? marked(result.preview, result.highlights) : [];
