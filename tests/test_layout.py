@@ -34,6 +34,7 @@ ORDER = [
     ["indexing"],
     ["search"],
     ["notes"],
+    ["tables"],
     ["wire", "messages"],
     ["client", "client_async"],
     ["evaluate"],

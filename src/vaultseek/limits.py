@@ -93,6 +93,36 @@ TERM_CACHE_BYTES = 32 * MIB
 TERM_CACHE_NOTE_BYTES = 128
 """The same for each note, which is more than that in a vault of more than 250,000 notes."""
 
+# Tables
+BASE_BYTES = 256 * KIB
+"""Largest file of a base, and largest block of one in a note."""
+BASE_SECONDS = 2.0
+"""Processor time for parsing the YAML of a base."""
+BASE_DEPTH = 40
+"""Deepest nesting of the YAML of a base."""
+BASE_VIEWS = 200
+"""Views read from one base."""
+BASES_IN_NOTE = 50
+"""Bases that one note contains or embeds."""
+FORMULA_CHARS = 10_000
+"""Longest filter or formula."""
+FORMULA_DEPTH = 60
+"""Deepest nesting of a filter or formula."""
+FORMULA_TEXT_CHARS = 100_000
+"""Longest text that a formula makes."""
+FORMULA_CHARS_MADE = 200_000
+"""Elements and characters of a list that a formula makes."""
+FORMULA_PATTERN_SECONDS = 0.1
+"""Time for one regular expression of a formula on one text."""
+TABLE_SECONDS = 20.0
+"""Time for one table."""
+TABLE_COLUMNS = 100
+"""Columns of one table."""
+TABLE_CHARS = 8 * MIB
+"""Characters in the cells of the tables of one answer; rows beyond them are left out, and a line says so."""
+TABLE_PROBLEMS = 20
+"""Problems named with one table."""
+
 # Results
 RESULTS = 200
 """Results of one search."""

@@ -75,6 +75,7 @@ ASKED = {
     "list_tags": {},
     "list_properties": {},
     "list_links": {"note": "Pump"},
+    "table": {"source": "tag:work", "columns": ["title", "aliases"]},
     "vault_status": {},
 }
 TOLD = {
@@ -85,6 +86,7 @@ TOLD = {
     "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 itself)\n- #work/pumps | 1"],
     "list_properties": ["- aliases | 1 | list | Bilge 1"],
     "list_links": ["- line 7 -> sub/Tea.md", "- <- Garden.md:3 | Slugs eat"],
+    "table": ["1 row in vault 'vault'", "\ntable path | title | aliases\n- Pump.md | Pump | Bilge"],
     "vault_status": ["1 vault ", "ready", "4 notes", "model hashing"],
 }
 

@@ -503,6 +503,78 @@ class Duplicates(OfVault, Counted):
     partial: list[Lane]
 
 
+class TableColumn(TypedDict):
+    """A column: its id, under which rows have their values, and its heading."""
+
+    id: str
+    name: str
+
+
+class TableRow(TypedDict):
+    """A file with the values of its columns; dates are ISO 8601 in local time, links as they are written."""
+
+    path: str
+    title: str
+    cells: dict[str, Any]
+
+
+class TableSummary(TypedDict):
+    """A figure of all values of a column."""
+
+    column: str
+    name: str
+    value: NotRequired[Any]
+    """None if no value of the column is of the right kind."""
+
+
+class TableGroup(TypedDict):
+    """The rows with one value of the column that the table is grouped by; they follow each other."""
+
+    value: NotRequired[Any]
+    """None for the rows without a value."""
+    count: int
+    summaries: list[TableSummary]
+
+
+class TableView(TypedDict):
+    """A view of a base."""
+
+    name: str
+    type: str
+
+
+class Table(TypedDict):
+    """A table: a view of a base, or the notes that a query finds."""
+
+    name: str
+    """Name of the view; empty for a query."""
+    type: str
+    path: NotRequired[str | None]
+    """File of the base, or note with its block."""
+    line: NotRequired[int | None]
+    """Line of the block, or of the embed, in the note."""
+    columns: list[TableColumn]
+    rows: list[TableRow]
+    group: NotRequired[str | None]
+    """Heading of the column that the rows are grouped by."""
+    groups: list[TableGroup]
+    summaries: list[TableSummary]
+    count: int
+    total: int
+    """Rows without the limit."""
+    problems: list[str]
+    """Sentences on what is wrong or not supported."""
+    views: list[TableView]
+
+
+class Tables(OfVault):
+    """The tables of a file or of a query; ``count`` is the number of all rows."""
+
+    tables: list[Table]
+    count: int
+    partial: list[Lane]
+
+
 Item = TypedDict(
     "Item",
     {

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         SearchAll,
         Status,
         Subscribed,
+        Tables,
         Tags,
         Unlinked,
         Unresolved,
@@ -577,6 +578,63 @@ class Methods:
         answer: Duplicates = self.call(
             "vault/duplicates",
             without_defaults(
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    def table(
+        self,
+        *,
+        file: str | None = None,
+        view: str | None = None,
+        this: str | None = None,
+        query: str | None = None,
+        columns: list[str] | None = None,
+        sort: list[str] | None = None,
+        group: str | None = None,
+        summaries: dict[str, str] | None = None,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Tables:
+        """Return the tables of a base, of a note with bases, or of the notes that a query finds.
+
+        ``problems`` of a table name what is wrong in a base or not supported.
+
+        Args:
+            file: Path or name of a `.base` file, or of a note that contains or embeds bases.
+            view: Of a file: name of the view; by default the first.
+            this: Of a file: note that formulas call ``this``; by default the file itself.
+            query: A query of the query language.
+            columns: Of a query: properties, facts such as ``title`` and ``modified``, or expressions.
+            sort: Of a query: columns to sort by; ``-rating`` is descending.
+            group: Of a query: column to group by.
+            summaries: Of a query: name of the summary of a column, such as ``Average``.
+            limit: Maximum number of rows of a table; by default 10_000.
+
+        Raises BadQuery, UsageError for a base that cannot be evaluated, BadPath, NotFound, or UsageError if
+        several notes have the name.
+        """
+        answer: Tables = self.call(
+            "vault/table",
+            without_defaults(
+                file=file,
+                view=view,
+                this=this,
+                query=query,
+                columns=columns,
+                sort=sort,
+                group=group,
+                summaries=summaries,
                 limit=limit,
                 vault=vault,
                 cwd=cwd,

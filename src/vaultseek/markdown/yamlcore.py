@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from yaml import YAMLError
 from yaml.events import (
@@ -56,17 +56,28 @@ class Document:
     scalars: tuple[Scalar, ...] = ()
 
 
-def load(text: str) -> Document:
-    """Parse ``text``. Raises Refused if it is not YAML or goes beyond a bound."""
+class Bounds(NamedTuple):
+    """Bounds of one document: seconds of this thread's time, the deepest nesting, and the number of keys."""
+
+    seconds: float = FRONTMATTER_SECONDS
+    depth: int = FRONTMATTER_DEPTH
+    keys: int = FRONTMATTER_KEYS
+
+
+_OF_FRONTMATTER = Bounds()
+
+
+def load(text: str, bounds: Bounds = _OF_FRONTMATTER) -> Document:
+    """Parse ``text``. Raises LoadError if it is not YAML or goes beyond a bound."""
     try:
-        return _load(text)
+        return _load(text, bounds)
     except _TooSlow:
-        return _load(text)  # a garbage collection in a large process can take as long, but not twice
+        return _load(text, bounds)  # a garbage collection in a large process can take as long, but not twice
 
 
-def _load(text: str) -> Document:
+def _load(text: str, bounds: Bounds) -> Document:
     try:
-        return _Builder(_as_yaml_1_1(text)).document()
+        return _Builder(_as_yaml_1_1(text), bounds).document()
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = str(getattr(error, "problem", None) or "it is not YAML")
@@ -148,7 +159,7 @@ def _as_yaml_1_1(text: str) -> str:
 
 
 class _TooSlow(LoadError):
-    """Raised when parsing takes more than FRONTMATTER_SECONDS of this thread's time."""
+    """Raised when parsing takes more than its bound of this thread's time."""
 
 
 class _Events(Reader, Scanner, Parser):
@@ -157,11 +168,11 @@ class _Events(Reader, Scanner, Parser):
     The bounds are checked for each token, because one event may need many of them.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, bounds: Bounds) -> None:
         Reader.__init__(self, text)
         Scanner.__init__(self)
         Parser.__init__(self)
-        self.deadline = time.thread_time() + FRONTMATTER_SECONDS
+        self.deadline = time.thread_time() + bounds.seconds
 
     def fetch_more_tokens(self) -> None:
         if self.flow_level > FRONTMATTER_DEPTH:
@@ -179,10 +190,11 @@ class _Anchor:
 
 
 class _Builder:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, bounds: Bounds) -> None:
         if _FLOW_OPENERS.search(text):
             raise LoadError("nested too deeply")
-        self.events = _Events(text)
+        self.bounds = bounds
+        self.events = _Events(text, bounds)
         self.anchors: dict[str, _Anchor] = {}
         self.scalars: list[Scalar] = []
         self.weight = 0
@@ -204,8 +216,8 @@ class _Builder:
         return event
 
     def node(self, event: Event, key: str, depth: int) -> Any:
-        """Parse the value that starts with ``event``. Recursion ends at FRONTMATTER_DEPTH."""
-        if depth > FRONTMATTER_DEPTH:
+        """Parse the value that starts with ``event``. Recursion ends at the bound of depth."""
+        if depth > self.bounds.depth:
             raise LoadError("nested too deeply", _row(event))
         self.deepest = max(self.deepest, depth)
         if isinstance(event, AliasEvent):
@@ -233,7 +245,7 @@ class _Builder:
         anchor = self.anchors.get(event.anchor or "")
         if anchor is None:
             raise LoadError("an alias names no anchor", _row(event))
-        if depth + anchor.depth > FRONTMATTER_DEPTH:
+        if depth + anchor.depth > self.bounds.depth:
             raise LoadError("nested too deeply", _row(event))
         self.weigh(anchor.weight, event)
         self.deepest = max(self.deepest, depth + anchor.depth)
@@ -256,7 +268,7 @@ class _Builder:
 
     def key(self, event: Event) -> str:
         self.keys += 1
-        if self.keys > FRONTMATTER_KEYS:
+        if self.keys > self.bounds.keys:
             raise LoadError("too many keys", _row(event))
         if not isinstance(event, ScalarEvent) or event.tag not in (None, "!", f"{_CORE}str"):
             raise LoadError("a key is not text; a value that starts with a brace needs quotes", _row(event))

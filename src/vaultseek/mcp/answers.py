@@ -41,6 +41,13 @@ class Listing(ToolAnswer):
     next_first: int | None
 
 
+class Tables(Listing):
+    """Rows of tables; ``tables`` has the columns, groups and problems of each, rows name theirs by number."""
+
+    tables: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
+
+
 class Links(Listing):
     """Links of a note."""
 

@@ -104,6 +104,60 @@ def values(answer: JSON, page: Page, form: Form) -> Reply:
     return _listing("values", shown, _each(_value_text), title, head, form)
 
 
+def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
+    """Format the rows of tables from number ``first`` to ``last``; each begins with its columns."""
+    head = head_of(answer)
+    head["tables"] = [_table(table) for table in answer["tables"]]
+    rows = [
+        _row(row, number, table) for number, table in enumerate(answer["tables"]) for row in table["rows"]
+    ]
+    total = sum(int(table["total"]) for table in answer["tables"])
+    title = f"{count(total, 'row')} in vault {head['vault']!r}"
+    shown = Page(rows[first - 1 : last], first, total)
+    return _listing("rows", shown, lambda items: _table_lines(items, head["tables"]), title, head, form)
+
+
+def _table(table: JSON) -> JSON:
+    """Return what a table is, without its rows."""
+    return {
+        "name": line(table["name"]),
+        "columns": [line(column["name"]) for column in table["columns"]],
+        "groups": [{"value": _cell(group["value"]), "count": group["count"]} for group in table["groups"]],
+        "summaries": [
+            f"{line(each['name'])} of {line(each['column'])}: {_cell(each['value'])}"
+            for each in table["summaries"]
+        ],
+        "problems": [without_commands(problem) for problem in table["problems"]],
+    }
+
+
+def _row(row: JSON, number: int, table: JSON) -> JSON:
+    cells = [_cell(row["cells"].get(column["id"])) for column in table["columns"]]
+    return {"path": line(row["path"]), "cells": cells, "table": number}
+
+
+def _cell(value: object) -> str:
+    """Return the value of a cell on one line, cut if it is long."""
+    if isinstance(value, list):
+        value = ", ".join(map(_cell, value))
+    text = {None: "", True: "yes", False: "no"}[value] if value is None or isinstance(value, bool) else value
+    return one_line(line(text), 4 * VALUE_CHARS)
+
+
+def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
+    """Return the rows; the columns of their table stand above them, its summaries and problems below."""
+    lines: list[str] = []
+    for number, table in enumerate(about):
+        own = [row for row in rows if row["table"] == number]
+        name = f"{table['name']}: " if table["name"] else ""
+        lines.append(f"table {name}path | {' | '.join(table['columns'])}")
+        lines += [f"- {row['path']} | {' | '.join(row['cells'])}" for row in own]
+        lines += [f"group {group['value'] or 'none'}: {group['count']}" for group in table["groups"]]
+        lines += [f"summary {summary}" for summary in table["summaries"]]
+        lines += [f"problem: {problem}" for problem in table["problems"]]
+    return lines
+
+
 def status(answer: JSON, form: Form) -> Reply:
     """Format the answer to ``index/status``."""
     daemon = answer.get("daemon") or {}

@@ -78,6 +78,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any
         tools.list_tags,
         tools.list_properties,
         tools.list_links,
+        tools.table,
         tools.vault_status,
     ):
         description = f"{inspect.getdoc(tool)}\n\n{WARNING}"

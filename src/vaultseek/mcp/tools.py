@@ -212,6 +212,33 @@ class Tools:
         page = lists.Page(items[first - 1 : last], first, total)
         return lists.links(asked[0], page, self._form(max_tokens))
 
+    async def table(
+        self,
+        source: Annotated[
+            str, Field(description='A query such as "tag:book", a ".base" file, or a ".md" note with bases.')
+        ],
+        columns: Annotated[
+            list[str] | None, Field(description='Properties, "title", "modified", or expressions of Bases.')
+        ] = None,
+        sort: Annotated[list[str] | None, Field(description='Columns; "-rating" is descending.')] = None,
+        group: Annotated[str | None, Field(description="Column to group by.")] = None,
+        view: Annotated[str | None, Field(description="View of a base; by default its first.")] = None,
+        first: First = 1,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Tables]:
+        """Show notes as a table of their properties: those a query finds, or those of an Obsidian base.
+
+        columns, sort and group are for a query; a base has its own.
+        """
+        is_file = source.lower().endswith((".base", ".md"))
+        last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
+        asked: JSON = {"columns": columns, "sort": sort, "group": group, "view": view, "limit": last}
+        params = {name: value for name, value in asked.items() if value is not None}
+        params["file" if is_file else "query"] = source
+        answer = await self._notes.ask("vault/table", params, vault)
+        return lists.tables(answer, first, last, self._form(max_tokens))
+
     async def vault_status(
         self, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
     ) -> Annotated[Reply, answers.Status]:

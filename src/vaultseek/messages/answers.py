@@ -481,6 +481,70 @@ class Duplicates(OfVault, Counted):
     partial: list[Lane]
 
 
+class TableColumn(Answer):
+    """A column: its id, under which rows have their values, and its heading."""
+
+    id: str
+    name: str
+
+
+class TableRow(Answer):
+    """A file with the values of its columns; dates are ISO 8601 in local time, links as they are written."""
+
+    path: str
+    title: str
+    cells: dict[str, Any]
+
+
+class TableSummary(Answer):
+    """A figure of all values of a column."""
+
+    column: str
+    name: str
+    value: Any = Field(default=None, description="None if no value of the column is of the right kind.")
+
+
+class TableGroup(Answer):
+    """The rows with one value of the column that the table is grouped by; they follow each other."""
+
+    value: Any = Field(default=None, description="None for the rows without a value.")
+    count: int
+    summaries: list[TableSummary]
+
+
+class TableView(Answer):
+    """A view of a base."""
+
+    name: str
+    type: str
+
+
+class Table(Answer):
+    """A table: a view of a base, or the notes that a query finds."""
+
+    name: str = Field(description="Name of the view; empty for a query.")
+    type: str
+    path: str | None = Field(default=None, description="File of the base, or note with its block.")
+    line: int | None = Field(default=None, description="Line of the block, or of the embed, in the note.")
+    columns: list[TableColumn]
+    rows: list[TableRow]
+    group: str | None = Field(default=None, description="Heading of the column that the rows are grouped by.")
+    groups: list[TableGroup]
+    summaries: list[TableSummary]
+    count: int
+    total: int = Field(description="Rows without the limit.")
+    problems: list[str] = Field(description="Sentences on what is wrong or not supported.")
+    views: list[TableView]
+
+
+class Tables(OfVault):
+    """The tables of a file or of a query; ``count`` is the number of all rows."""
+
+    tables: list[Table]
+    count: int
+    partial: list[Lane]
+
+
 class Item(Answer):
     """A completion; the other fields depend on its kind."""
 

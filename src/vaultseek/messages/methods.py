@@ -110,6 +110,14 @@ METHODS: dict[str, Method] = {
         "Return the pairs of notes that are most alike, by the text that they share and by meaning.\n\n"
         "There is no threshold: the list goes on with notes that are no duplicates.",
     ),
+    "vault/table": Method(
+        params.TableParams,
+        answers.Tables,
+        "table",
+        "Return the tables of a base, of a note with bases, or of the notes that a query finds.\n\n"
+        "``problems`` of a table name what is wrong in a base or not supported.",
+        f"BadQuery, UsageError for a base that cannot be evaluated, {_NOTE}",
+    ),
     "complete": Method(
         params.CompleteParams,
         answers.Completions,

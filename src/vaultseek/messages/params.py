@@ -155,6 +155,40 @@ class DuplicatesParams(VaultParams):
     limit: int = Field(default=20, ge=1, le=limits.RESULTS, description="Maximum number of pairs.")
 
 
+class TableParams(VaultParams):
+    """A base or a note with bases, or a query and the columns of its table."""
+
+    file: str | None = Field(
+        default=None,
+        description="Path or name of a `.base` file, or of a note that contains or embeds bases.",
+    )
+    view: str | None = Field(default=None, description="Of a file: name of the view; by default the first.")
+    this: str | None = Field(
+        default=None, description="Of a file: note that formulas call ``this``; by default the file itself."
+    )
+    query: str | None = Field(default=None, description="A query of the query language.")
+    columns: list[str] = Field(
+        default_factory=list,
+        max_length=limits.TABLE_COLUMNS,
+        description="Of a query: properties, facts such as ``title`` and ``modified``, or expressions.",
+    )
+    sort: list[str] = Field(
+        default_factory=list,
+        max_length=limits.TABLE_COLUMNS,
+        description="Of a query: columns to sort by; ``-rating`` is descending.",
+    )
+    group: str | None = Field(default=None, description="Of a query: column to group by.")
+    summaries: dict[str, str] = Field(
+        default_factory=dict, description="Of a query: name of the summary of a column, such as ``Average``."
+    )
+    limit: int = Field(
+        default=limits.LISTED_ITEMS_MOST,
+        ge=1,
+        le=limits.LISTED_ITEMS_MOST,
+        description="Maximum number of rows of a table.",
+    )
+
+
 class CompleteParams(VaultParams):
     """Typed text, and the kind of name that it begins."""
 

@@ -25,6 +25,7 @@ _MODULES = {
     "duplicates": "duplicates",
     "tags": "tags",
     "properties": "tags",
+    "table": "table",
     "complete": "complete",
     "index": "index",
     "compact": "compact",

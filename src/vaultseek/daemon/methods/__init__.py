@@ -17,6 +17,7 @@ from vaultseek.daemon.methods.index import IndexMethods
 from vaultseek.daemon.methods.notes import NoteMethods
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
+from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.messages.params import Nothing, VaultParams, read
@@ -47,6 +48,7 @@ class Methods:
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
             NoteMethods(self._find),
+            TableMethods(self._find, lambda: registry.settings),
             IndexMethods(
                 registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon
             ),

@@ -1,0 +1,123 @@
+"""RPC method `vault/table`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+
+from vaultseek import limits
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.methods.access import Find, about_vault, find_note, with_degraded
+from vaultseek.errors import NotFound, Unavailable, UsageError
+from vaultseek.messages.params import TableParams, read
+from vaultseek.model import JSON
+from vaultseek.search.filter import filter_notes
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import SearchRequest, parse_request
+from vaultseek.search.saved import unknown_searches, with_saved_searches
+from vaultseek.settings.model import Settings
+from vaultseek.tables.notes import table_of_notes
+from vaultseek.tables.place import base_path, has_base
+from vaultseek.tables.run import tables_of
+from vaultseek.wire.context import Handler, RequestContext
+
+T = TypeVar("T")
+
+_thread = ThreadPoolExecutor(1, thread_name_prefix="table")
+"""The thread of all tables: one may read every note of a vault, and must not hold up searches."""
+
+
+class TableMethods:
+    """The handler of `vault/table`."""
+
+    def __init__(self, find: Find, settings: Callable[[], Settings]) -> None:
+        self._find = find
+        self._settings = settings
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return the handlers by method name."""
+        return {"vault/table": self.table}
+
+    async def table(self, params: JSON, context: RequestContext) -> JSON:
+        """Return the tables of a base, of a note, or of the notes that a query finds."""
+        call = read(TableParams, params)
+        if (call.file is None) == (call.query is None):
+            raise UsageError('a table is of a file or of a query; give either "file" or "query"')
+        follower = await self._find(call)
+        await follower.wait_if_new()
+        degraded = follower.degraded_reason()
+        if call.file is not None:
+            tables = await self._of_file(call, call.file, follower)
+        else:
+            tables = [await self._of_query(call, call.query or "", follower, context)]
+        answer: JSON = {"tables": tables, "count": sum(table["count"] for table in tables), "partial": []}
+        return about_vault(follower.vault, with_degraded(answer, degraded))
+
+    async def _of_file(self, call: TableParams, file: str, follower: VaultFollower) -> list[JSON]:
+        if call.columns or call.sort or call.group or call.summaries:
+            raise UsageError(
+                "columns, sort, group and summaries are those of the base; use them with a query"
+            )
+        vault = follower.vault
+        path = await _path(file, follower)
+        this = None if call.this is None else await _path(call.this, follower)
+        return await _in_thread(
+            tables_of, path, vault.ledger, vault.options.root, call.view, this, call.limit
+        )
+
+    async def _of_query(
+        self, call: TableParams, query: str, follower: VaultFollower, context: RequestContext
+    ) -> JSON:
+        if call.view is not None or call.this is not None:
+            raise UsageError("view and this are for a base; use columns, sort and group with a query")
+        vault, settings = follower.vault, self._settings()
+        request = SearchRequest(
+            with_saved_searches(query, settings.searches),
+            settings.search,
+            mode=settings.search.mode,
+            brief=True,
+            seconds=context.remaining(),
+        )
+        parsed = parse_request(request)
+        remarks = [*parsed.query.notes, *unknown_searches(query, settings.searches)]
+        if parsed.is_listing:
+            filtered = await _in_thread(filter_notes, parsed.query.filter, vault.ledger)
+            ids = [] if filtered is None else filtered.ids.tolist()
+        else:
+            trace = await Searcher(vault).run(request)
+            ids = [trace.ranking.notes[candidate.note].id for candidate in trace.results]
+            remarks += [f"{lane} search did not take part: {why.text}" for lane, why in trace.partial.items()]
+        return await _in_thread(
+            table_of_notes,
+            ids,
+            vault.ledger,
+            vault.options.root,
+            columns=call.columns,
+            sort=call.sort,
+            group=call.group,
+            summaries=call.summaries,
+            ranked=not parsed.is_listing,
+            remarks=remarks,
+            most=call.limit,
+        )
+
+
+async def _path(name: str, follower: VaultFollower) -> str:
+    """Return the path of the base or note that ``name`` refers to. Raises what ``find_note`` raises."""
+    vault = follower.vault
+    if not has_base(name):
+        return (await find_note(name, follower)).path
+    try:
+        return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root)
+    except NotFound:
+        # After a start, or if it was just written, the file may only not have been met yet.
+        if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
+            raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
+    return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root)
+
+
+async def _in_thread(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_thread, partial(function, *arguments, **more))

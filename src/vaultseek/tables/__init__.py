@@ -1,0 +1,1 @@
+"""Tables over notes: Obsidian's Bases, evaluated over the index, and tables of notes that a query finds."""

@@ -1,0 +1,70 @@
+"""Regular expressions of formulas, as JavaScript writes them; none may take long."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from vaultseek.limits import FORMULA_PATTERN_SECONDS
+from vaultseek.tables.values import FormulaError, Pattern
+from vaultseek.text import printable
+
+_REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
+_NAMED_FLAGS = {"i": "IGNORECASE", "m": "MULTILINE", "s": "DOTALL"}
+
+
+def problem_of(pattern: Pattern) -> str | None:
+    """Return what is wrong with a regular expression, or None."""
+    import regex
+
+    try:
+        _compiled(pattern)
+    except regex.error as error:
+        return str(error)
+    return None
+
+
+def matches(pattern: Pattern, text: str) -> bool:
+    """True if the text contains a match."""
+    return bool(_run(pattern, "search", text))
+
+
+def replace(pattern: Pattern, text: str, replacement: str) -> str:
+    """Replace the first match, or with the flag ``g`` every one; ``$1`` is the first group."""
+
+    def written(match: Any) -> str:
+        return _REFERENCE.sub(lambda reference: _referred(reference, match), replacement)
+
+    return str(_run(pattern, "sub", written, text, count=0 if "g" in pattern.flags else 1))
+
+
+def split(pattern: Pattern, text: str) -> list[str]:
+    """Split a text at each match."""
+    return [part for part in _run(pattern, "split", text) if part is not None]
+
+
+def _referred(reference: re.Match[str], match: Any) -> str:
+    if reference[1]:
+        return "$" if reference[1] == "$" else str(match[0])
+    try:
+        return match[int(reference[2]) if reference[2] else reference[3]] or ""
+    except IndexError:
+        return reference[0]
+
+
+def _run(pattern: Pattern, method: str, *arguments: Any, **more: Any) -> Any:
+    try:
+        return getattr(_compiled(pattern), method)(*arguments, timeout=FORMULA_PATTERN_SECONDS, **more)
+    except TimeoutError:
+        raise FormulaError(f"/{printable(pattern.source, 40)}/ takes too long; make it simpler") from None
+
+
+@lru_cache(maxsize=64)
+def _compiled(pattern: Pattern) -> Any:
+    import regex  # only here: it takes longer to import than most tables
+
+    flags = regex.VERSION0
+    for flag in pattern.flags:
+        flags |= getattr(regex, _NAMED_FLAGS[flag]) if flag in _NAMED_FLAGS else 0
+    return regex.compile(pattern.source, flags)

@@ -1,0 +1,55 @@
+"""The place of a base file: its path by its name, as the index knows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vaultseek.errors import NotFound, UsageError
+from vaultseek.index.ledger import Ledger
+from vaultseek.limits import CANDIDATES_NAMED
+from vaultseek.notes.lookup import vault_path
+from vaultseek.text import fold, printable, quote
+
+SUFFIX = ".base"
+
+
+def has_base(name: str) -> bool:
+    """True if ``name`` is that of a base file."""
+    return name.lower().endswith(SUFFIX)
+
+
+def base_path(name: str, ledger: Ledger, root: Path) -> str:
+    """Return the path of the base that ``name`` refers to: a path, or the end of one.
+
+    Only files that the index knows are named, so that nothing excluded is read. Raises BadPath, NotFound, or
+    UsageError with the candidates if there are several.
+    """
+    path = vault_path(name, root)
+    known = _bases(ledger)
+    if path in known:
+        return path
+    wanted = f"/{fold(path)}"
+    candidates = sorted((each for each in known if f"/{fold(each)}".endswith(wanted)), key=_depth)
+    if not candidates:
+        raise NotFound(f"no base is called {quote(name)}{_advice(known)}")
+    if len(candidates) > 1 and _depth(candidates[0])[0] == _depth(candidates[1])[0]:
+        paths = ", ".join(printable(each) for each in candidates[:CANDIDATES_NAMED])
+        raise UsageError(f"{quote(name)} matches {len(candidates)} bases: {paths}; give the full path")
+    return candidates[0]
+
+
+def _bases(ledger: Ledger) -> set[str]:
+    notes = ledger.select("SELECT path FROM notes WHERE path LIKE '%.base'")
+    files = ledger.select("SELECT path FROM attachments WHERE path LIKE '%.base'")
+    return {row[0] for row in (*notes, *files)}
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return path.count("/"), path
+
+
+def _advice(known: set[str]) -> str:
+    if not known:
+        return "; there is no file of this kind in the vault"
+    names = ", ".join(quote(each) for each in sorted(known, key=_depth)[:3])
+    return f"; there are {names}" + (", …" if len(known) > 3 else "")

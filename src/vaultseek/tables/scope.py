@@ -1,0 +1,93 @@
+"""The place where an expression is evaluated: the file, the time, the formulas, and how long it may take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from vaultseek.errors import UsageError
+from vaultseek.limits import FORMULA_CHARS_MADE, TABLE_SECONDS
+from vaultseek.tables.files import File
+from vaultseek.tables.values import FormulaError, Value
+
+STEPS_BETWEEN_CHECKS = 256
+
+
+class Budget:
+    """The time that one table may take."""
+
+    def __init__(self, seconds: float = TABLE_SECONDS) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+        self._steps = 0
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps. Raises UsageError when the time is over."""
+        self._steps += steps
+        if self._steps >= STEPS_BETWEEN_CHECKS:
+            self._steps = 0
+            if time.monotonic() > self._end:
+                seconds = f"{self._seconds:.0f} s"
+                raise UsageError(f"the table takes longer than {seconds}; filter by a tag or a folder first")
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """The values that the rows of a table share. ``this`` is the note or base in which the table stands."""
+
+    now: datetime
+    budget: Budget
+    this: File | None = None
+    formulas: Mapping[str, Compiled] = field(default_factory=dict)
+
+
+class Scope:
+    """One file, with the values of its formulas as far as they are known."""
+
+    __slots__ = ("_formulas", "around", "file", "locals")
+
+    def __init__(self, file: File, around: Surroundings) -> None:
+        self.file = file
+        self.around = around
+        self.locals: dict[str, Value] = {}
+        self._formulas: dict[str, Value] = {}
+
+    def formula(self, name: str) -> Value:
+        """Return the value of a formula. Raises FormulaError if it has none."""
+        if name not in self._formulas:
+            self._formulas[name] = FormulaError(f"the formula {name} refers to itself")
+            outer, self.locals = self.locals, {}
+            try:
+                self._formulas[name] = self.around.formulas[name](self)
+            except FormulaError as error:
+                self._formulas[name] = error
+            finally:
+                self.locals = outer
+        value = self._formulas[name]
+        if isinstance(value, FormulaError):
+            raise value
+        return value
+
+
+Compiled = Callable[[Scope], Value]
+
+
+def bounded(value: Value, most: int = FORMULA_CHARS_MADE) -> Value:
+    """Return a list or mapping that a formula has made. Raises FormulaError if it holds too much."""
+    weight, waiting = 0, [value]
+    while waiting:
+        each: Any = waiting.pop()
+        if isinstance(each, Mapping):
+            waiting += each.values()
+            weight += len(each)
+        elif isinstance(each, list):
+            waiting += each
+            weight += len(each)
+        else:
+            weight += len(each) if isinstance(each, str) else 1
+        if weight > most:
+            raise FormulaError(f"a value holds more than {most:,} characters")
+    return value

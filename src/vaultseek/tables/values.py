@@ -1,0 +1,250 @@
+"""Values of the formula language: their kinds, their truth, their text, and the form that answers contain.
+
+Null, booleans, numbers, texts, lists and mappings are Python's own. Dates are local times without a zone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, NamedTuple
+
+Value = Any
+"""None, bool, int, float, str, list, Mapping, or one of the classes below and of ``files.py``."""
+EXACT_INTEGERS = 2**53
+"""Integers up to here are exact in JavaScript, whose numbers the language has."""
+
+
+class FormulaError(Exception):
+    """An expression that has no value for a note; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day, or a moment if it is ``timed``."""
+
+    moment: datetime
+    timed: bool = True
+
+    @property
+    def text(self) -> str:
+        """ISO 8601, to the second."""
+        return self.moment.isoformat(timespec="seconds") if self.timed else self.moment.date().isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time: whole months, which differ in length, and milliseconds."""
+
+    months: int
+    milliseconds: float
+
+    @property
+    def total(self) -> float:
+        """Milliseconds, with months of the mean length."""
+        return self.months * MILLISECONDS["months"] + self.milliseconds
+
+
+MILLISECONDS: Mapping[str, float] = {
+    "milliseconds": 1.0,
+    "seconds": 1e3,
+    "minutes": 6e4,
+    "hours": 3.6e6,
+    "days": 8.64e7,
+    "weeks": 7 * 8.64e7,
+    "months": 8.64e7 * 146_097 / 4_800,
+    "years": 8.64e7 * 146_097 / 400,
+}
+"""Lengths of the units; a year is the mean one of the Gregorian calendar."""
+
+
+class Rendered(NamedTuple):
+    """A drawing of Obsidian: an image, an icon or HTML; its text stands for it."""
+
+    kind: str
+    text: str
+
+
+class Pattern(NamedTuple):
+    """A regular expression between slashes, and its flags."""
+
+    source: str
+    flags: str
+
+
+class Tag(str):
+    """A tag without its hash; it is compared without regard to case and to the hash."""
+
+    __slots__ = ()
+
+
+class FileName(str):
+    """The name of a file with its extension, which a comparison may leave out."""
+
+    __slots__ = ()
+
+    @property
+    def stem(self) -> str:
+        """The name without its extension."""
+        return self.rpartition(".")[0] or str(self)
+
+
+class Link:
+    """A link in the file ``source``; ``target`` may have a fragment."""
+
+    __slots__ = ("_resolve", "display", "source", "target")
+
+    def __init__(
+        self, target: str, display: str | None, source: str, resolve: Callable[[str, str], str | None]
+    ) -> None:
+        self.target = target
+        self.display = display
+        self.source = source
+        self._resolve = resolve
+
+    @property
+    def path(self) -> str | None:
+        """The file that the link leads to, None if there is none."""
+        return None if self.is_external else self._resolve(self.target.partition("#")[0], self.source)
+
+    @property
+    def is_external(self) -> bool:
+        """True for an address of the web."""
+        return "://" in self.target
+
+    @property
+    def text(self) -> str:
+        """The words that a reader sees."""
+        return self.display or self.target
+
+    @property
+    def markdown(self) -> str:
+        """The link as it is written in a note."""
+        if self.is_external:
+            return f"[{self.display}]({self.target})" if self.display else self.target
+        return f"[[{self.target}|{self.display}]]" if self.display else f"[[{self.target}]]"
+
+
+def kind_of(value: Value) -> str:
+    """Return the name of a value's kind, as ``isType`` takes it."""
+    for kind, types in _KINDS:
+        if isinstance(value, types):
+            return kind
+    return str(getattr(value, "kind", "object"))
+
+
+_KINDS: tuple[tuple[str, Any], ...] = (
+    ("null", type(None)),
+    ("boolean", bool),
+    ("number", (int, float)),
+    ("string", str),
+    ("list", list),
+    ("date", Date),
+    ("duration", Duration),
+    ("link", Link),
+    ("regexp", Pattern),
+)
+
+
+def is_number(value: Value) -> bool:
+    """True for a number; booleans are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_truthy(value: Value) -> bool:
+    """Return the value as a boolean: null, nothing, zero and the empty text are false."""
+    if is_number(value):
+        return value != 0 and not math.isnan(value)
+    return bool(value) if isinstance(value, bool | str) else value is not None
+
+
+def is_empty(value: Value) -> bool:
+    """True for null, the empty text, the empty list and a mapping without keys."""
+    return value is None or (isinstance(value, str | list | Mapping) and not value)
+
+
+def text_of(value: Value) -> str:
+    """Return a value as text."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    if isinstance(value, int | float):
+        return number_text(value)
+    if isinstance(value, list):
+        return ", ".join(map(text_of, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {text_of(each)}" for name, each in value.items())
+    if isinstance(value, Duration):
+        return _duration_text(value)
+    if isinstance(value, Pattern):
+        return f"/{value.source}/{value.flags}"
+    return str(value.text)
+
+
+def answer_of(value: Value) -> Any:
+    """Return a value as answers contain it: JSON, with dates in ISO 8601 and links as they are written."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, FileName):
+        return value.stem if value.endswith(".md") else str(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | float):
+        return whole(value) if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [answer_of(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(name): answer_of(each) for name, each in value.items()}
+    return value.markdown if hasattr(value, "markdown") else text_of(value)
+
+
+def whole(number: float) -> float:
+    """Return a number without a fraction as an integer, any other as it is."""
+    is_whole = isinstance(number, float) and number.is_integer() and abs(number) <= EXACT_INTEGERS
+    return int(number) if is_whole else number
+
+
+def number_text(number: float) -> str:
+    """Return a number as text, as JavaScript writes it."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    text = repr(whole(number))
+    if "e" not in text:
+        return text
+    digits, _, power = text.partition("e")
+    exponent = int(power)
+    if -7 < exponent < 21:
+        return f"{Decimal(text):f}"
+    return f"{digits.removesuffix('.0')}e{'+' if exponent > 0 else '-'}{abs(exponent)}"
+
+
+def fixed(number: float, digits: int) -> str:
+    """Return a number with this many decimals; a half is rounded away from zero."""
+    if not math.isfinite(number):
+        return number_text(number)
+    return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, context=_context()):f}"
+
+
+def _context() -> Any:
+    from decimal import Context
+
+    return Context(prec=450)  # the largest number has 309 digits, and at most a hundred decimals
+
+
+def _duration_text(duration: Duration) -> str:
+    years, months = divmod(abs(duration.months), 12)
+    sign = "-" if duration.total < 0 else ""
+    parts = [(years, "year"), (months, "month")]
+    rest = abs(duration.milliseconds)
+    for unit in ("days", "hours", "minutes"):
+        amount, rest = divmod(rest, MILLISECONDS[unit])
+        parts.append((int(amount), unit[:-1]))
+    shown = [f"{amount} {name}{'s' * (amount != 1)}" for amount, name in parts if amount]
+    seconds = rest / 1e3
+    if seconds or not shown:
+        shown.append(f"{number_text(seconds)} second{'s' * (seconds != 1)}")
+    return sign + ", ".join(shown)
