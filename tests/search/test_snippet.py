@@ -275,3 +275,34 @@ def test_headings_that_stand_above_the_preview_are_not_repeated() -> None:
 @given(st.text(alphabet="a%`<!->\n", max_size=60))
 def test_any_signs_of_comments_are_read_to_the_end(text: str) -> None:
     assert len(preview(text, 240).text) <= len(text) + 60
+
+
+def shown_line(text: str, query: str, width: int = 60, headings: tuple[str, ...] = ()) -> tuple[str, str]:
+    """The line that the preview names, from its column on, and the preview."""
+    shown = preview(text, width, TermMatcher.of_query(query, ENGLISH), headings=headings)
+    return text.split("\n")[shown.line][shown.column :], shown.text
+
+
+def test_the_preview_shows_the_line_that_it_names():
+    far = f"A sail, {FILLER}\n\n{FILLER}\n- a sail and a mast\n{FILLER}\nsail, sail, sail"
+    assert shown_line(far, "sail mast")[0] == "sail and a mast"
+    assert "a sail and a mast" in shown_line(far, "sail mast")[1]
+    long = f"One rope. {FILLER} Two ropes, a rope and a rope."
+    named, text = shown_line(long, "rope")
+    assert (named, "Two ropes, a rope" in text) == ("ropes, a rope and a rope.", True)
+
+
+def test_a_heading_above_the_preview_is_named_only_if_no_line_below_is_as_good():
+    text = "## The rope\n\nA rope is long."
+    assert shown_line(text, "rope", headings=("The rope",)) == ("rope is long.", "A rope is long.")
+    assert shown_line("## The rope\n\nIt is long.", "rope", headings=("The rope",))[0] == "rope"
+
+
+PARTS = st.sampled_from(["rope", "mast", "[[Rope]]", "**sail**", "x", "lorem ipsum dolor", "\n", "\n- ", " "])
+
+
+@given(st.lists(PARTS, max_size=40).map(" ".join), st.integers(20, 60))
+def test_the_line_that_is_named_has_a_word_that_is_shown(text: str, width: int):
+    shown = preview(text, width, TermMatcher.of_query("rope sail mast", ENGLISH))
+    words = {shown.text[low:high] for low, high in shown.highlights}
+    assert not words or any(word in text.split("\n")[shown.line] for word in words)

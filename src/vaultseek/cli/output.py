@@ -66,6 +66,12 @@ def print_paths(answer: JSON, key: str = "results") -> None:
         sys.stdout.write(f"{path}\n")
 
 
+def print_remarks(answer: JSON) -> None:
+    """Print what was not understood of a query on standard error, beside results that others read."""
+    for remark in (answer.get("interpreted") or {}).get("notes") or ():
+        print_error(str(remark))
+
+
 def print_places(answer: JSON) -> None:
     """Print each result as ``path:line:column:text``, which editors and ``fzf`` read as places."""
     from vaultseek.cli.terminal import clean

@@ -124,6 +124,7 @@ class SearchCall:
 
             if self.output == "json":
                 return output.print_json(output.with_addresses(answer))
+            output.print_remarks(answer)
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time
 

@@ -122,9 +122,11 @@ def preview(
     the ``headings``, which stand above the preview. A cut shows as an ellipsis and falls between words where
     it can. Without a match the beginning is shown. Time is linear in the text.
     """
-    line = _plain_line(_without_headings(text, headings))
+    below = _without_headings(text, headings)
+    line = _plain_line(below)
     matches = sorted(matcher.matches(line, language)) if matcher else []
-    places = _best_places(text, line, matches, matcher, language)
+    hidden = text.count("\n", 0, len(text) - len(below)) if below else 0
+    places = _best_places(text, line, matches, matcher, language, hidden)
     place, (start, end) = places[0], (0, len(line))
     if len(line) > width and (matches or isinstance(matcher, ExpressionMatcher)):
         place, (start, end) = _cut(text, line, matches, places, max(width, 0))
@@ -141,7 +143,7 @@ def _cut(
     text: str, line: str, matches: list[_Match], places: Sequence[_Place], width: int
 ) -> tuple[_Place, _Range]:
     """Return which of the equal ``places`` to name, and the range of the plain ``line`` that shows it."""
-    dense = _densest(matches, width)
+    dense = _densest(matches, _room(width))
     place, span = _shown_place(places, text, line, dense)
     own = [match for match in matches if span and span[0] <= match[0] < span[1]]
     is_dense = any(dense[0] <= match[0] < dense[1] for match in own)
@@ -152,7 +154,12 @@ def _cut(
 
 
 def _best_places(
-    text: str, line: str, matches: Sequence[_Match], matcher: Matcher | None, language: str | None
+    text: str,
+    line: str,
+    matches: Sequence[_Match],
+    matcher: Matcher | None,
+    language: str | None,
+    hidden: int,
 ) -> list[_Place]:
     """Return the places in Markdown ``text`` with most of the words, those first that stand first."""
     place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
@@ -161,23 +168,25 @@ def _best_places(
     words = {line[low:high]: word for low, high, word in matches}
     if matcher and not matches:  # it may be in what is left out, as a comment
         words = {text[low:high]: word for low, high, word in matcher.matches(text, language)}
-    return _best_lines(text, words)
+    return _best_lines(text, words, hidden)
 
 
-def _best_lines(text: str, words: Mapping[str, int]) -> list[_Place]:
+def _best_lines(text: str, words: Mapping[str, int], hidden: int) -> list[_Place]:
     """Return the lines with most of the words as they are written, each with the column of the first of them.
 
     ``words`` are the written forms, each with the number of the query's word. Without any, this is the first
-    line that is not blank.
+    line that is not blank. Of the first ``hidden`` lines one is named only if none below is as good.
     """
-    best = 0
+    best = (0, False)
     places: list[_Place] = []
     for number, line in enumerate(text.split("\n")):
         columns = {written: _column(line, written) for written in words if written in line}
-        count = len({words[written] for written in columns})
-        if count > best:
-            best, places = count, []
-        if columns and count == best and len(places) < LINES_COMPARED:
+        goodness = (len({words[written] for written in columns}), number >= hidden)
+        if not columns:
+            continue
+        if goodness > best:
+            best, places = goodness, []
+        if goodness == best and len(places) < LINES_COMPARED:
             places.append((number, min(columns.values())))
     if not places:
         blank = len(text) - len(text.lstrip())
@@ -275,7 +284,7 @@ def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFin
 
 def _window(line: str, matches: list[_Match], width: int) -> tuple[int, int]:
     """Return the range to show of a line that is longer, without ellipses."""
-    room = width - (2 if width >= NARROW else 0)
+    room = _room(width)
     low, high = _densest(matches, room)
     spare = max(0, room - (high - low))
     start = max(0, min(low - spare // 3, len(line) - room))
@@ -283,6 +292,11 @@ def _window(line: str, matches: list[_Match], width: int) -> tuple[int, int]:
     if low < high:
         return _snapped_start(line, start, low), _snapped_end(line, end, min(high, end))
     return start, _snapped_end(line, end, start)
+
+
+def _room(width: int) -> int:
+    """Return the characters of ``width`` that are left beside the ellipses."""
+    return width - (2 if width >= NARROW else 0)
 
 
 def _densest(matches: list[_Match], width: int) -> tuple[int, int]:

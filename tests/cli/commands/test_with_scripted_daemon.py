@@ -241,6 +241,15 @@ def test_a_vault_that_is_a_path_is_made_absolute_and_a_word_is_left(run: Run, tm
     assert given == [str(tmp_path / "sub"), "sub", str(tmp_path / "gone/away")]
 
 
+def test_what_was_not_understood_is_said_beside_paths_and_places(run: Run) -> None:
+    notes = {"notes": ["before:x was taken as words; expected a date"]}
+    for arguments in (["--paths"], ["--format", "vimgrep"]):
+        daemon = FakeDaemon(search={"results": [{"path": "a.md"}], "interpreted": notes})
+        _, out, err = run(daemon, "search", "before:x", *arguments)
+        assert out.startswith("a.md")
+        assert err == "vaultseek: before:x was taken as words; expected a date\n"
+
+
 def test_search_json_is_the_answer_in_one_line_of_utf8(run: Run) -> None:
     answer = {**ANSWER, "query": "温水器\x1b\x9b\ud800", "extra": 1}
     code, out, err = run(FakeDaemon(search=answer), "search", "--json", "x")
