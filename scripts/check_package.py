@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -23,6 +24,12 @@ from mcp import Client, StdioServerParameters
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/cli/__init__.py"}
+MADE = {"__pycache__", "node_modules"}
+PLUGIN = {"main.js", "manifest.json", "styles.css"}
+LOADED_BY_PLUGIN = {"obsidian", "@codemirror/state", "@codemirror/view"} | {
+    *("crypto", "fs", "net", "os", "path", "util"),
+}
+"""Modules that Obsidian has; others are in the built plugin. None of them starts a process or speaks HTTP."""
 SHOWN = {"--version": "vaultseek ", "--help": "Usage: vaultseek"}
 
 
@@ -32,6 +39,7 @@ def main(folder: Path) -> int:
     (source,) = folder.glob("*.tar.gz")
     (bundle,) = folder.glob("*.mcpb")
     wrong = [*of_wheel(wheel), *of_source(source), *of_rebuilt(source, wheel), *of_installed(wheel)]
+    wrong += of_plugin(folder / "obsidian")
     wrong += asyncio.run(of_bundle(bundle, str(Path(sys.executable).parent / "vaultseek")))
     for line in wrong:
         print(f"package: {line}", file=sys.stderr)
@@ -101,6 +109,23 @@ def of_installed(wheel: Path) -> Iterable[str]:
                 yield f"installed, vaultseek {option} says {said[:200]!r}"
 
 
+def of_plugin(folder: Path) -> Iterable[str]:
+    """Yield what is wrong with the plugin for Obsidian, if it was built: files, versions, what it loads."""
+    if not folder.exists():
+        return
+    if files_in(folder) != PLUGIN:
+        yield f"the plugin for Obsidian has the files {sorted(files_in(folder))}"
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    versions = json.loads((PROJECT / "editors" / "obsidian" / "versions.json").read_text(encoding="utf-8"))
+    if manifest["version"] != SETTINGS["project"]["version"]:
+        yield f"the plugin for Obsidian says version {manifest['version']}"
+    if versions.get(manifest["version"]) != manifest["minAppVersion"]:
+        yield "versions.json of the plugin for Obsidian does not have its version"
+    loaded = set(re.findall(r'\brequire\("([^"]+)"\)', (folder / "main.js").read_text(encoding="utf-8")))
+    if unknown := {name.removeprefix("node:") for name in loaded} - LOADED_BY_PLUGIN:
+        yield f"the plugin for Obsidian loads {sorted(unknown)}"
+
+
 async def of_bundle(bundle: Path, program: str) -> list[str]:
     """Return what is wrong with the bundle: unpack it, start it as a host does, and compare the tools."""
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(bundle) as archive:
@@ -140,9 +165,9 @@ def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
 
 
 def files_in(folder: Path) -> set[str]:
-    """The files below a folder that are not made by running it."""
-    places = (place for place in folder.rglob("*") if place.is_file() and "__pycache__" not in place.parts)
-    return {place.relative_to(folder).as_posix() for place in places}
+    """The files below a folder that are not made by running or building it."""
+    places = (place for place in folder.rglob("*") if place.is_file() and not MADE & {*place.parts})
+    return {place.relative_to(folder).as_posix() for place in places} - {"obsidian/main.js"}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from vaultseek.cli.commands import vaultseek
 PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
-PAGES = [README, PROJECT / "CONTRIBUTING.md", *DOCS, *sorted((PROJECT / "editors").rglob("README.md"))]
+PAGES = [README, PROJECT / "CONTRIBUTING.md", *DOCS, *sorted((PROJECT / "editors").glob("*/README.md"))]
 EXCLUSION = re.compile(r"-(?!-|h$|n$).+")
 SHELLS = ("sh", "bash", "console", "fish")
 _FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)

@@ -1,0 +1,120 @@
+/**
+ * A view of a base whose rows are those that a search finds, in its order.
+ *
+ * Obsidian gives a view the rows that pass the base's filters; a view cannot add others. So the search ranks these
+ * rows and leaves out the ones that it does not find.
+ */
+
+import { type BasesEntry, type BasesViewRegistration, BasesView, type QueryController } from "obsidian";
+import type { Context } from "./context";
+import { MOST_RESULTS } from "./settings";
+import { drawProblem, drawRemarks } from "./problem";
+import { LiveSearch } from "./search/live-search";
+import { paneFor } from "./search/search-window";
+import type { Result, Search } from "./daemon/protocol";
+import { appendMarked, shown } from "./text";
+
+export const BASES_VIEW = "vaultseek-search";
+
+/** Return what registers the view. */
+export function basesView(context: Context): BasesViewRegistration {
+	return {
+		name: "Search by vaultseek",
+		icon: "search",
+		factory: (controller, el) => new SearchBasesView(controller, el, context),
+		options: () => [
+			{ type: "text", key: "query", displayName: "Search", default: "", placeholder: "float switch tag:work" },
+			{ type: "toggle", key: "passages", displayName: "Show the passages", default: true },
+		],
+	};
+}
+
+/** A table of the rows that a search finds. */
+export class SearchBasesView extends BasesView {
+	readonly type = BASES_VIEW;
+	private readonly search: LiveSearch;
+	private readonly el: HTMLElement;
+
+	constructor(
+		controller: QueryController,
+		parent: HTMLElement,
+		private readonly context: Context,
+	) {
+		super(controller);
+		this.search = new LiveSearch(context);
+		this.el = parent.createDiv({ cls: "vaultseek-base" });
+	}
+
+	override onload(): void {
+		const again = (): void => void this.update();
+		this.register(this.context.daemon.linked.on((link) => link.connected && again()));
+		this.register(this.context.daemon.changed.on(again));
+	}
+
+	override onunload(): void {
+		this.search.stop();
+		this.el.remove();
+	}
+
+	onDataUpdated(): void {
+		void this.update();
+	}
+
+	/** Search, and show the rows that are found. */
+	async update(): Promise<void> {
+		const query = this.config.get("query");
+		if (typeof query !== "string" || !query.trim()) {
+			this.el.setText("Type a search into the options of this view.");
+			return;
+		}
+		try {
+			const found = await this.search.run(query, { limit: MOST_RESULTS });
+			if (found) {
+				this.draw(found.answer, found.nothing ? [...found.remarks, found.nothing] : found.remarks);
+			}
+		} catch (error) {
+			drawProblem(this.el, error);
+		}
+	}
+
+	private draw(answer: Search, remarks: string[]): void {
+		this.el.empty();
+		drawRemarks(this.el.createDiv({ cls: "vaultseek-remarks" }), remarks);
+		const entries = new Map(this.data.data.map((entry) => [entry.file.path, entry]));
+		const columns = this.config.getOrder().filter((id) => id !== "file.name");
+		const table = this.el.createEl("table", { cls: "vaultseek-base-table" });
+		const head = table.createEl("thead").createEl("tr");
+		for (const name of ["Note", ...columns.map((id) => this.config.getDisplayName(id))]) {
+			head.createEl("th", { text: shown(name) });
+		}
+		const body = table.createEl("tbody");
+		for (const result of answer.results) {
+			const path = this.context.notes.file(answer.vault_path, result.path)?.path;
+			const entry = path === undefined ? undefined : entries.get(path);
+			if (entry) {
+				this.drawRow(body.createEl("tr"), answer, result, entry, columns);
+			}
+		}
+	}
+
+	private drawRow(
+		row: HTMLElement,
+		answer: Search,
+		result: Result,
+		entry: BasesEntry,
+		columns: ReturnType<BasesView["config"]["getOrder"]>,
+	): void {
+		const name = row.createEl("td");
+		const link = name.createEl("a", { cls: "internal-link", text: shown(result.title) });
+		link.addEventListener("click", (event) => {
+			event.preventDefault();
+			void this.context.open(answer, result, paneFor(event, this.context));
+		});
+		if (this.config.get("passages") !== false && result.preview) {
+			appendMarked(name.createDiv({ cls: "vaultseek-excerpt" }), result.preview, result.highlights ?? []);
+		}
+		for (const id of columns) {
+			row.createEl("td", { text: shown(entry.getValue(id)?.toString() ?? "") });
+		}
+	}
+}

@@ -1,0 +1,203 @@
+/** The connection to the daemon. It is opened again whenever it breaks; no process is ever started. */
+
+import {
+	CancellationTokenSource,
+	createMessageConnection,
+	type MessageConnection,
+	ResponseError,
+	SocketMessageReader,
+	SocketMessageWriter,
+} from "vscode-jsonrpc/node";
+import { Signal } from "../signal";
+import { openSocket } from "./address";
+import { DaemonError, NotConnected } from "./errors";
+import { type Answers, type Changed, type Method, type Progress, PROTOCOL_VERSION } from "./protocol";
+
+/** Milliseconds before another attempt to connect: after the first failure, and at most. */
+const RETRY = { first: 500, most: 5000 };
+
+/** The state of the connection; `reason` says why there is none. */
+export type Link = { connected: true; version: string } | { connected: false; reason: string };
+
+/** Requests to the daemon at an address that may change, and its notifications. */
+export class Daemon {
+	/** The state of the connection, each time that it changes. */
+	readonly linked = new Signal<Link>();
+	readonly progress = new Signal<Progress>();
+	readonly changed = new Signal<Changed>();
+
+	private link: Link = { connected: false, reason: "Not connected yet." };
+	private connection: MessageConnection | null = null;
+	private attempt: Promise<MessageConnection> | null = null;
+	private timer: number | null = null;
+	private wait: number;
+	private open = false;
+	/** Number of the address in use; a connection to an earlier one is dropped. */
+	private generation = 0;
+
+	constructor(
+		private readonly address: () => string,
+		private readonly client: string,
+		private readonly retry = RETRY,
+	) {
+		this.wait = retry.first;
+	}
+
+	get state(): Link {
+		return this.link;
+	}
+
+	/** Connect, and keep connected until `stop`. */
+	start(): void {
+		this.open = true;
+		this.connectQuietly();
+	}
+
+	/** Close the connection and forget all listeners. */
+	stop(): void {
+		this.open = false;
+		this.disconnect("The plugin is off.");
+		for (const signal of [this.linked, this.progress, this.changed]) {
+			signal.clear();
+		}
+	}
+
+	/** Connect anew, because the address changed. */
+	restart(): void {
+		this.disconnect("The address of the daemon changed.");
+		this.wait = this.retry.first;
+		this.connectQuietly();
+	}
+
+	/**
+	 * Send a request and return its answer. Connects first if need be. An aborted request is cancelled in the daemon.
+	 * Throws DaemonError with the daemon's message, and NotConnected.
+	 */
+	async request<M extends Method>(method: M, params: object, signal?: AbortSignal): Promise<Answers[M]> {
+		const connection = this.connection ?? (await this.connect());
+		return send<M>(connection, method, params, signal);
+	}
+
+	private connectQuietly(): void {
+		this.connect().catch(() => undefined); // `linked` has told why, and the timer tries again
+	}
+
+	private connect(): Promise<MessageConnection> {
+		if (!this.open) {
+			return Promise.reject(new NotConnected("The plugin is off."));
+		}
+		if (this.attempt === null) {
+			const attempt = this.handshake().finally(() => {
+				if (this.attempt === attempt) {
+					this.attempt = null;
+				}
+			});
+			this.attempt = attempt;
+		}
+		return this.attempt;
+	}
+
+	private async handshake(): Promise<MessageConnection> {
+		const generation = this.generation;
+		try {
+			return await this.greet(generation);
+		} catch (error) {
+			const reason = error instanceof Error ? error.message : String(error);
+			if (generation === this.generation) {
+				this.setLink({ connected: false, reason });
+				this.connectLater();
+			}
+			throw error instanceof NotConnected ? error : new NotConnected(reason);
+		}
+	}
+
+	private async greet(generation: number): Promise<MessageConnection> {
+		const socket = await openSocket(this.address());
+		const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+		connection.onNotification("index/progress", (params: Progress) => this.progress.fire(params));
+		connection.onNotification("index/changed", (params: Changed) => this.changed.fire(params));
+		connection.onClose(() => this.lose(connection));
+		connection.onError(() => socket.destroy());
+		connection.onDispose(() => socket.destroy());
+		connection.listen();
+		const hello = await send(connection, "initialize", { protocol_version: PROTOCOL_VERSION, client: this.client });
+		if (generation !== this.generation) {
+			connection.dispose();
+			throw new NotConnected("The address of the daemon changed.");
+		}
+		this.connection = connection;
+		this.wait = this.retry.first;
+		this.setLink({ connected: true, version: hello.server.version });
+		return connection;
+	}
+
+	private lose(connection: MessageConnection): void {
+		connection.dispose(); // this fails the requests that still wait
+		if (this.connection === connection) {
+			this.connection = null;
+			this.setLink({ connected: false, reason: "The vaultseek daemon has stopped." });
+			this.connectLater();
+		}
+	}
+
+	private disconnect(reason: string): void {
+		if (this.timer !== null) {
+			window.clearTimeout(this.timer);
+			this.timer = null;
+		}
+		this.generation += 1;
+		this.attempt = null;
+		const connection = this.connection;
+		this.connection = null;
+		connection?.dispose();
+		this.setLink({ connected: false, reason });
+	}
+
+	private connectLater(): void {
+		if (!this.open || this.timer !== null) {
+			return;
+		}
+		this.timer = window.setTimeout(() => {
+			this.timer = null;
+			this.connectQuietly();
+		}, this.wait);
+		this.wait = Math.min(this.wait * 2, this.retry.most);
+	}
+
+	private setLink(link: Link): void {
+		const before = this.link;
+		this.link = link;
+		if (JSON.stringify(before) !== JSON.stringify(link)) {
+			this.linked.fire(link);
+		}
+	}
+}
+
+async function send<M extends Method>(
+	connection: MessageConnection,
+	method: M,
+	params: object,
+	signal?: AbortSignal,
+): Promise<Answers[M]> {
+	const cancel = new CancellationTokenSource();
+	const abort = (): void => cancel.cancel();
+	signal?.addEventListener("abort", abort);
+	try {
+		return await connection.sendRequest<Answers[M]>(method, params, cancel.token);
+	} catch (error) {
+		throw explained(error);
+	} finally {
+		signal?.removeEventListener("abort", abort);
+		cancel.dispose();
+	}
+}
+
+function explained(error: unknown): Error {
+	if (error instanceof ResponseError) {
+		const code = (error.data as { code?: string } | null | undefined)?.code;
+		if (code) {
+			return new DaemonError(code, error.message);
+		}
+	}
+	return new NotConnected("The vaultseek daemon has stopped.");
+}

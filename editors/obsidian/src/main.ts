@@ -1,0 +1,118 @@
+/** The plugin: it puts together the connection, the windows and the panes. */
+
+import { debounce, Plugin, type WorkspaceLeaf } from "obsidian";
+import { BASES_VIEW, basesView } from "./bases-view";
+import { Context } from "./context";
+import { socketPath } from "./daemon/address";
+import { Daemon } from "./daemon/daemon";
+import { LinkSuggest } from "./link-suggest";
+import { Flash } from "./notes/flash";
+import { Notes } from "./notes/vault";
+import { RELATED_PANE, RelatedPane } from "./related/related-pane";
+import { RecentSearches } from "./search/recent";
+import { SEARCH_PANE, SearchPane } from "./search/search-pane";
+import { SearchWindow } from "./search/search-window";
+import { DEFAULTS, readSettings, type Settings } from "./settings";
+import { VaultseekSettingTab } from "./settings-tab";
+import { VaultState } from "./status/state";
+import { StatusBar } from "./status/status-bar";
+import { StatusPage } from "./status/status-page";
+
+/** Milliseconds without a key in the settings before the new address is tried. */
+const RECONNECT_MS = 500;
+
+export default class VaultseekPlugin extends Plugin {
+	settings: Settings = DEFAULTS;
+	context!: Context;
+	private state!: VaultState;
+	private readonly reconnect = debounce(() => this.context.daemon.restart(), RECONNECT_MS, true);
+
+	override async onload(): Promise<void> {
+		this.settings = readSettings(await this.loadData());
+		const settings = (): Settings => this.settings;
+		const flash = new Flash();
+		const daemon = new Daemon(() => socketPath(this.settings.socket), `obsidian-${this.manifest.version}`);
+		const recent = new RecentSearches(this.app, () => this.settings.remember);
+		this.context = new Context(this.app, daemon, new Notes(this.app, settings), settings, recent, flash);
+		this.registerEditorExtension(flash.extension);
+		this.addViews();
+		this.addCommands();
+		this.addSettingTab(new VaultseekSettingTab(this.app, this, this));
+		this.addState();
+		this.register(() => flash.stop());
+		this.register(() => {
+			this.reconnect.cancel();
+			daemon.stop();
+		});
+		daemon.start();
+	}
+
+	/** Store changed settings, and connect anew if the socket or the vault is another. */
+	async change(settings: Partial<Settings>): Promise<void> {
+		const before = this.settings;
+		this.settings = { ...before, ...settings };
+		await this.saveData(this.settings);
+		if (!this.settings.remember) {
+			this.context.recent.clear();
+		}
+		if (this.settings.socket !== before.socket || this.settings.vault !== before.vault) {
+			this.reconnect();
+		}
+	}
+
+	private addViews(): void {
+		const { context } = this;
+		this.registerView(SEARCH_PANE, (leaf) => new SearchPane(leaf, context));
+		this.registerView(RELATED_PANE, (leaf) => new RelatedPane(leaf, context));
+		this.registerEditorSuggest(new LinkSuggest(context));
+		this.registerBasesView(BASES_VIEW, basesView(context));
+	}
+
+	private addCommands(): void {
+		const search = (): void => this.openSearch();
+		this.addRibbonIcon("search", "Search by word, meaning and link", search);
+		this.addCommand({ id: "search", name: "Search", callback: search });
+		this.addCommand({
+			id: "search-selection",
+			name: "Search for the selection",
+			editorCallback: (editor) => this.openSearch(editor.getSelection().trim().split("\n")[0]),
+		});
+		this.addCommand({ id: "results", name: "Open a pane of results", callback: () => void this.openResults("") });
+		this.addCommand({
+			id: "related",
+			name: "Open related notes",
+			callback: () => void this.openPane(RELATED_PANE),
+		});
+		this.addCommand({ id: "state", name: "Show the state", callback: () => this.openState() });
+	}
+
+	private addState(): void {
+		const bar = new StatusBar(this.addStatusBarItem(), () => this.openState());
+		this.state = new VaultState(this.context, (state) => bar.show(state));
+		this.state.start();
+		this.register(() => this.state.stop());
+	}
+
+	private openSearch(query?: string): void {
+		new SearchWindow(this.context, (kept) => void this.openResults(kept), query).open();
+	}
+
+	private openState(): void {
+		void this.state.refresh();
+		new StatusPage(this.context).open();
+	}
+
+	private async openResults(query: string): Promise<void> {
+		await this.openPane(SEARCH_PANE, query ? { query } : undefined);
+	}
+
+	/** Show the pane of a type in the right side bar, the one that is there if there is one. */
+	private async openPane(type: string, state?: Record<string, unknown>): Promise<void> {
+		const { workspace } = this.app;
+		const leaf: WorkspaceLeaf | null = workspace.getLeavesOfType(type)[0] ?? workspace.getRightLeaf(false);
+		if (leaf) {
+			await leaf.setViewState({ type, active: true, state });
+			await workspace.revealLeaf(leaf);
+		}
+	}
+}

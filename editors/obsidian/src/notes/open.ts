@@ -1,0 +1,56 @@
+/** Opening a note at a passage. */
+
+import { type App, MarkdownView, type PaneType, type TFile, type WorkspaceLeaf } from "obsidian";
+import type { Click } from "../settings";
+import type { Flash } from "./flash";
+
+/** A place in a file. Lines count from 1; `page` is what a link writes behind the path of a file that is no note. */
+export interface Passage {
+	file: TFile;
+	line: number;
+	firstLine: number;
+	lastLine: number;
+	page?: string;
+}
+
+/** Most lines that flash; a longer passage would light up the whole window. */
+const FLASHED_LINES = 40;
+
+/** Open the passage in `pane` and flash it. Returns the view if it is one of Markdown. */
+export async function openPassage(
+	app: App,
+	flash: Flash,
+	passage: Passage,
+	pane: PaneType | false,
+): Promise<MarkdownView | null> {
+	if (passage.page) {
+		await app.workspace.openLinkText(passage.file.path + passage.page, "", pane);
+		return null;
+	}
+	const leaf = app.workspace.getLeaf(pane);
+	await leaf.openFile(passage.file, { active: true, eState: { line: passage.line - 1 } });
+	await app.workspace.revealLeaf(leaf);
+	return showLines(leaf, flash, passage);
+}
+
+/** Return the pane that a click in the settings stands for. */
+export function paneOf(click: Click): PaneType | false {
+	return click === "here" ? false : click;
+}
+
+function showLines(leaf: WorkspaceLeaf, flash: Flash, passage: Passage): MarkdownView | null {
+	const view = leaf.view;
+	if (!(view instanceof MarkdownView)) {
+		return null;
+	}
+	if (view.getMode() === "preview") {
+		view.currentMode.applyScroll(passage.line - 1);
+		return view;
+	}
+	const { editor } = view;
+	const at = { line: Math.min(passage.line - 1, editor.lastLine()), ch: 0 };
+	editor.setCursor(at);
+	editor.scrollIntoView({ from: at, to: at }, true);
+	flash.lines(editor, passage.firstLine, Math.min(passage.lastLine, passage.firstLine + FLASHED_LINES - 1));
+	return view;
+}

@@ -1,0 +1,31 @@
+/** A sentence about what is wrong, with the command that mends it. */
+
+import { ButtonComponent } from "obsidian";
+import { type Problem, problemOf } from "./daemon/errors";
+import { shown } from "./text";
+
+/** Draw an error into `el`, in place of what it has. */
+export function drawProblem(el: HTMLElement, error: unknown): void {
+	el.empty();
+	drawSentence(el, problemOf(error));
+}
+
+/** Draw a sentence, and its command with a button that copies it. */
+export function drawSentence(el: HTMLElement, problem: Problem): void {
+	const box = el.createDiv({ cls: "vaultseek-problem", attr: { role: "status" } });
+	box.createDiv({ text: shown(problem.text) });
+	const { command } = problem;
+	if (command) {
+		const line = box.createDiv({ cls: "vaultseek-command" });
+		line.createEl("code", { text: command });
+		new ButtonComponent(line).setButtonText("Copy").onClick(() => void navigator.clipboard.writeText(command));
+	}
+}
+
+/** Draw remarks, one a line, in place of what `el` has. */
+export function drawRemarks(el: HTMLElement, remarks: readonly string[]): void {
+	el.empty();
+	for (const remark of remarks) {
+		el.createDiv({ cls: "vaultseek-remark", text: remark });
+	}
+}

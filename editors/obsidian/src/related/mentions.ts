@@ -1,0 +1,68 @@
+/** Lines of other notes that mention the active note without a link, and the button that links them. */
+
+import { Notice, type TFile } from "obsidian";
+import type { Context } from "../context";
+import type { Mention, Unlinked } from "../daemon/protocol";
+import { openPassage } from "../notes/open";
+import { linkTo, mentionAt } from "../notes/links";
+import { appendWithWords, count, shown } from "../text";
+
+const MOST = 50;
+
+/** Ask for the mentions of a note. */
+export function askMentions(context: Context, file: TFile, signal: AbortSignal): Promise<Unlinked> {
+	return context.ask("links/unlinked", { note: context.notes.name(file), limit: MOST }, signal);
+}
+
+/** Draw the mentions of `target` into `el`. */
+export function drawMentions(el: HTMLElement, context: Context, target: TFile, unlinked: Unlinked): void {
+	if (unlinked.mentions.length === 0) {
+		return;
+	}
+	el.createDiv({ cls: "vaultseek-section", text: `${count(unlinked.total, "mention")} without a link` });
+	for (const mention of unlinked.mentions) {
+		const row = el.createDiv({ cls: "vaultseek-mention" });
+		row.createDiv({ cls: "vaultseek-result-title", text: shown(mention.title), attr: { dir: "auto" } });
+		const text = row.createDiv({ cls: "vaultseek-excerpt", attr: { dir: "auto" } });
+		appendWithWords(text, mention.text.trim(), [mention.name]);
+		const place = { path: mention.path, line: mention.line };
+		row.addEventListener("click", () => void context.open(unlinked, place, false));
+		const button = row.createEl("button", { cls: "vaultseek-link-button", text: "Link" });
+		button.setAttrs({ "aria-label": "Make the mention a link, in the editor" });
+		button.addEventListener("click", (event) => {
+			event.stopPropagation();
+			linkMention(context, unlinked, mention, target)
+				.then((done) => done && row.remove())
+				.catch((error) => context.complain(error));
+		});
+	}
+}
+
+/**
+ * Open the note that mentions `target` and make the mention a link, in Obsidian's editor, where it can be undone.
+ * Returns false, and says so, if the line has changed.
+ */
+export async function linkMention(
+	context: Context,
+	from: Unlinked,
+	mention: Mention,
+	target: TFile,
+): Promise<boolean> {
+	const file = context.notes.file(from.vault_path, mention.path);
+	if (!file) {
+		new Notice(`${shown(mention.path)} is not in the vault that is open here.`);
+		return false;
+	}
+	const { line } = mention;
+	const view = await openPassage(context.app, context.flash, { file, line, firstLine: line, lastLine: line }, "tab");
+	const span = view && mentionAt(view.editor, line - 1, mention.name);
+	if (!view || !span) {
+		new Notice("That line has changed since it was indexed; link it by hand.");
+		return false;
+	}
+	const [start, end] = span;
+	const written = view.editor.getRange(start, end);
+	const alias = written === target.basename ? undefined : written;
+	view.editor.replaceRange(linkTo(context.app, target, file.path, undefined, alias), start, end);
+	return true;
+}

@@ -1,0 +1,38 @@
+/** The reasons for which a note is related, in words. */
+
+import type { RelatedNote, Result } from "../daemon/protocol";
+import { shown } from "../text";
+
+const LINKS = { out: "linked from here", in: "links here", both: "linked both ways" };
+
+/** Return why a note is related to the active one. */
+export function reasonsOf(note: RelatedNote): string[] {
+	const reasons: string[] = [];
+	if (note.link) {
+		reasons.push(LINKS[note.link]);
+	} else if (note.lanes.links) {
+		reasons.push("linked through other notes");
+	}
+	if (note.lanes.semantic) {
+		reasons.push("similar in meaning");
+	}
+	if (note.lanes.keyword) {
+		reasons.push("same words");
+	}
+	return reasons;
+}
+
+/** Return why a note is related to the selected text. */
+export function reasonsOfResult(result: Result): string[] {
+	const reasons: string[] = [];
+	if (result.lanes?.semantic) {
+		reasons.push("similar in meaning");
+	}
+	if (result.lanes?.keyword) {
+		reasons.push("same words");
+	}
+	if (result.lanes?.graph) {
+		reasons.push(result.via ? `linked from ${shown(result.via.title)}` : "linked to notes like it");
+	}
+	return reasons;
+}

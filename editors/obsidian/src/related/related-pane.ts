@@ -1,0 +1,188 @@
+/** The pane of notes that are related to the active note, or to the text that is selected in it. */
+
+import { debounce, ItemView, MarkdownView, type TFile, type WorkspaceLeaf } from "obsidian";
+import type { Context } from "../context";
+import type { OfVault, Related, Search, Unlinked } from "../daemon/protocol";
+import { Latest } from "../latest";
+import { drawProblem } from "../problem";
+import { makeDraggable } from "../search/result-list";
+import { paneFor } from "../search/search-window";
+import { shown } from "../text";
+import { askMentions, drawMentions } from "./mentions";
+import { reasonsOf, reasonsOfResult } from "./reasons";
+
+export const RELATED_PANE = "vaultseek-related";
+
+/** Shortest selection that is looked for instead of the whole note: some words. */
+const SELECTED_CHARS = 12;
+/** Longest text that the daemon takes. */
+const MOST_CHARS = 10_000;
+const WAIT_MS = 300;
+
+/** A note in the pane. */
+interface Row {
+	path: string;
+	title: string;
+	preview: string;
+	reasons: string[];
+	line?: number;
+	start_line?: number;
+	end_line?: number;
+}
+
+/** Notes related to what the user looks at. */
+export class RelatedPane extends ItemView {
+	private readonly latest = new Latest();
+	private subject: { file: TFile; selection: string } | null = null;
+
+	constructor(
+		leaf: WorkspaceLeaf,
+		private readonly context: Context,
+	) {
+		super(leaf);
+	}
+
+	getViewType(): string {
+		return RELATED_PANE;
+	}
+
+	getDisplayText(): string {
+		return "Related notes";
+	}
+
+	override getIcon(): string {
+		return "waypoints";
+	}
+
+	override async onOpen(): Promise<void> {
+		this.contentEl.addClass("vaultseek-pane");
+		const soon = debounce(() => void this.follow(), WAIT_MS, true);
+		this.registerEvent(this.app.workspace.on("file-open", () => void this.follow()));
+		this.registerEvent(this.app.workspace.on("active-leaf-change", () => soon()));
+		this.registerDomEvent(this.contentEl.doc, "selectionchange", () => soon());
+		this.register(
+			this.context.daemon.linked.on((link) => {
+				if (link.connected) {
+					void this.refresh();
+				}
+			}),
+		);
+		this.register(this.context.daemon.changed.on(() => void this.refresh()));
+		this.register(() => soon.cancel());
+		await this.follow();
+	}
+
+	override async onClose(): Promise<void> {
+		this.latest.stop();
+		this.subject = null;
+		this.contentEl.empty();
+	}
+
+	/** Show what is related to the active note, or to the selection in it, if that is not what is shown. */
+	async follow(): Promise<void> {
+		const view = this.app.workspace.getActiveViewOfType(MarkdownView);
+		const file = view?.file ?? this.app.workspace.getActiveFile();
+		if (!file) {
+			if (!this.subject) {
+				this.contentEl.setText("Open a note, and what is related to it shows here.");
+			}
+			return;
+		}
+		const selected = this.app.workspace.activeEditor?.editor?.getSelection().trim() ?? "";
+		const selection = selected.length < SELECTED_CHARS ? "" : selected.slice(0, MOST_CHARS);
+		if (this.subject?.file !== file || this.subject.selection !== selection) {
+			this.subject = { file, selection };
+			await this.refresh();
+		}
+	}
+
+	/** Ask again and show the answer. */
+	async refresh(): Promise<void> {
+		const subject = this.subject;
+		if (!subject) {
+			return;
+		}
+		try {
+			await this.latest.run(async (signal) => {
+				const draw = subject.selection
+					? await this.askSelection(subject.file, subject.selection, signal)
+					: await this.askNote(subject.file, signal);
+				if (!signal.aborted) {
+					this.contentEl.empty();
+					draw();
+				}
+			});
+		} catch (error) {
+			drawProblem(this.contentEl, error);
+		}
+	}
+
+	private async askNote(file: TFile, signal: AbortSignal): Promise<() => void> {
+		const note = this.context.notes.name(file);
+		const limit = this.context.settings().results;
+		const [related, unlinked]: [Related, Unlinked] = await Promise.all([
+			this.context.ask("note/related", { note, limit }, signal),
+			askMentions(this.context, file, signal),
+		]);
+		return () => {
+			this.drawHead(`Related to ${shown(related.title)}`, related.partial.map((lane) => lane.reason));
+			this.drawRows(
+				related,
+				related.results.map((each) => ({ ...each, reasons: reasonsOf(each) })),
+			);
+			drawMentions(this.contentEl, this.context, file, unlinked);
+		};
+	}
+
+	private async askSelection(file: TFile, text: string, signal: AbortSignal): Promise<() => void> {
+		const limit = this.context.settings().results + 1;
+		const found: Search = await this.context.ask("search", { query: text, plain: true, limit }, signal);
+		const others = found.results.filter((each) => this.context.notes.file(found.vault_path, each.path) !== file);
+		return () => {
+			this.drawHead("Related to the selection", found.partial.map((lane) => lane.reason));
+			this.contentEl.createDiv({ cls: "vaultseek-selection", text: shown(text), attr: { dir: "auto" } });
+			this.drawRows(
+				found,
+				others.map((each) => ({ ...each, preview: each.preview ?? "", reasons: reasonsOfResult(each) })),
+			);
+		};
+	}
+
+	private drawHead(title: string, missing: string[]): void {
+		this.contentEl.createDiv({ cls: "vaultseek-section", text: title, attr: { dir: "auto" } });
+		for (const reason of missing) {
+			this.contentEl.createDiv({ cls: "vaultseek-remark", text: shown(reason) });
+		}
+	}
+
+	private drawRows(from: OfVault, rows: Row[]): void {
+		if (rows.length === 0) {
+			this.contentEl.createDiv({ cls: "vaultseek-nothing", text: "No note is related." });
+		}
+		for (const row of rows) {
+			this.drawRow(from, row);
+		}
+	}
+
+	private drawRow(from: OfVault, row: Row): void {
+		const { context } = this;
+		const el = this.contentEl.createDiv({ cls: "vaultseek-related" });
+		const head = el.createDiv({ cls: "vaultseek-result-head" });
+		head.createDiv({ cls: "vaultseek-result-title", text: shown(row.title), attr: { dir: "auto" } });
+		const reasons = el.createDiv({ cls: "vaultseek-reasons" });
+		for (const reason of row.reasons) {
+			reasons.createSpan({ cls: "vaultseek-badge", text: reason });
+		}
+		el.createDiv({ cls: "vaultseek-excerpt", text: shown(row.preview), attr: { dir: "auto" } });
+		el.addEventListener("click", (event) => {
+			void context.open(from, row, paneFor(event, context)).catch((error) => context.complain(error));
+		});
+		const button = head.createEl("button", { cls: "vaultseek-link-button", text: "Link" });
+		button.setAttrs({ "aria-label": "Insert a link at the cursor" });
+		button.addEventListener("click", (event) => {
+			event.stopPropagation();
+			context.insert(from, row);
+		});
+		makeDraggable(el, () => context.link(from, row.path));
+	}
+}

@@ -1,0 +1,128 @@
+/** A list of results of which one is selected: in the search window and in the pane. */
+
+import type { OfVault, Result, Search } from "../daemon/protocol";
+import { drawResult } from "./result";
+
+/** What a list does with its results. */
+export interface ListActions {
+	/** A result was clicked, or Enter was pressed. */
+	choose(result: Result, from: Search, event: MouseEvent | KeyboardEvent): void;
+	/** Another result is selected; null if there is none. */
+	select?(result: Result | null, from: Search | null): void;
+	/** Return the link that a dragged result becomes, or null. */
+	link(from: OfVault, path: string): string | null;
+	/** A drag began or ended. */
+	drag?: (dragging: boolean) => void;
+}
+
+let lists = 0;
+
+/** Results as options of a listbox; a text field that has the focus can move the selection. */
+export class ResultList {
+	readonly el: HTMLElement;
+	private readonly id = `vaultseek-list-${++lists}`;
+	private answer: Search | null = null;
+	private rows: HTMLElement[] = [];
+	private index = -1;
+
+	constructor(
+		parent: HTMLElement,
+		private readonly actions: ListActions,
+		private readonly field?: HTMLElement,
+	) {
+		this.el = parent.createDiv({ cls: "vaultseek-results", attr: { role: "listbox", id: this.id } });
+		field?.setAttrs({ role: "combobox", "aria-controls": this.id, "aria-expanded": "true" });
+	}
+
+	get selected(): Result | null {
+		return this.answer?.results[this.index] ?? null;
+	}
+
+	get shown(): Search | null {
+		return this.answer;
+	}
+
+	/** Show the results of an answer, and select the one that was selected, else the first. */
+	show(answer: Search): void {
+		const before = this.selected?.path;
+		this.answer = answer;
+		this.el.empty();
+		this.rows = answer.results.map((result, number) => this.draw(answer, result, number));
+		const again = answer.results.findIndex((result) => result.path === before);
+		this.el.scrollTop = 0;
+		this.select(this.index > 0 && again > 0 ? again : 0);
+	}
+
+	/** Show nothing. */
+	clear(): void {
+		this.answer = null;
+		this.rows = [];
+		this.el.empty();
+		this.select(-1);
+	}
+
+	/** Move the selection down by `by`, around the ends. */
+	move(by: number): void {
+		const many = this.rows.length;
+		if (many > 0) {
+			this.select((((this.index + by) % many) + many) % many);
+		}
+	}
+
+	/** Choose the selected result. */
+	choose(event: MouseEvent | KeyboardEvent): void {
+		if (this.selected && this.answer) {
+			this.actions.choose(this.selected, this.answer, event);
+		}
+	}
+
+	private select(index: number): void {
+		this.rows[this.index]?.setAttrs({ "aria-selected": "false" });
+		this.index = index;
+		const row = this.rows[index];
+		row?.setAttrs({ "aria-selected": "true" });
+		row?.scrollIntoView?.({ block: "nearest" });
+		if (row) {
+			this.field?.setAttrs({ "aria-activedescendant": row.id });
+		} else {
+			this.field?.removeAttribute("aria-activedescendant");
+		}
+		this.actions.select?.(this.selected, this.answer);
+	}
+
+	private draw(answer: Search, result: Result, number: number): HTMLElement {
+		const row = this.el.createDiv({
+			cls: "vaultseek-result",
+			attr: { role: "option", id: `${this.id}-${number}`, "aria-selected": "false", draggable: "true" },
+		});
+		drawResult(row, result);
+		row.addEventListener("mousemove", () => {
+			if (this.index !== number) {
+				this.select(number);
+			}
+		});
+		row.addEventListener("click", (event) => this.actions.choose(result, answer, event));
+		row.addEventListener("auxclick", (event) => {
+			if (event.button === 1) {
+				this.actions.choose(result, answer, event);
+			}
+		});
+		makeDraggable(row, () => this.actions.link(answer, result.path), this.actions.drag);
+		return row;
+	}
+}
+
+/** Let `el` be dragged into a note, where it becomes the text that `link` returns. */
+export function makeDraggable(el: HTMLElement, link: () => string | null, drag?: (dragging: boolean) => void): void {
+	el.setAttrs({ draggable: "true" });
+	el.addEventListener("dragstart", (event) => {
+		const text = link();
+		if (text === null) {
+			event.preventDefault();
+			return;
+		}
+		event.dataTransfer?.setData("text/plain", text);
+		drag?.(true);
+	});
+	el.addEventListener("dragend", () => drag?.(false));
+}

@@ -1,0 +1,102 @@
+/** A query field, the results below, and what there is to say of them: the search window and the pane have one each. */
+
+import type { Context } from "../context";
+import { drawProblem, drawRemarks } from "../problem";
+import { FilterSuggest } from "./filter-suggest";
+import { LiveSearch, summary } from "./live-search";
+import { type ListActions, ResultList } from "./result-list";
+
+/** Places in the window, and what is done with the results. */
+export interface SearchBoxParts {
+	top: HTMLElement;
+	list: HTMLElement;
+	foot: HTMLElement;
+	actions: ListActions;
+	/** Called while the query is empty, to fill the list's place. */
+	empty(el: HTMLElement): void;
+}
+
+/** A search that follows its field, and runs again when the daemon is back. */
+export class SearchBox {
+	readonly field: HTMLInputElement;
+	readonly list: ResultList;
+	private readonly remarks: HTMLElement;
+	private readonly message: HTMLElement;
+	private readonly search: LiveSearch;
+	private readonly filters: FilterSuggest;
+	private readonly forget: () => void;
+
+	constructor(
+		context: Context,
+		private readonly parts: SearchBoxParts,
+		private readonly typed: (query: string) => void = () => undefined,
+	) {
+		this.search = new LiveSearch(context);
+		this.field = parts.top.createEl("input", {
+			cls: "vaultseek-query prompt-input",
+			type: "text",
+			placeholder: "Search by word, meaning or tag:…",
+			attr: { spellcheck: "false", autocomplete: "off", "aria-label": "Search the notes" },
+		});
+		this.remarks = parts.list.createDiv({ cls: "vaultseek-remarks" });
+		this.message = parts.list.createDiv({ cls: "vaultseek-message" });
+		this.list = new ResultList(parts.list, parts.actions, this.field);
+		this.filters = new FilterSuggest(context, this.field);
+		this.field.addEventListener("input", () => void this.update());
+		this.forget = context.daemon.linked.on((link) => {
+			if (link.connected) {
+				void this.update();
+			}
+		});
+	}
+
+	get query(): string {
+		return this.field.value.trim();
+	}
+
+	/** Put a query into the field and search for it. */
+	async setQuery(query: string): Promise<void> {
+		this.field.value = query;
+		await this.update();
+	}
+
+	/** Search for what the field has. */
+	async update(): Promise<void> {
+		const query = this.query;
+		this.typed(query);
+		if (!query) {
+			this.search.stop();
+			this.show([], "");
+			this.list.clear();
+			this.parts.empty(this.message);
+			return;
+		}
+		try {
+			const found = await this.search.run(query, { typing: true });
+			if (found) {
+				this.show(found.remarks, summary(found.answer));
+				this.list.show(found.answer);
+				if (found.nothing) {
+					this.message.createDiv({ cls: "vaultseek-nothing", text: found.nothing });
+				}
+			}
+		} catch (error) {
+			this.list.clear();
+			this.show([], "");
+			drawProblem(this.message, error);
+		}
+	}
+
+	/** Stop searching; nothing is left that listens. */
+	stop(): void {
+		this.forget();
+		this.search.stop();
+		this.filters.close();
+	}
+
+	private show(remarks: string[], foot: string): void {
+		this.message.empty();
+		drawRemarks(this.remarks, remarks);
+		this.parts.foot.setText(foot);
+	}
+}

@@ -1,0 +1,22 @@
+/** A list of listeners. */
+export class Signal<T> {
+	private readonly listeners = new Set<(value: T) => void>();
+
+	/** Call `listener` with each value; returns what ends that. */
+	on(listener: (value: T) => void): () => void {
+		this.listeners.add(listener);
+		return () => this.listeners.delete(listener);
+	}
+
+	/** Hand `value` to every listener. */
+	fire(value: T): void {
+		for (const listener of [...this.listeners]) {
+			listener(value);
+		}
+	}
+
+	/** Forget every listener. */
+	clear(): void {
+		this.listeners.clear();
+	}
+}

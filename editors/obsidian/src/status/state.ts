@@ -1,0 +1,144 @@
+/** What the daemon does for this vault, in words. */
+
+import type { Context } from "../context";
+import type { Link } from "../daemon/daemon";
+import type { Progress, Status, VaultStatus } from "../daemon/protocol";
+import { count, shown } from "../text";
+
+/** How it stands, a few words for the status bar, and the sentence behind them. */
+export interface State {
+	level: "ready" | "busy" | "degraded" | "absent";
+	label: string;
+	about: string;
+}
+
+/** Return the state from what is known: the connection, the vault's status, and its last progress. */
+export function stateOf(link: Link, vault: VaultStatus | null, progress: Progress | null): State {
+	if (!link.connected) {
+		return { level: "absent", label: "No daemon", about: `${shown(link.reason)} Click to see how to start it.` };
+	}
+	if (!vault) {
+		return { level: "busy", label: "Opening the vault", about: "The daemon has not answered for this vault yet." };
+	}
+	const missing = missingLanes(vault);
+	if (progress && progress.phase !== "done") {
+		return { level: "busy", label: progressLabel(progress), about: missing.join(" ") || "Search works meanwhile." };
+	}
+	if (vault.reason || missing.length > 0) {
+		return {
+			level: "degraded",
+			label: vault.reason ? "Not up to date" : "Not everything works",
+			about: [vault.reason ? `${shown(vault.reason)}.` : "", ...missing].join(" ").trim(),
+		};
+	}
+	if (vault.pending > 0) {
+		return { level: "busy", label: `Indexing: ${vault.pending} left`, about: "Search works meanwhile." };
+	}
+	return { level: "ready", label: count(vault.notes, "note"), about: "Everything is indexed." };
+}
+
+/** Return the lanes that take no part in searches, and why. */
+export function missingLanes(vault: VaultStatus): string[] {
+	const names: Record<string, string> = { keyword: "by word", semantic: "by meaning", graph: "by link" };
+	return Object.entries(vault.lanes)
+		.filter(([, lane]) => !lane.up)
+		.map(([name, lane]) => `No search ${names[name] ?? name}: ${shown(lane.reason ?? "it is not ready")}.`);
+}
+
+function progressLabel(progress: Progress): string {
+	if (progress.phase === "embedding") {
+		return `Indexing ${progress.embedded} of ${progress.chunks} passages`;
+	}
+	return `Indexing ${progress.notes_done} of ${progress.notes_total} notes`;
+}
+
+/** Follows the state of this vault. */
+export class VaultState {
+	private vault: VaultStatus | null = null;
+	private progress: Progress | null = null;
+	private name: string | null = null;
+	private readonly ends: (() => void)[] = [];
+
+	constructor(
+		private readonly context: Context,
+		private readonly changed: (state: State) => void,
+	) {}
+
+	/** Begin to follow. */
+	start(): void {
+		const { daemon } = this.context;
+		this.ends.push(
+			daemon.linked.on((link) => {
+				this.vault = this.progress = this.name = null;
+				this.tell();
+				if (link.connected) {
+					void this.subscribe();
+				}
+			}),
+			daemon.progress.on((progress) => {
+				if (progress.vault === this.name) {
+					this.progress = progress;
+					this.tell();
+					if (progress.phase === "done") {
+						void this.refresh();
+					}
+				}
+			}),
+			daemon.changed.on((change) => {
+				if (change.vault === this.name) {
+					void this.refresh();
+				}
+			}),
+		);
+		this.tell();
+	}
+
+	/** Follow no longer. */
+	stop(): void {
+		this.ends.splice(0).forEach((end) => end());
+	}
+
+	/** Ask for the status again. */
+	async refresh(): Promise<void> {
+		if (this.name === null) {
+			return;
+		}
+		try {
+			const status = await this.context.daemon.request("index/status", {});
+			this.vault = ofName(status, this.name);
+			this.tell();
+		} catch {
+			// the connection broke, which `linked` tells
+		}
+	}
+
+	/** The state as far as it is known. */
+	get state(): State {
+		return stateOf(this.context.daemon.state, this.vault, this.progress);
+	}
+
+	/** Learn the name of the vault, which opens it in the daemon, and ask to be told of its progress. */
+	private async subscribe(): Promise<void> {
+		const { context } = this;
+		try {
+			const { vault } = await context.ask("complete", { kind: "tag", text: "", limit: 1 });
+			this.name = vault;
+			const { vaults } = await context.daemon.request("index/subscribe", { vault });
+			this.progress = vaults.find((each) => each.vault === vault) ?? null;
+			await this.refresh();
+		} catch (error) {
+			if (context.daemon.state.connected) {
+				const about = error instanceof Error ? error.message : String(error);
+				this.changed({ level: "degraded", label: "No vault", about: shown(about) });
+			}
+		}
+	}
+
+	private tell(): void {
+		this.changed(this.state);
+	}
+}
+
+function ofName(status: Status, name: string): VaultStatus | null {
+	return status.vaults.find((each) => each.name === name) ?? null;
+}

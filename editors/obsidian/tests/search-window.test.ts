@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { LiveSearch } from "../src/search/live-search";
+import { SearchWindow } from "../src/search/search-window";
+import { notices, opened, press } from "./obsidian";
+import { eventually, load, sharedHome, texts, type, type World } from "./world";
+
+let world: World;
+let window_: SearchWindow;
+const kept: string[] = [];
+
+beforeAll(async () => {
+	world = await load(sharedHome());
+});
+
+afterAll(() => world.unload());
+
+afterEach(() => window_.close());
+
+function open(query = ""): void {
+	window_ = new SearchWindow(world.plugin.context, (each) => kept.push(each), query);
+	window_.open();
+}
+
+/** Search, and wait for a first result with this title. */
+async function search(query: string, title: string): Promise<void> {
+	type(query);
+	await eventually(() => texts(".vaultseek-result-title")[0] === title);
+}
+
+describe("the search window", () => {
+	it("shows results with marked words, lanes, headings and tags, and a preview of the selected one", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		const first = document.querySelector(".vaultseek-result")!;
+		expect(texts("mark", first).join(" ")).toMatch(/float/i);
+		expect(texts(".vaultseek-badge", first)).toContain("words");
+		expect(first.querySelector(".vaultseek-path")!.textContent).toMatch(/^Projects\/Sump\/Float Switch Wiring\.md/);
+		expect(texts(".vaultseek-tag", first)).toContain("#work/pumps/sump");
+		await eventually(() => document.querySelector(".vaultseek-preview-line.is-match"));
+		expect(texts(".vaultseek-preview mark").length).toBeGreaterThan(0);
+		expect(texts(".vaultseek-preview-title")).toEqual(["Float Switch Wiring"]);
+		expect(texts(".vaultseek-summary")[0]).toMatch(/^\d+ notes? · \d+ ms · /);
+	});
+
+	it("moves the selection around its ends and says which option is active", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		const rows = [...document.querySelectorAll(".vaultseek-result")];
+		expect(rows.length).toBeGreaterThan(2);
+		const active = (): string | null => document.querySelector(".vaultseek-query")!.getAttribute("aria-activedescendant");
+		press(window_.scope, "ArrowDown");
+		expect(active()).toBe(rows[1]!.id);
+		press(window_.scope, "ArrowUp");
+		press(window_.scope, "ArrowUp");
+		expect(active()).toBe(rows.at(-1)!.id);
+		expect(rows.map((row) => row.getAttribute("aria-selected")).filter((each) => each === "true")).toHaveLength(1);
+	});
+
+	it("opens the note at the line of the passage, in a new pane with Ctrl", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		press(window_.scope, "Enter");
+		const here = await eventually(() => opened[0]);
+		expect(here.path).toBe("Projects/Sump/Float Switch Wiring.md");
+		const editor = world.app.workspace.activeEditor!.editor!;
+		expect(editor.getLine(here.line!).toLowerCase()).toContain("float");
+		await eventually(() => editor.getCursor().line === here.line);
+		expect(document.querySelector(".vaultseek-window")).toBeNull();
+
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		press(window_.scope, "Enter", "Mod");
+		expect((await eventually(() => opened[1])).leaf).not.toBe(here.leaf);
+	});
+
+	it("inserts a link at the cursor, or to the heading, or says that no note is edited", async () => {
+		const editor = await world.edit("Inbox.md");
+		editor.setValue("See .");
+		editor.setCursor(0, 4);
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		press(window_.scope, "Enter", "Shift");
+		expect(editor.getValue()).toBe("See [[Float Switch Wiring]].");
+
+		open();
+		await search("both pumps dead power fire brigade", "Sump Pump Replacement");
+		editor.setValue("");
+		press(window_.scope, "Enter", "Alt");
+		expect(editor.getValue()).toMatch(/^\[\[Sump Pump Replacement#+Both pumps dead\?\]\]$/);
+
+		world.app.workspace.activeEditor = null;
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		press(window_.scope, "Enter", "Shift");
+		expect(notices.at(-1)).toMatch(/^Open a note for editing first/);
+	});
+
+	it("lets a result be dragged into a note as a link", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		const data = new Map<string, string>();
+		const event = new Event("dragstart", { cancelable: true });
+		Object.assign(event, { dataTransfer: { setData: (kind: string, text: string) => data.set(kind, text) } });
+		document.querySelector(".vaultseek-result")!.dispatchEvent(event);
+		expect(data.get("text/plain")).toBe("[[Float Switch Wiring]]");
+		expect(document.querySelector(".vaultseek-dragging")).not.toBeNull();
+		document.querySelector(".vaultseek-result")!.dispatchEvent(new Event("dragend"));
+		expect(document.querySelector(".vaultseek-window")).toBeNull();
+	});
+
+	it("shows the answer to the last letter alone, however fast one types", async () => {
+		open();
+		const titles = new Set<string>();
+		const observer = new MutationObserver(() => texts(".vaultseek-result-title").slice(0, 1).forEach((each) => titles.add(each)));
+		observer.observe(document.body, { childList: true, subtree: true });
+		const word = "float switch wiring";
+		for (let length = 1; length <= word.length; length++) {
+			type(word.slice(0, length));
+		}
+		await eventually(() => texts(".vaultseek-result-title")[0] === "Float Switch Wiring");
+		observer.disconnect();
+		expect([...titles]).toEqual(["Float Switch Wiring"]);
+	});
+
+	it("says which condition no note meets, and names the nearest note and why it is none", async () => {
+		open();
+		type("float tag:nowhere");
+		await eventually(() => texts(".vaultseek-nothing")[0]?.includes("tag nowhere"));
+		const strict = { settings: { nothing_below: 0.99 } };
+		const found = await new LiveSearch(world.plugin.context).run("xylophone", strict);
+		expect(found!.answer.results).toEqual([]);
+		expect(found!.nothing).toMatch(/^Nothing found\. The nearest note is .+: .+\.$/);
+	});
+
+	it("says what of the query was ignored, and what is wrong with it", async () => {
+		open();
+		type("float modified:someday");
+		await eventually(() => texts(".vaultseek-remark").some((each) => each.includes("someday")));
+		type("x".repeat(1100));
+		await eventually(() => texts(".vaultseek-problem")[0]);
+	});
+
+	it("offers the last searches while the field is empty", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		press(window_.scope, "Enter");
+		open();
+		expect(texts(".vaultseek-recent")[0]).toBe("float switch wiring");
+		document.querySelector<HTMLElement>(".vaultseek-recent")!.click();
+		await eventually(() => texts(".vaultseek-result-title")[0] === "Float Switch Wiring");
+		await world.plugin.change({ remember: false });
+		expect(world.plugin.context.recent.all).toEqual([]);
+		await world.plugin.change({ remember: true });
+	});
+
+	it("hands its query to a pane", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		press(window_.scope, "Enter", "Mod", "Shift");
+		expect(kept).toEqual(["float switch wiring"]);
+	});
+
+	it("shows hostile titles and passages as text", async () => {
+		open();
+		type("zebracorn");
+		const title = await eventually(() => texts(".vaultseek-result-title").find((each) => each.includes("img")));
+		expect(title).toBe('<img src=x onerror="window.harm=1"> gnp.exe');
+		await eventually(() => document.querySelector(".vaultseek-preview-line.is-match"));
+		expect(document.querySelector(".vaultseek-window img, .vaultseek-window script, .vaultseek-window iframe")).toBeNull();
+		expect(texts(".vaultseek-excerpt mark")).toEqual(["zebracorn", "zebracorn"]);
+		expect(texts(".vaultseek-preview mark").length).toBeGreaterThan(1);
+		expect((window as { harm?: number }).harm).toBeUndefined();
+	});
+});
