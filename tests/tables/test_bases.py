@@ -6,10 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vaultseek.errors import NotFound, UsageError
-from vaultseek.tables.base import read_base
+from vaultseek.tables.base import Base, Group, read_base
 from vaultseek.tables.files import VaultFiles
+from vaultseek.tables.narrow import narrowings
 from vaultseek.tables.place import base_path
 from vaultseek.tables.run import tables_of
 from vaultseek.tables.scope import Budget, Surroundings
@@ -212,6 +215,59 @@ def test_a_table_has_a_limit_of_time(vault):
         evaluate(base, base.views[0], vault.all(), vault, Surroundings(NOW, Budget(0.01)))
 
 
+FILTERS = (
+    'file.hasTag("book")',
+    'file.hasTag("BOOK/scifi", "#diary")',
+    'file.inFolder("Books/")',
+    'file.inFolder("/")',
+    'file.inFolder("B")',
+    "rating > 7",
+    "7 < rating",
+    "PAGES >= 400",
+    'note.status == "open"',
+    "note['due-date'] > now()",
+    'due-date > "2026-01-01"',
+    "rating == null",
+    "rating < 8 && file.ext == 'md'",
+    "rating < 8 || lent",
+    "!(rating > 3)",
+    "list(author).contains(link('Herbert'))",
+    "topics.contains(link('Sand'))",
+    "file.name.contains('a')",
+    "status != 'open'",
+    "missing.contains('x')",
+    "!missing.contains('x')",
+    "this.born < now()",
+)
+
+
+@given(
+    st.recursive(
+        st.sampled_from(FILTERS),
+        lambda inner: st.builds(
+            Group, st.sampled_from(["and", "or", "not"]), st.lists(inner, max_size=3).map(tuple)
+        ),
+        max_leaves=5,
+    )
+)
+def test_rows_that_are_read_are_those_that_may_pass(vault, condition):
+    base = Base(filter=condition)
+    around = Surroundings(NOW, Budget(), vault.at("People/Frank Herbert.md"))
+    whole = evaluate(base, base.views[0], vault.all(), vault, around)
+    narrowed = vault.all(narrowings(condition, vault.has_property))
+    assert paths(evaluate(base, base.views[0], narrowed, vault, around)) == paths(whole)
+
+
+def test_filters_are_narrowed_by_tag_folder_and_property(vault):
+    for condition, number in (
+        ('file.hasTag("book")', 2),
+        ('file.inFolder("Books")', 3),
+        ("rating > 0", 2),
+        ("list(author).contains(1)", 2),
+    ):
+        assert len(vault.all(narrowings(condition, vault.has_property))) == number
+
+
 NOTE = """---
 rating: 3
 ---
@@ -250,7 +306,7 @@ def shelf(tmp_path):
 
 
 def test_blocks_and_embeds_of_a_note_are_its_tables(shelf):
-    tables = tables_of("Author.md", shelf.ledger, shelf.root, None, None)
+    tables = tables_of("Author.md", shelf.ledger, shelf.root)
     assert [(each["line"], each["path"], each["name"]) for each in tables] == [
         (6, "Author.md", "Mine"),
         (12, "Lists/Shelf.base", "Good"),
@@ -261,7 +317,7 @@ def test_blocks_and_embeds_of_a_note_are_its_tables(shelf):
     assert tables[2]["problems"] == [
         'Lists/Shelf.base: no view is called "Nowhere"; use one of "All", "Good"'
     ]
-    (mine,) = tables_of("Author.md", shelf.ledger, shelf.root, "mine", None)
+    (mine,) = tables_of("Author.md", shelf.ledger, shelf.root, "mine")
     assert paths(mine) == ["Book.md"]
 
 
@@ -274,16 +330,16 @@ def test_a_base_file_is_found_by_its_name_and_its_views_by_theirs(shelf):
         base_path("Nothing.base", ledger, root)
     with pytest.raises(UsageError, match="not inside the vault"):
         base_path("../Secret.base", ledger, root)
-    (good,) = tables_of("Lists/Shelf.base", ledger, root, "good", None)
+    (good,) = tables_of("Lists/Shelf.base", ledger, root, "good")
     assert paths(good) == ["Book.md"]
     assert good["views"] == [{"name": "All", "type": "table"}, {"name": "Good", "type": "list"}]
     with pytest.raises(UsageError, match='use one of "All", "Good"'):
-        tables_of("Lists/Shelf.base", ledger, root, "Bad", None)
+        tables_of("Lists/Shelf.base", ledger, root, "Bad")
     with pytest.raises(UsageError, match="cannot be used"):
-        tables_of("Deep/er/Shelf.base", ledger, root, None, None)
+        tables_of("Deep/er/Shelf.base", ledger, root)
     with pytest.raises(NotFound, match="has no base"):
-        tables_of("Book.md", ledger, root, None, None)
-    (own,) = tables_of("Lists/Own.base", ledger, root, None, None)
+        tables_of("Book.md", ledger, root)
+    (own,) = tables_of("Lists/Own.base", ledger, root)
     assert paths(own) == ["Lists/Own.base", "Lists/Shelf.base"]
 
 
@@ -296,4 +352,13 @@ def test_a_base_behind_a_link_is_not_read(shelf, tmp_path):
     (shelf.root / "Lists" / "Own.base").unlink()
     (shelf.root / "Lists" / "Own.base").symlink_to(tmp_path / "outside.base")
     with pytest.raises(Exception, match="cannot be read"):
-        tables_of("Lists/Own.base", shelf.ledger, shelf.root, None, None)
+        tables_of("Lists/Own.base", shelf.ledger, shelf.root)
+
+
+def test_a_base_of_very_many_conditions_is_answered(vault):
+    tags = ", ".join(f'"t{number}"' for number in range(900))
+    many = "filters:\n  and:\n" + f"    - 'file.hasTag({tags}) || true'\n" * 3 + "    - rating > 0\n" * 300
+    assert paths(table(vault, many)) == ["Books/Dune.md", "Books/Emma.md"]
+    base = read_base(many.replace(" || true", ""))
+    assert vault.all(narrowings(base.filter, vault.has_property))
+    assert vault.all(narrowings(Group("and", ("rating > 0",) * 2000), vault.has_property))

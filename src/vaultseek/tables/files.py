@@ -13,6 +13,7 @@ from vaultseek.limits import SQL_VARIABLES
 from vaultseek.markdown.links import property_link
 from vaultseek.markdown.resolve import Names
 from vaultseek.tables.dates import of_timestamp, read_date
+from vaultseek.tables.narrow import Narrowing
 from vaultseek.tables.values import Date, FileName, Link, Tag, Value
 from vaultseek.text import fold
 from vaultseek.vault.scan import file_stat
@@ -210,13 +211,23 @@ class VaultFiles:
         self._read: Sequence[File] = ()
         self._places: dict[str, int] = {}
 
-    def all(self) -> list[File]:
-        """Return every file, by path."""
-        notes = self.ledger.select(f"SELECT {_COLUMNS} FROM notes")
-        paths = {row[1] for row in notes}
-        files = [File(self, row[1], row) for row in notes]
-        files += [File(self, path) for path in self.ledger.attachments.paths() - paths]
+    def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
+        """Return every file by path, or those that satisfy some conditions and perhaps others."""
+        sql = f"SELECT {_COLUMNS} FROM notes"
+        if narrowed:
+            sql += " WHERE " + " AND ".join(f"({each.sql})" for each in narrowed)
+        values = [value for each in narrowed for value in each.values]
+        files = [File(self, row[1], row) for row in self.ledger.select(sql, *values)]
+        if not any(each.notes_only for each in narrowed):
+            files += self._other_files(narrowed)
         return self._keep(sorted(files, key=lambda file: file.path))
+
+    def _other_files(self, narrowed: Sequence[Narrowing]) -> Iterator[File]:
+        """Yield the files that are no notes, for which only conditions on the path apply."""
+        sql = "SELECT path FROM attachments WHERE path NOT IN (SELECT path FROM notes)"
+        sql += "".join(f" AND ({each.sql})" for each in narrowed)
+        for (path,) in self.ledger.select(sql, *(value for each in narrowed for value in each.values)):
+            yield File(self, path)
 
     def notes(self, ids: Sequence[int]) -> list[File]:
         """Return the notes with these ids, in their order; those that no longer exist are left out."""

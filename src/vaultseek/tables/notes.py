@@ -51,6 +51,7 @@ def table_of_notes(
     ranked: bool = False,
     remarks: Iterable[str] = (),
     most: int,
+    budget: Budget | None = None,
 ) -> JSON:
     """Return a table of notes, in the order of ``ids`` if they are ``ranked``, else by path.
 
@@ -69,7 +70,7 @@ def table_of_notes(
         summaries=tuple((summaries or {}).items()),
     )
     base = Base(problems=tuple(Problem("query", remark) for remark in remarks))
-    around = Surroundings(datetime.now(), Budget())
+    around = Surroundings(datetime.now(), budget or Budget())
     table = evaluate(base, view, files, vault, around, Extras(_Columns(vault, files).column, most))
     return {**table, "path": None, "line": None, "views": []}
 

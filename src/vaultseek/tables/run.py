@@ -14,14 +14,15 @@ from vaultseek.limits import BASES_IN_NOTE, LISTED_ITEMS_MOST
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.model import JSON, CodeBlock, Link
-from vaultseek.tables.base import Base, View, read_base
-from vaultseek.tables.files import File, VaultFiles
+from vaultseek.tables.base import Base, Condition, Group, View, read_base
+from vaultseek.tables.files import VaultFiles
+from vaultseek.tables.narrow import narrowings
+from vaultseek.tables.place import has_base
 from vaultseek.tables.scope import Budget, Surroundings
 from vaultseek.tables.table import Extras, evaluate
 from vaultseek.text import fold, printable, quote
 from vaultseek.vault.read import read_note
 
-BASE_SUFFIX = ".base"
 NAMES_TOLD = 10
 """Names of views in a message."""
 
@@ -37,7 +38,14 @@ class Placed:
 
 
 def tables_of(
-    path: str, ledger: Ledger, root: Path, view: str | None, this: str | None, most: int = LISTED_ITEMS_MOST
+    path: str,
+    ledger: Ledger,
+    root: Path,
+    view: str | None = None,
+    this: str | None = None,
+    *,
+    most: int = LISTED_ITEMS_MOST,
+    budget: Budget | None = None,
 ) -> list[JSON]:
     """Return the tables of the file at ``path``: of a base its first view or ``view``, of a note each base.
 
@@ -45,24 +53,21 @@ def tables_of(
     Unavailable for a file that cannot be read, and UsageError for a base without an answer.
     """
     vault = VaultFiles(ledger, root)
-    around = Surroundings(datetime.now(), Budget(), vault.at(this or path))
+    around = Surroundings(datetime.now(), budget or Budget(), vault.at(this or path))
     bases = list(_bases(path, vault))
     if not bases:
         raise NotFound(f"{printable(path)} has no base; write one in a block that begins with ```base")
     chosen = [(placed, _view(placed, view)) for placed in bases]
     if view is not None and not any(each for _, each in chosen):
         raise UsageError(f"no view is called {quote(view, 40)}; use one of {_names(bases)}")
-    files = vault.all()
-    extras = Extras(most=most)
-    shown = [(placed, each) for placed, each in chosen if each is not None or (view is None)]
+    shown = [(placed, each) for placed, each in chosen if each is not None or view is None]
     alone = len(shown) == 1
-    return [_table(placed, each, files, vault, around, extras, alone=alone) for placed, each in shown]
+    return [_table(placed, each, vault, around, Extras(most=most), alone=alone) for placed, each in shown]
 
 
 def _table(
     placed: Placed,
     view: View | None,
-    files: Sequence[File],
     vault: VaultFiles,
     around: Surroundings,
     extras: Extras,
@@ -75,7 +80,8 @@ def _table(
             problems = [problem.message for problem in placed.base.problems]
             wanted = f"no view is called {quote(placed.view, 40)}; use one of {_names([placed])}"
             raise UsageError(f"{printable(placed.path)}: {problems[0] if problems else wanted}")
-        table = evaluate(placed.base, view, files, vault, around, extras)
+        narrowed = narrowings(Group("and", tuple(_filters(placed.base, view))), vault.has_property)
+        table = evaluate(placed.base, view, vault.all(narrowed), vault, around, extras)
     except UsageError as error:
         if alone:
             raise
@@ -93,6 +99,10 @@ def _table(
         }
     views = [{"name": each.name, "type": each.type} for each in placed.base.views]
     return {**table, "path": placed.path, "line": placed.line, "views": views}
+
+
+def _filters(base: Base, view: View) -> Iterator[Condition]:
+    yield from (each for each in (base.filter, view.filter) if each is not None)
 
 
 def _view(placed: Placed, wanted: str | None) -> View | None:
@@ -114,16 +124,14 @@ def _names(bases: Sequence[Placed]) -> str:
 
 def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
     text = _text(vault.root, path)
-    if path.lower().endswith(BASE_SUFFIX):
+    if has_base(path):
         yield Placed(read_base(text), path)
         return
     note = parse(text, path)
     blocks: list[CodeBlock | Link] = [
         block for block in note.code_blocks if (block.lang or "").lower() == "base"
     ]
-    blocks += [
-        link for link in note.links if link.kind == "embed" and link.target.lower().endswith(BASE_SUFFIX)
-    ]
+    blocks += [link for link in note.links if link.kind == "embed" and has_base(link.target)]
     for block in sorted(blocks, key=lambda each: each.line)[:BASES_IN_NOTE]:
         if isinstance(block, CodeBlock):
             yield Placed(read_base(_content(note.lines, block)), path, block.line)
@@ -134,7 +142,7 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
 def _embedded(link: Link, path: str, vault: VaultFiles) -> Iterator[Placed]:
     """Yield the base that a note embeds, with the view after the hash; nothing if there is no such file."""
     target = vault.resolve(link.target, path)
-    if target is not None and target.lower().endswith(BASE_SUFFIX):
+    if target is not None and has_base(target):
         yield Placed(read_base(_text(vault.root, target)), target, link.line, link.heading)
 
 

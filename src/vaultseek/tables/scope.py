@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from vaultseek.errors import UsageError
+from vaultseek.errors import Cancelled, UsageError
 from vaultseek.limits import FORMULA_CHARS_MADE, TABLE_SECONDS
 from vaultseek.tables.files import File
 from vaultseek.tables.values import FormulaError, Value
@@ -17,18 +17,21 @@ STEPS_BETWEEN_CHECKS = 256
 
 
 class Budget:
-    """The time that one table may take."""
+    """The time that one table may take; its work ends as soon as nobody waits for it."""
 
-    def __init__(self, seconds: float = TABLE_SECONDS) -> None:
+    def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds
+        self._cancelled = cancelled
         self._end = time.monotonic() + seconds
         self._steps = 0
 
     def spend(self, steps: int = 1) -> None:
-        """Count steps. Raises UsageError when the time is over."""
+        """Count steps. Raises UsageError when the time is over, Cancelled when the request is."""
         self._steps += steps
         if self._steps >= STEPS_BETWEEN_CHECKS:
             self._steps = 0
+            if self._cancelled():
+                raise Cancelled("nobody waits for the table any more")
             if time.monotonic() > self._end:
                 seconds = f"{self._seconds:.0f} s"
                 raise UsageError(f"the table takes longer than {seconds}; filter by a tag or a folder first")

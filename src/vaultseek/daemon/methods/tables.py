@@ -22,6 +22,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.tables.notes import table_of_notes
 from vaultseek.tables.place import base_path, has_base
 from vaultseek.tables.run import tables_of
+from vaultseek.tables.scope import Budget
 from vaultseek.wire.context import Handler, RequestContext
 
 T = TypeVar("T")
@@ -50,13 +51,15 @@ class TableMethods:
         await follower.wait_if_new()
         degraded = follower.degraded_reason()
         if call.file is not None:
-            tables = await self._of_file(call, call.file, follower)
+            tables = await self._of_file(call, call.file, follower, context)
         else:
             tables = [await self._of_query(call, call.query or "", follower, context)]
         answer: JSON = {"tables": tables, "count": sum(table["count"] for table in tables), "partial": []}
         return about_vault(follower.vault, with_degraded(answer, degraded))
 
-    async def _of_file(self, call: TableParams, file: str, follower: VaultFollower) -> list[JSON]:
+    async def _of_file(
+        self, call: TableParams, file: str, follower: VaultFollower, context: RequestContext
+    ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
             raise UsageError(
                 "columns, sort, group and summaries are those of the base; use them with a query"
@@ -65,7 +68,14 @@ class TableMethods:
         path = await _path(file, follower)
         this = None if call.this is None else await _path(call.this, follower)
         return await _in_thread(
-            tables_of, path, vault.ledger, vault.options.root, call.view, this, call.limit
+            tables_of,
+            path,
+            vault.ledger,
+            vault.options.root,
+            call.view,
+            this,
+            most=call.limit,
+            budget=_budget(context),
         )
 
     async def _of_query(
@@ -102,7 +112,15 @@ class TableMethods:
             ranked=not parsed.is_listing,
             remarks=remarks,
             most=call.limit,
+            budget=_budget(context),
         )
+
+
+def _budget(context: RequestContext) -> Budget:
+    """Return the time for a table: none beyond the deadline of the request."""
+    remaining = context.remaining()
+    seconds = limits.TABLE_SECONDS if remaining is None else min(limits.TABLE_SECONDS, remaining)
+    return Budget(seconds, context.cancelled)
 
 
 async def _path(name: str, follower: VaultFollower) -> str:
