@@ -234,8 +234,8 @@ WORKER_HEADER_BYTES = 32 * MIB
 """Largest header of a message between daemon and worker."""
 WORKER_PAYLOAD_BYTES = 256 * MIB
 """Largest payload of a message between daemon and worker."""
-WORKER_BACKOFF_SECONDS = (1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-"""Pauses before restarts of a crashed worker; the last one repeats."""
+WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+"""Pauses before restarts of a crashed worker, the first time at once; the last one repeats."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""
 SERVED_TEXTS = 16

@@ -12,7 +12,7 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek import paths
-from vaultseek.daemon import follow, vaults
+from vaultseek.daemon import folder_watch, vaults
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import UsageError, VaultMissing
 from vaultseek.indexing.model_source import ModelSource
@@ -50,7 +50,7 @@ async def gone(registry: VaultRegistry, name: str) -> None:
 
 
 async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(registry, tmp_path, monkeypatch):
-    monkeypatch.setattr(follow, "LIVENESS_SECONDS", 0.02)
+    monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.02)
     index = paths.vault_data_directory(tmp_path / "named")
     await gone(registry, "named")
     await gone(registry, "kept")
@@ -65,7 +65,7 @@ async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(regis
 
 
 async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypatch):
-    monkeypatch.setattr(follow, "LIVENESS_SECONDS", 0.02)
+    monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.02)
     monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
     await gone(registry, "named")
     (tmp_path / "named").mkdir()

@@ -15,10 +15,10 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek import limits, paths
-from vaultseek.daemon import follow as following
-from vaultseek.daemon import main, tasks
+from vaultseek.daemon import folder_watch, main, tasks
+from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.indexing import concepts, embed
+from vaultseek.indexing import concepts, embed, outdated_vectors
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.catalogue import find_model
@@ -81,7 +81,7 @@ def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:
     ("owner", "name"),
     [
         (VaultFollower, "_follow"),
-        (VaultFollower, "_check_watcher"),
+        (FolderWatch, "check"),
         (VaultFollower, "_merge_segments"),
         (embed, "follow"),
         (concepts, "follow"),
@@ -101,7 +101,7 @@ async def test_a16_a_task_that_fails_is_begun_again_and_logged_once(follow, capl
 
 @pytest.mark.fault("C16")
 async def test_c16_what_changed_while_the_machine_slept_is_found(follow, monkeypatch):
-    monkeypatch.setattr(following, "LIVENESS_SECONDS", 0.05)
+    monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.05)
     follower = follow()
     await until(lambda: follower.state == "ready" and not follower.pending)
     monkeypatch.setattr(Watcher, "hint", lambda *_: None)  # events of before were lost
@@ -172,6 +172,27 @@ def test_i5_only_the_text_with_a_wrong_vector_is_without_one(kind, batches):
     assert np.isfinite(embedded.vectors).all(axis=1).tolist() == [True, batches, True, True]
 
 
+@pytest.mark.fault("I4", "Invariant 4")
+@pytest.mark.parametrize("name", ["passage_text", "note_text"])
+async def test_i4_a_text_that_cannot_be_composed_costs_only_itself(follow, monkeypatch, name):
+    real = getattr(embed, name)
+
+    def compose(**parts: Any) -> Any:
+        if "breaks" in parts["title"]:
+            raise IndexError("a bug")
+        return real(**parts)
+
+    monkeypatch.setattr(embed, name, compose)
+    follower = follow({**NOTES, "c.md": "# It breaks\n\ngranite"})
+    await until(lambda: follower.state == "ready" and not follower.pending)
+    ledger = follower.vault.ledger
+    assert {path: problem.code for path, problem in ledger.problems.all()} == {"c.md": "not_embedded"}
+    assert follower.vault.activity.embed_problem is None
+    monkeypatch.undo()
+    (follower.vault.options.root / "c.md").write_text("# It is whole\n\ngranite")
+    await until(lambda: not ledger.problems.all() and not follower.pending)
+
+
 @pytest.mark.fault("J3")
 def test_j3_a_log_has_a_greatest_size(monkeypatch):
     monkeypatch.setattr(limits, "LOG_BYTES", 10_000)
@@ -205,3 +226,39 @@ async def test_j3_what_fails_for_ever_is_logged_once(caplog, monkeypatch):
     await until(lambda: tries > 100)
     task.cancel()
     assert len(caplog.records) == 1
+
+
+@pytest.mark.fault("B4", "B3")
+async def test_b4_what_was_healed_is_in_the_log(follow, caplog):
+    follower = follow()
+    await until(lambda: follower.state == "ready" and not follower.pending)
+    index = follower.vault._keyword.directory
+    for file in index.iterdir():
+        file.write_bytes(b"noise")
+    (follower.vault.options.root / "c.md").write_text("granite")
+    await until(lambda: follower.vault.keyword_index.search("granite", 5).hits)
+    await follower.vault.embedding.discard_store("it is lost")
+    await until(lambda: not follower.pending)
+    warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert any("is rebuilt from the ledger" in text for text in warnings)
+    assert any("is discarded and filled again: it is lost" in text for text in warnings)
+    assert not list(index.parent.glob("keyword.old*"))
+
+
+@pytest.mark.fault("B12")
+async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(follow, monkeypatch):
+    monkeypatch.setattr(outdated_vectors, "LEAST_OUTDATED", 10)
+    follower = follow()
+    root, vectors = follower.vault.options.root, follower.vault.ledger.vectors
+    for turn in range(10):
+        (root / "a.md").write_text(f"# Pump {turn}\n\nturn {turn}")
+        await follower.rescan()
+        await follower.wait_until_embedded()
+    before = vectors.keys_after("", 1000)
+    await follower.compact()
+    after = vectors.keys_after("", 1000)
+    assert len(after) <= 4 < len(before)
+    store = follower.vault.embedding.store
+    await follower.vault.embedding.discard_store("a test")
+    await until(lambda: not follower.pending and follower.vault.embedding.ready)
+    assert (vectors.keys_after("", 1000), follower.vault.embedding.store) == (after, store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +66,13 @@ def heals(running: Running, expected: list[object]) -> bool:
         return False
 
 
+def finds(running: Running, query: str) -> bool:
+    try:
+        return bool(running.paths(query))
+    except (VaultseekError, OSError):
+        return False
+
+
 def damage_all(running: Running, kinds: list[str], names: str, *, open_too: bool) -> None:
     """Damage the files whose path contains ``names``, one at a time; assert that all is repaired."""
     running.serve()
@@ -95,6 +103,25 @@ def damage_all(running: Running, kinds: list[str], names: str, *, open_too: bool
 @pytest.mark.timeout(600)
 def test_b5_a_damaged_ledger_costs_no_answer(running):
     damage_all(running(NOTES), ["half"], "ledger.sqlite", open_too=True)
+
+
+@pytest.mark.fault("B5")
+@pytest.mark.timeout(300)
+def test_b5_a_ledger_whose_shared_memory_is_cut_off_loses_nothing(running):
+    each = running(NOTES)
+    each.serve()
+    each.settle()
+    expected = each.answers(QUERIES)
+    process = each.process
+    assert process is not None
+    cut(each.index / "ledger.sqlite-shm", 0)
+    (each.root / "new.md").write_text("basalt")
+    eventually(lambda: not each.is_alive() or finds(each, "basalt"), "it is noticed", 60)
+    (each.root / "new.md").unlink()
+    eventually(lambda: heals(each, expected), "as before", 120)
+    if each.process is not process:  # the system has ended it, which its successor says
+        assert "the daemon before this one crashed" in each.daemon.log()
+        assert process.returncode == -signal.SIGBUS
 
 
 @pytest.mark.long

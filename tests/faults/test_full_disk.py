@@ -1,7 +1,8 @@
-"""The disk of the indexes is full when the daemon starts."""
+"""The disk of the indexes is full when the daemon starts, or while it indexes."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -47,8 +48,38 @@ def test_b2_a_disk_that_is_full_at_the_start_is_tried_again(small_disk):
         client.refresh(vault=str(each.root))
     assert "full" in str(refusal.value)
     (disk / "filler").unlink()
-    eventually(lambda: settles(each), "it opens the vault", 90)
+    settles_soon(each)
     assert each.paths("granite") == ["a.md"]
+
+
+@pytest.mark.fault("B1")
+def test_b1_a_disk_that_is_full_while_notes_are_indexed_costs_no_answer_and_no_restart(small_disk):
+    each, disk = small_disk({"a.md": "granite"}, 0)
+    settles_soon(each)
+    process = each.process
+    fill(disk / "filler")
+    for number in range(40):
+        (each.root / f"{number}.md").write_text(f"basalt {number} " + "lava " * 2000)
+    eventually(lambda: each.status()["state"] == "disk_full", "the full disk is noticed", 90)
+    assert each.paths("granite") == ["a.md"]
+    assert "full" in each.status()["reason"]
+    (disk / "filler").unlink()
+    settles_soon(each)
+    assert sorted(each.paths("basalt")) == sorted(f"{number}.md" for number in range(40))
+    assert each.status()["state"] == "ready"
+    assert each.process is process
+    assert each.is_alive()
+
+
+def fill(file: Path) -> None:
+    """Write to the file until there is no space left."""
+    with file.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(4096))
+
+
+def settles_soon(running: Running) -> None:
+    eventually(lambda: settles(running), "everything is indexed", 90)
 
 
 def settles(running: Running) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fresh_index import IndexHere, fresh_answers
+from vaultseek.notes.inspect import Inspector
 from vaultseek.vault.read import read_note
 from vaultseek.vault.watch import Watcher
 from worlds import write_files
@@ -147,6 +148,17 @@ def test_c19_names_that_look_alike_are_kept_apart_and_links_do_not_depend_on_his
     resolved = [row.resolved for row in ledger.links.from_notes([note.id])]
     index.close()
     assert resolved == names
+
+
+@pytest.mark.fault("C19")
+def test_c19_a_link_that_could_mean_either_says_so(vault):
+    names = ["a/Note.md", "a/note.md"]
+    root = vault({"links.md": "[[NOTE]] [[Note]]", **dict.fromkeys(names, "pump")})
+    if sorted(path.name for path in (root / "a").iterdir()) != ["Note.md", "note.md"]:
+        pytest.skip("the file system takes both for one name")
+    either, exact = Inspector(root).inspect_file(root / "links.md")["links"]
+    assert sorted([either["resolved"], *either["ambiguous"]]) == names
+    assert exact["resolved"] == "a/Note.md"
 
 
 @pytest.mark.fault("C20")

@@ -139,7 +139,7 @@ def test_texts_that_were_embedded_are_not_embedded_again(world):
     world.index(RUSSIAN)
     computed = world.vault.ledger.vectors.embeddings_computed()
     world.second._stores.clear()
-    world.runner.run(world.vault.spaces.second.discard_store())
+    world.runner.run(world.vault.spaces.second.discard_store("a test"))
     world.index(RUSSIAN)
     assert world.vault.ledger.vectors.embeddings_computed() == computed
     assert world.search(RUSSIAN, mode="semantic")["results"][0]["path"] == "кварц.md"

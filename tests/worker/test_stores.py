@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import shutil
 import signal
@@ -128,11 +129,11 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     versions: list[int] = []
 
     async def write() -> None:
-        for end in range(100, 3001, 100):
-            rows = slice(end - 100, end)
-            notes = range(end - 100, end)
+        for end in itertools.count(100, 100):  # it goes on until the kill, however fast it is
+            first = (end - 100) % 3000
+            rows = slice(first, first + 100)
             await worker.apply(
-                tmp_path, CHUNKS, numbers=ids[rows], notes=notes, vectors=vectors[rows], version=str(end)
+                tmp_path, CHUNKS, numbers=ids[rows], notes=ids[rows], vectors=vectors[rows], version=str(end)
             )
             versions.append(end)
 
@@ -144,8 +145,9 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
         await writing
     version = int(await worker.version(tmp_path, CHUNKS) or 0)
     assert version >= versions[-1]
-    assert await worker.count(tmp_path, CHUNKS) >= version
-    for row in range(0, version, 97):
+    stored = min(version, 3000)
+    assert await worker.count(tmp_path, CHUNKS) >= stored
+    for row in range(0, stored, 97):
         answer = await worker.query(tmp_path, vectors[row], 1, deadline=20)
         assert answer.chunks[0].id == f"{row}"
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import partial
 
 from vaultseek import paths
+from vaultseek.daemon import folder_watch
+from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.errors import Busy, Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING
@@ -22,20 +24,11 @@ from vaultseek.limits import RETRY_SECONDS
 from vaultseek.model import JSON, Reason, reason_json
 from vaultseek.notes.complete import VaultCompleter
 from vaultseek.vault.diff import Changes
-from vaultseek.vault.settle import HintBatch, Hints
-from vaultseek.vault.watch import Watcher
+from vaultseek.vault.settle import HintBatch
 from vaultseek.worker import SemanticWorker
 
-LIVENESS_SECONDS = 2.0
-"""Interval at which the watcher and the vault's folder are checked."""
 NOTES_BEHIND = 20
 """Unread notes above which an answer says that it may be incomplete."""
-MISSING_RESCAN_SECONDS = 10.0
-"""Rescan interval while the vault's folder is missing."""
-POLL_SECONDS = 5.0
-"""Shortest rescan interval where changes cannot be watched."""
-POLL_SHARE = 20
-"""There, a rescan may take one part in this many of the time."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 FIRST_SCAN_SECONDS = 0.8
@@ -70,14 +63,13 @@ class VaultFollower:
         self._on_progress = on_progress
         self._on_damage = on_damage
         self._loop = asyncio.get_running_loop()
-        self._hints = Hints(self._loop)
-        self._watcher = Watcher(vault.options.root, self._hints.add, self._hints.request_rescan)
+        options = vault.options
+        self._watch = FolderWatch(options.root, lambda: self.state == "vault_missing", options.rescan_seconds)
         self._tasks: list[asyncio.Task[None]] = []
         self._merge_wake = asyncio.Event()
         self._scanned = asyncio.Condition()
         self._scans_begun = 0
         self._scans_done = 0
-        self._scan_seconds = self._scan_ended = 0.0
         self._loss_accepted = False
         self._changed_notes = 0
         self._notes_changed = asyncio.Event()
@@ -88,8 +80,6 @@ class VaultFollower:
         self._ranking_names = False
         self._opened = time.monotonic()
         self._was_indexed_before = vault.ledger.counts().notes > 0
-        self._missing_since: float | None = None
-        self._poll_reason: str | None = None
         self._closed = False
 
     def start(self) -> None:
@@ -106,7 +96,7 @@ class VaultFollower:
         self._spawn(partial(embed.follow, vault.embedding, self._set_embed_problem), "embed")
         if (second := vault.spaces.second) is not None:
             self._spawn(partial(second_space.follow, second, self._is_idle), "second space")
-        self._spawn(self._check_watcher, "check")
+        self._spawn(self._watch.check, "check")
         self._spawn(self._merge_segments, "merge")
         self._spawn(self._compact_daily, "compact")
         self._spawn(partial(concepts.follow, vault.concepts, self._is_idle), "concepts")
@@ -122,7 +112,7 @@ class VaultFollower:
             self._closed = True
             self._scanned.notify_all()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(asyncio.to_thread(self._watcher.stop), asyncio.to_thread(self.vault.close))
+        await asyncio.gather(self._watch.stop(), asyncio.to_thread(self.vault.close))
 
     def keep_names_ranked(self) -> None:
         """Rank the names of changed notes for completion in the background, if there are many."""
@@ -198,7 +188,7 @@ class VaultFollower:
 
     def missing_seconds(self) -> float:
         """Return how long the vault's folder has been missing; 0 for a paused vault."""
-        return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
+        return self._watch.missing_seconds
 
     async def rescan(self, *, accept_loss: bool = False) -> None:
         """Return when everything that was on disk at the moment of the call is indexed.
@@ -211,7 +201,7 @@ class VaultFollower:
         async with self._scanned:
             self._loss_accepted = accept_loss
             target = self._scans_begun + 1
-            self._hints.request_rescan("a client requested it")
+            self._watch.request_rescan("a client requested it")
             await self._scanned.wait_for(lambda: self._closed or self._scans_done >= target)
         self._check_open()
         activity = self.vault.activity
@@ -280,12 +270,14 @@ class VaultFollower:
             await self.vault.concepts.refresh()
 
     async def compact(self) -> None:
-        """Remove what is left of deleted text from the files of the keyword index and of the ledger.
+        """Remove what is left of deleted text from the files of the keyword index and of the ledger, and many
+        vectors of no use.
 
         Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
         """
         while await asyncio.to_thread(self.vault.merge_keyword_segments, purge=True):
             await asyncio.sleep(0)
+        await self.vault.forget_outdated_vectors()
         if not await self.vault.in_writer(self.vault.ledger.compact, time.time()):
             raise Busy(f"another program reads the index of {self.vault.name}; try again")
 
@@ -307,11 +299,10 @@ class VaultFollower:
         while not await self._load():
             await asyncio.sleep(RETRY_SECONDS)
         # Watch before the first scan, so that no change falls between.
-        await self._restart_watcher()
-        self._poll_reason = self._watcher.poll_reason
-        self._hints.request_rescan("the vault was opened")
+        await self._watch.start()
+        self._watch.request_rescan("the vault was opened")
         while True:
-            batch = await self._hints.next_batch()
+            batch = await self._watch.next_batch()
             try:
                 await self._process(batch)
             except VaultMissing as error:
@@ -351,7 +342,7 @@ class VaultFollower:
             if time.time() - compacted < COMPACT_SECONDS or ledger.revision == revision:
                 await asyncio.sleep(COMPACT_POLL_SECONDS)
             elif not self._is_idle() and not (self._is_read() and self.worker.state.status == "broken"):
-                await asyncio.sleep(LIVENESS_SECONDS)
+                await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
             else:
                 try:
                     await self.compact()
@@ -362,47 +353,13 @@ class VaultFollower:
     async def _check_ledger(self) -> None:
         """Report damage of the ledger, which SQLite may not notice: its file may be gone or another one."""
         while await asyncio.to_thread(self.vault.ledger.is_sound):
-            await asyncio.sleep(LIVENESS_SECONDS)
+            await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
         self._on_damage(self)
-
-    async def _check_watcher(self) -> None:
-        """Request a rescan when changes may have been lost, and at the rescan interval anyway."""
-        last_scan = time.monotonic()
-        while True:
-            previous = time.monotonic()
-            await asyncio.sleep(LIVENESS_SECONDS)
-            now = time.monotonic()
-            if now - previous > 3 * LIVENESS_SECONDS:
-                self._hints.request_rescan("the machine was asleep")
-            await self._check_folder(now)
-            if now - last_scan > self._rescan_seconds():
-                last_scan = now
-                self._hints.request_rescan("the rescan interval has passed")
-
-    async def _check_folder(self, now: float) -> None:
-        is_there = self.vault.options.root.is_dir()
-        self._missing_since = None if is_there else self._missing_since or now
-        if not is_there:
-            if self.state != "vault_missing":
-                self._hints.request_rescan("the vault's folder is missing")
-        elif not self._watcher.alive():
-            await self._restart_watcher()
-            self._hints.request_rescan("the watcher was restarted")
-        elif self._watcher.may_see_more():
-            await self._restart_watcher()
-        self._watcher.look()
-        if self._watcher.poll_reason != self._poll_reason:
-            self._poll_reason = self._watcher.poll_reason
-            self._hints.request_rescan("other folders are watched than before")
-
-    async def _restart_watcher(self) -> None:
-        await asyncio.to_thread(self._watcher.stop)
-        await asyncio.to_thread(self._watcher.start)
 
     # -- steps -----------------------------------------------------------------------------------------
 
     async def _process(self, batch: HintBatch) -> None:
-        if self.state == "vault_missing" and batch.rescan_reason is None and self._may_scan_again():
+        if self.state == "vault_missing" and batch.rescan_reason is None and self._watch.may_scan_again():
             batch = replace(batch, rescan_reason="the vault may be back")
         changes = await self._reconcile(batch)
         whole = batch.rescan_reason is not None
@@ -411,7 +368,7 @@ class VaultFollower:
             await self._apply(replace(changes, removed=(), attachments_removed=()))
         else:
             await self._apply(changes)
-            poll_reason = self._watcher.poll_reason
+            poll_reason = self._watch.poll_reason
             if poll_reason is None:
                 self._set_state("ready", None)
             else:
@@ -422,18 +379,13 @@ class VaultFollower:
         indexer = self.vault.indexer
         if batch.rescan_reason is None:
             if any(path.startswith(".obsidian") for path in batch.paths):
-                self._hints.request_rescan("the app's settings changed")
+                self._watch.request_rescan("the app's settings changed")
             return await self.vault.in_writer(indexer.reconcile, batch.paths)
         self._scans_begun += 1
         began = time.monotonic()
         changes = await self.vault.in_writer(indexer.reconcile)
-        self._scan_ended = time.monotonic()
-        self._scan_seconds = self._scan_ended - began
+        self._watch.note_scan(began)
         return changes
-
-    def _may_scan_again(self) -> bool:
-        """True if scans take no more than one part in ``POLL_SHARE`` of the time."""
-        return time.monotonic() - self._scan_ended > POLL_SHARE * self._scan_seconds
 
     def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
         """True if most notes are gone at once: only the user can say that they were deleted.
@@ -478,7 +430,7 @@ class VaultFollower:
         self._report_failure(error)
         await self._finish_scan(batch)
         await asyncio.sleep(RETRY_SECONDS)
-        self._hints.request_rescan("the last attempt failed")
+        self._watch.request_rescan("the last attempt failed")
 
     def _report_failure(self, error: Exception) -> None:
         if paths.is_disk_full(error):
@@ -495,14 +447,6 @@ class VaultFollower:
         async with self._scanned:
             self._scans_done = self._scans_begun
             self._scanned.notify_all()
-
-    def _rescan_seconds(self) -> float:
-        """Return the rescan interval: short while changes cannot be watched."""
-        if self.state == "vault_missing":
-            return MISSING_RESCAN_SECONDS
-        if self._watcher.poll_reason is not None:
-            return max(POLL_SECONDS, POLL_SHARE * self._scan_seconds)
-        return self.vault.options.rescan_seconds
 
     def _set_state(self, state: str, reason: Reason | None) -> None:
         activity = self.vault.activity

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from vaultseek import limits, paths
+from vaultseek.daemon.crash import report_crashes
 from vaultseek.daemon.ending import STOP_SECONDS, Ending
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
@@ -35,6 +36,8 @@ from vaultseek.worker.pool import WorkerPool, log_name
 from vaultseek.worker.state import Model
 
 LOG_FILES = 5
+CRASH_FILE = "daemon.crash"
+"""Name of the file beside the log that a crash in native code is written to."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """Time that a thread may compute while others wait. A search takes a few milliseconds, so that Python's own 5
@@ -61,6 +64,7 @@ def serve(config_path: Path | None = None) -> int:
     settings = file.read()
     os.chdir("/")  # so that the folder it was started in can be unmounted
     _start_log()
+    report_crashes(paths.state_directory() / CRASH_FILE)
     if os.geteuid() == 0:
         log.warning("started as root: it can read every file; start it as the user whose notes they are")
     paths.private_directory(paths.data_directory())  # before anything below it is trusted

@@ -124,7 +124,7 @@ def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:
 
 
 async def _embed_batch(step: Callable[[], Awaitable[bool]]) -> bool:
-    for pause in limits.WORKER_BACKOFF_SECONDS[:3]:
+    for pause in limits.WORKER_BACKOFF_SECONDS[:4]:
         with contextlib.suppress(WorkerUnavailable):
             return await step()
         await asyncio.sleep(pause)

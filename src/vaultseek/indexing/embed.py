@@ -19,6 +19,7 @@ import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from vaultseek import paths
 from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_of_vector
+from vaultseek.indexing.safely import is_about_notes
 from vaultseek.limits import (
     BATCH_TEXTS,
     EMBED_RETRY_SECONDS,
@@ -127,11 +129,11 @@ class EmbeddingSpec:
 class _Item:
     """A vector to store: of the chunk with this number, or of the whole note if that is None.
 
-    ``vector`` is set if the same text was embedded before.
+    ``text`` is None if none can be composed. ``vector`` is set if the same text was embedded before.
     """
 
     note: int
-    text: EmbeddingText
+    text: EmbeddingText | None
     chunk: int | None = None
     vector: bytes | None = None
 
@@ -230,8 +232,8 @@ class Embedding:
                 return True
             await self._swap()
             return False
-        except IndexDamaged:
-            await self.discard_store()
+        except IndexDamaged as error:
+            await self.discard_store(str(error))
             return True
 
     @property
@@ -276,8 +278,9 @@ class Embedding:
         store = self.store if previous is None else self._directory / previous["folder"]
         return await self._worker.vectors(store, notes, deadline=deadline)
 
-    async def discard_store(self) -> None:
-        """Discard the vector store; the next step begins a new one."""
+    async def discard_store(self, reason: str) -> None:
+        """Discard the vector store; the next step begins a new one, of the vectors that the ledger has."""
+        log.warning("%s is discarded and filled again: %s", self.store, reason)
         self.ready = False
         self._waiting.clear()
         await self._worker.drop(self.store)
@@ -381,7 +384,7 @@ class Embedding:
         rows = self._ledger.vectors.pending_chunks(WAITING_TEXTS)
         notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
         items = [
-            _Item(row.note, self.spec.passage(notes[row.note], row), row.number)
+            _Item(row.note, composed(partial(self.spec.passage, notes[row.note], row)), row.number)
             for row in rows
             if row.note in notes
         ]
@@ -390,10 +393,12 @@ class Embedding:
         return [replace(item, vector=vectors.get(self._key(item))) for item in items]
 
     def _note_item(self, note: NoteRow) -> _Item:
-        return _Item(note.id, self.spec.note(note, self._ledger.chunks.opening(note.id, OPENING_CHARS)))
+        opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
+        return _Item(note.id, composed(partial(self.spec.note, note, opening)))
 
     def _key(self, item: _Item) -> str:
-        return f"{self.spec.fingerprint}:{item.text.key}"
+        """Return the key of the item's vector; "", which no vector has, for an item without a text."""
+        return "" if item.text is None else f"{self.spec.fingerprint}:{item.text.key}"
 
     async def _embed_some(self) -> list[_Item]:
         """Return texts with their vectors, after the ledger has stored these.
@@ -421,7 +426,9 @@ class Embedding:
 
     async def _embed(self, items: Sequence[_Item]) -> dict[str, bytes]:
         """Return the vectors of the items' texts, without those that failed, by their keys."""
-        texts = {self._key(item): item.text.text for item in items}
+        texts = {self._key(item): item.text.text for item in items if item.text is not None}
+        if not texts:
+            return {}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
         rows = zip(texts, matrix, strict=True)
         return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
@@ -454,6 +461,17 @@ class Embedding:
         problem = Problem("not_embedded", "a passage could not be embedded; only its words are searched")
         for row in self._ledger.notes.by_id(notes).values():
             self._ledger.problems.add(row.path, problem)
+
+
+def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
+    """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
+    try:
+        return compose()
+    except Exception as error:
+        if not is_about_notes(error):
+            raise
+        log.warning("a text cannot be composed for the model (%s)", type(error).__name__)
+        return None
 
 
 def store_folder(spec_name: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import shutil
 import threading
+import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from vaultseek import paths
 from vaultseek.errors import IndexDamaged
 from vaultseek.failpoints import failpoint
 from vaultseek.index.keyword.index import KeywordDocument, KeywordIndex
@@ -21,6 +23,9 @@ from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
 
 CATCH_UP_NOTES = 1024
 """Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""
+
+_ASIDE = ".old-"
+"""Begin of what follows the name of an index that was moved aside."""
 
 log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
@@ -53,7 +58,8 @@ class KeywordSync:
         try:
             self._catch_up(ledger)
             self.rebuilding = False
-        except (IndexDamaged, FileNotFoundError, NotADirectoryError):
+        except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
+            self._log_rebuild(error)
             self.rebuild(ledger)
 
     @property
@@ -72,7 +78,8 @@ class KeywordSync:
             return False
         try:
             self.index.apply_prepared(segment, notes, removed, _position(ledger, ledger.revision))
-        except (IndexDamaged, FileNotFoundError, NotADirectoryError):
+        except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
+            log.warning("a segment does not fit %s: %s", self._directory, error)
             return False
         failpoint("keyword.applied")
         return True
@@ -102,17 +109,38 @@ class KeywordSync:
         self.index = self._create()
 
     def _create(self) -> KeywordIndex:
-        shutil.rmtree(self._directory, ignore_errors=True)
-        if self._directory.is_file() or self._directory.is_symlink():
-            self._directory.unlink()
-        return KeywordIndex.create(self._directory, rules=self._rules)
+        """Begin an empty index. What is in its place is moved aside, so that no part of it can stay there.
+
+        Raises OSError if that fails.
+        """
+        aside = self._directory.with_name(f"{self._directory.name}{_ASIDE}{uuid.uuid4().hex[:8]}")
+        with contextlib.suppress(FileNotFoundError):
+            self._directory.rename(aside)
+        index = KeywordIndex.create(self._directory, rules=self._rules)
+        self._remove_aside()
+        return index
+
+    def _remove_aside(self) -> None:
+        """Remove what was moved aside, now or before a kill; what cannot be removed is tried again later."""
+        for path in self._directory.parent.glob(f"{self._directory.name}{_ASIDE}*"):
+            try:
+                paths.remove(path)
+            except OSError as error:
+                log.warning("%s is of no use and cannot be removed: %s", path, error.strerror or error)
 
     def _open(self) -> KeywordIndex:
         try:
-            return KeywordIndex.open(self._directory, rules=self._rules)
-        except IndexDamaged:
+            index = KeywordIndex.open(self._directory, rules=self._rules)
+        except IndexDamaged as error:
+            if self._directory.exists():
+                self._log_rebuild(error)
             self.rebuilding = True
             return self._create()
+        self._remove_aside()
+        return index
+
+    def _log_rebuild(self, error: Exception) -> None:
+        log.warning("%s is rebuilt from the ledger: %s", self._directory, error)
 
     def _catch_up(self, ledger: Ledger) -> None:
         self._choose_language(ledger)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.embed import Embedding, EmbeddingSpec, OldModels
 from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
+from vaultseek.indexing.outdated_vectors import forget_outdated
 from vaultseek.indexing.reader_pool import merge_step
 from vaultseek.indexing.reading import NoteReader
 from vaultseek.indexing.second_space import SecondSpace
@@ -45,6 +47,7 @@ from vaultseek.worker import SemanticAnswer, SemanticWorker
 from vaultseek.worker.pool import WorkerPool
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 SECOND_FOLDER = "semantic-2"
 """Folder of the second vector space in that of the index."""
 
@@ -213,9 +216,17 @@ class OpenVault:
         """
         return merge_step(self._keyword, purge=purge)
 
+    async def forget_outdated_vectors(self) -> None:
+        """Delete the vectors of texts that no note has any more, if there are many."""
+        fingerprints = {self.embedding.spec.fingerprint}
+        if self.spaces.second is not None:
+            fingerprints.add(self.spaces.second.model.fingerprint)
+        await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer)
+
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which a search found damaged, from the ledger in the background."""
         if not self._keyword.rebuilding:
+            log.warning("a search found the keyword index of %s damaged; it is rebuilt", self.name)
             self._keyword.rebuilding = True
             self._writer.submit(self._keyword.rebuild, self.ledger)
 
@@ -247,8 +258,8 @@ class OpenVault:
             answer = await self.embedding.query(text, k, allowed, self._patience.query_seconds)
             if allowed is None and not len(answer.passage_numbers) and self._expects_vectors():
                 raise IndexDamaged("the vectors are gone; search again when they are stored anew")
-        except IndexDamaged:
-            await self.embedding.discard_store()
+        except IndexDamaged as error:
+            await self.embedding.discard_store(str(error))
             raise
         embedding = self.embedding
         if embedding.may_hold_removed or embedding.has_previous or self.ledger.vectors.orphans(1):
@@ -320,8 +331,8 @@ class OpenVault:
     ) -> SemanticAnswer:
         try:
             answer = await second.query(text, k, allowed, self._patience.second_seconds)
-        except IndexDamaged:
-            await second.discard_store()
+        except IndexDamaged as error:
+            await second.discard_store(str(error))
             raise
         return await asyncio.to_thread(self._without_removed, answer)
 

@@ -14,6 +14,7 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -23,7 +24,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.indexing.embed import EmbeddingSpec, InWriter, store_folder
+from vaultseek.indexing.embed import EmbeddingSpec, InWriter, composed, store_folder
 from vaultseek.limits import (
     BATCH_TEXTS,
     EMBED_RETRY_SECONDS,
@@ -136,7 +137,8 @@ class SecondSpace:
                 if self._position is None:
                     await self._open(worker)
                 return await self._store_page(worker, is_free)
-            except IndexDamaged:
+            except IndexDamaged as error:
+                _log_loss(self.store, str(error))
                 await self._begin(worker)
                 return True
 
@@ -170,8 +172,9 @@ class SecondSpace:
         async with self._pool.use(self.model) as worker:
             return await worker.vectors(self.store, notes, deadline=deadline)
 
-    async def discard_store(self) -> None:
-        """Drop the store; the next step begins a new one."""
+    async def discard_store(self, reason: str) -> None:
+        """Drop the store; the next step begins a new one, of the vectors that the ledger has."""
+        _log_loss(self.store, reason)
         self._position, self.was_full = None, False
         await self.worker.drop(self.store)
         self.wake.set()
@@ -244,13 +247,14 @@ class SecondSpace:
         ledger, spec = self._ledger, self._spec
         rows = ledger.notes.by_id(notes)
         passages = [
-            _Entry(row.number, row.note, spec.passage(rows[row.note], row))
+            _Entry(row.number, row.note, text)
             for row in ledger.chunks.rows(notes)
-            if row.note in rows
+            if row.note in rows and (text := composed(partial(spec.passage, rows[row.note], row))) is not None
         ]
         whole = [
-            _Entry(note, note, spec.note(row, ledger.chunks.opening(note, OPENING_CHARS)))
+            _Entry(note, note, text)
             for note, row in rows.items()
+            if (text := composed(partial(spec.note, row, ledger.chunks.opening(note, OPENING_CHARS))))
         ]
         return passages, whole
 
@@ -298,6 +302,10 @@ class SecondSpace:
 
     def _key(self, entry: _Entry) -> str:
         return f"{self.model.fingerprint}:{entry.text.key}"
+
+
+def _log_loss(store: Path, reason: str) -> None:
+    log.warning("%s is discarded and filled again: %s", store, reason)
 
 
 def _sweep(directory: Path, store: Path) -> None:

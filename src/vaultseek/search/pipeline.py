@@ -195,7 +195,8 @@ class Searcher:
         retrieval = combine_lanes(keyword, semantic)
         clock.milliseconds.update(retrieval.milliseconds)
         population = self._vault.ledger.counts().notes if filtered is None else len(filtered.ids)
-        return _Evidence(parsed, filtered, retrieval, score_lanes(parsed, retrieval, population))
+        lanes = score_lanes(parsed, retrieval, population, self._vault.ledger.notes.paths)
+        return _Evidence(parsed, filtered, retrieval, lanes)
 
     def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:
         """Rank the notes and make the cuts that the request asks for."""

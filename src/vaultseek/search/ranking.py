@@ -327,8 +327,9 @@ def _with_certain_words(
     if keyword is None or not certain:
         return signals
     # So many notes by word are looked at whatever the limit is.
-    rows = keyword.rows
-    wordless = {row.path for id, row in notes.items() if rows.get(id, SCALE_NOTES) >= SCALE_NOTES}
+    rows, scores = keyword.rows, keyword.columns.scores
+    least = float(scores[:SCALE_NOTES].min())
+    wordless = {row.path for id, row in notes.items() if id not in rows or scores[rows[id]] < least}
     return replace(signals, certain=certain, wordless=wordless)
 
 

@@ -29,6 +29,9 @@ from vaultseek.text import fold
 from vaultseek.worker import SemanticAnswer
 
 LATE = Reason("deadline", "not ready by the deadline of the request")
+MOST_TIES = 1000
+"""Most notes beyond the depth of a search that are retrieved because they match the words as well as the
+last: which of equals come first would depend on when they were indexed."""
 PROPERTIES_LEAD = 0.5
 """Share of the properties' score by word that no passage of the text may reach where they are shown."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
@@ -193,7 +196,9 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     began = time.perf_counter()
     try:
         text, unfinished = parsed.query.rank_text, parsed.is_unfinished
-        answer = vault.keyword_index.search(text, parsed.depth, allowed, unfinished=unfinished)
+        answer = vault.keyword_index.search(
+            text, parsed.depth, allowed, unfinished=unfinished, ties=MOST_TIES
+        )
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
         reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")

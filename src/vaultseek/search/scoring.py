@@ -6,7 +6,7 @@ front of its hundredth note, and one that has none has a hundred that are as goo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
@@ -22,6 +22,9 @@ from vaultseek.search.lanes import Lane, LaneHit
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.worker import SemanticAnswer
+
+Paths = Callable[[Sequence[int]], Mapping[int, str]]
+"""Function that returns the paths of notes by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +63,36 @@ class ScoredLanes:
     certain: Collection[int] = ()
 
 
-def score_lanes(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> ScoredLanes:
-    """Score what was retrieved. ``population`` counts the notes that could have matched."""
-    keyword = keyword_scores(retrieval.keyword, population)
-    semantic = semantic_scores(retrieval.semantic)
+def score_lanes(
+    parsed: ParsedRequest, retrieval: Retrieval, population: int, paths: Paths | None = None
+) -> ScoredLanes:
+    """Score what was retrieved. ``population`` counts the notes that could have matched.
+
+    Notes of equal scores are in the order of their ``paths``: their ids depend on when they were indexed.
+    """
+    keyword = keyword_scores(retrieval.keyword, population, paths)
+    semantic = semantic_scores(retrieval.semantic, paths)
     agreed = _corroboration(retrieval, keyword, semantic, population)
     weights = lane_weights(parsed, retrieval, population, agreed)
     return ScoredLanes(keyword, semantic, *weights, _certain(keyword, retrieval.keyword, population))
 
 
-def keyword_scores(answer: KeywordAnswer | None, population: int) -> LaneScores:
+def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> LaneScores:
     """Score notes by word; the rest of the ``population`` counts as 0 in the scale."""
     if answer is None:
         return LaneScores()
     columns = answer.columns
     scores = _best_first(
-        columns.notes, formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity)
+        columns.notes,
+        formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity),
+        paths,
     )
     best = list(scores.values())[:SCALE_NOTES]
     rest = min(SCALE_NOTES, population) - len(best)
     return LaneScores(scores, scale_of([*best, *[0.0] * rest]))
 
 
-def semantic_scores(answer: SemanticAnswer | None) -> LaneScores:
+def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -> LaneScores:
     """Score notes by meaning: a mean of the best passage's cosine and the note's own, each on its scale."""
     if answer is None:
         return LaneScores()
@@ -94,7 +104,8 @@ def semantic_scores(answer: SemanticAnswer | None) -> LaneScores:
     ids = list({*passages, *notes})
     by_passage = np.array([passages.get(id, passage_scale.minimum) for id in ids])
     by_note = np.array([notes.get(id, note_scale.minimum) for id in ids])
-    scores = _best_first(np.array(ids, np.int64), (of_passage * by_passage + of_note * by_note) / total)
+    means = (of_passage * by_passage + of_note * by_note) / total
+    scores = _best_first(np.array(ids, np.int64), means, paths)
     deviation = 1 / total if passage_scale.deviation or note_scale.deviation else 0.0
     minimum = (of_passage * passage_scale.minimum + of_note * note_scale.minimum) / total
     return LaneScores(scores, Scale(deviation, minimum))
@@ -202,10 +213,24 @@ def confidence(
     return dict(zip(notes, likelihood.tolist(), strict=True))
 
 
-def _best_first(notes: Ints, scores: Floats) -> dict[int, float]:
-    """Return the scores by note, best first; equals by note."""
+def _best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> dict[int, float]:
+    """Return the scores by note, best first; equals by path, or by note without ``paths``."""
     order = np.lexsort((notes, -scores))
+    if paths is not None:
+        _order_equals(order, notes, scores[order], paths)
     return dict(zip(notes[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
+    """Put notes of equal scores into the order of their paths; ``scores`` are in the order given."""
+    equal = np.flatnonzero(scores[1:] == scores[:-1])
+    if not len(equal):
+        return
+    places = np.union1d(equal, equal + 1)
+    ids = notes[order[places]].tolist()
+    names = paths(ids)
+    keys = [(-score, names.get(id, "")) for id, score in zip(ids, scores[places].tolist(), strict=True)]
+    order[places] = order[places[sorted(range(len(keys)), key=keys.__getitem__)]]
 
 
 def _best_of_each(notes: Ints, scores: Floats) -> dict[int, float]:

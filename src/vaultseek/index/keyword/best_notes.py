@@ -27,11 +27,12 @@ Weighted = tuple[TermScores | CommonTerm, float]
 
 
 def best_notes(
-    weighted: Sequence[Weighted], snapshot: Snapshot, allowed: Bools | None, k: int
+    weighted: Sequence[Weighted], snapshot: Snapshot, allowed: Bools | None, k: int, ties: int = 0
 ) -> tuple[Ints, int]:
     """Return the ``k`` best notes, best first and ties by the ledger's id, and how many match at all.
 
-    ``allowed``: bool[size], the notes to look at; None for all. A note matches if its score is above 0.
+    Up to ``ties`` more are returned that are as good as the ``k``-th. ``allowed``: bool[size], the notes to
+    look at; None for all. A note matches if its score is above 0.
     """
     terms = sorted(
         ((term, weight) for term, weight in weighted if weight * term.best > 0),
@@ -44,12 +45,12 @@ def best_notes(
             least = sums.threshold(k)
             if least * (1 - ROUNDING) > rest[number]:
                 notes, scores = sums.finish(terms[number:], rest[number:], least, k)
-                return _first(notes, scores, snapshot, k), sums.count_with(
+                return _first(notes, scores, snapshot, k, ties), sums.count_with(
                     [term for term, _ in terms[number:]]
                 )
         sums.add(term, weight)
     notes = sums.notes()
-    return _first(notes, sums.totals[notes], snapshot, k), sums.count
+    return _first(notes, sums.totals[notes], snapshot, k, ties), sums.count
 
 
 def count_both(first: TermScores | CommonTerm, second: TermScores | CommonTerm) -> int:
@@ -131,12 +132,14 @@ class _Sums:
         return _count_bits(bits) + int(np.count_nonzero(~has_bit(bits, self.notes())))
 
 
-def _first(notes: Ints, scores: Floats, snapshot: Snapshot, k: int) -> Ints:
-    """Return the ``k`` best of the notes, best first; ties by the ledger's id."""
+def _first(notes: Ints, scores: Floats, snapshot: Snapshot, k: int, ties: int) -> Ints:
+    """Return the ``k`` best of the notes and up to ``ties`` as good as the last of these, best first; ties by
+    the ledger's id."""
     if 0 < k < len(notes):
         near = scores >= _kth(scores, k)
         notes, scores = notes[near], scores[near]
-    return notes[np.lexsort((snapshot.notes[notes], -scores))[: max(k, 0)]]
+    most = k + ties if k > 0 else 0
+    return notes[np.lexsort((snapshot.notes[notes], -scores))[:most]]
 
 
 def _kth(scores: Floats, k: int) -> float:

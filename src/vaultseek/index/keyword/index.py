@@ -160,12 +160,14 @@ class KeywordIndex:
         *,
         weights: dict[str, float] | None = None,
         unfinished: bool = False,
+        ties: int = 0,
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words of the text, none of which is required.
 
         ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
         df stay those of the vault. ``weights``: of fields, in place of the defaults. ``unfinished``: the last
-        word is still being typed, and longer words match as well.
+        word is still being typed, and longer words match as well. ``ties``: most notes beyond ``k`` that
+        are returned because they are as good as the ``k``-th.
         """
         started = time.perf_counter()
         parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
@@ -173,7 +175,7 @@ class KeywordIndex:
         with _diagnosing_damage(snapshot):
             queries = self._analysis_of(snapshot).queries
             searcher = Searcher(snapshot, queries, parameters, text, unfinished=unfinished)
-            columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed))
+            columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed), ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
 

@@ -84,11 +84,14 @@ class Searcher:
             for s in self._scored
         )
 
-    def search(self, k: int, allowed: Bools | None) -> tuple[Columns, Details, int]:
-        """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all."""
+    def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
+        """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
+
+        Up to ``ties`` more are ranked that are as good as the ``k``-th.
+        """
         snapshot = self._snapshot
         weighted = [(each.scores, each.weight) for each in self._scored]
-        top, count = best_notes(weighted, snapshot, allowed, k)
+        top, count = best_notes(weighted, snapshot, allowed, k, ties)
         order = np.argsort(top)
         ascending = top[order]
         totals, contains, coverage = self._matches(top)

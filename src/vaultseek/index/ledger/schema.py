@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from vaultseek.index.ledger.database import Database, connect
 from vaultseek.paths import remove, write_atomically
+
+log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 4
 """Version of the tables below, stored as SQLite's ``user_version``."""
@@ -88,6 +91,7 @@ def open_database(file: Path) -> Database:
     All pages are checked, unless the file is as ``close_database`` left it.
     """
     if not _is_usable(file, check_pages=not _take_seal(file)):
+        log.warning("%s is damaged or of another version; it is made again from the notes", file)
         _move_aside(file)
     database = Database(file)
     try:

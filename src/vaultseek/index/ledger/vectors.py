@@ -45,6 +45,24 @@ class VectorTable:
         """Return how many texts were put through the model since this ledger was created."""
         return int(self._database.meta("embeddings_computed"))
 
+    def computed_since_sweep(self) -> int:
+        """Return how many texts were put through the model since ``note_sweep`` was called last."""
+        return self.embeddings_computed() - int(self._database.meta("computed_at_sweep") or 0)
+
+    def keys_after(self, key: str, limit: int) -> list[str]:
+        """Return the first keys after this one, in their order."""
+        sql = "SELECT key FROM vectors WHERE key > ? ORDER BY key LIMIT ?"
+        return [row[0] for row in self._database.all(sql, key, limit)]
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete the vectors of these keys."""
+        with self._database.transaction():
+            self._database.run_many("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
+
+    def note_sweep(self) -> None:
+        """Note that the vectors of no use were deleted."""
+        self._database.set_meta("computed_at_sweep", str(self.embeddings_computed()))
+
     # -- marks -----------------------------------------------------------------------------------------
 
     def mark_stored(self, chunks: Sequence[int], notes: Sequence[int], orphans: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ store proposes the nearest, and they are scored in full precision. Runs in the s
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ VECTOR_EXACT_COST = 3
 """Vectors that a search returns in the time that it takes to score one exactly."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
+log = logging.getLogger(__name__)
 
 
 class VectorIndex:
@@ -49,6 +51,7 @@ class VectorIndex:
         store has to be read and cannot be.
         """
         self._store = store
+        self._name = name
         self._pause = pause or (lambda: None)
         self._state = store.state()
         self._file = MatrixFile(folder, name) if folder is not None else None
@@ -88,8 +91,8 @@ class VectorIndex:
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by number.
 
-        ``allowed`` are the notes to search in. The filter is exact and precedes the cut: there are ``k``
-        notes in the result if ``k`` allowed notes have a vector.
+        Notes as near as the ``k``-th are returned, too. ``allowed`` are the notes to search in. The filter is
+        exact and precedes the cut: there are ``k`` notes in the result if ``k`` allowed ones have a vector.
         """
         matrix, snapshot = self._current
         if len(snapshot.numbers) and vector.shape != snapshot.vectors.shape[1:]:
@@ -122,7 +125,9 @@ class VectorIndex:
             return matrix
         try:
             self._file.load(self._state, matrix)
-        except FileDamaged:
+        except FileDamaged as error:
+            if self._state.write:  # a new store has no files yet
+                log.warning("the matrix %s is made again from the store: %s", self._name, error)
             self._file.replace(self._store.pages(), self._state)
             matrix = Matrix(limits.VECTOR_SCAN_BYTES)
             self._file.load(self._state, matrix)

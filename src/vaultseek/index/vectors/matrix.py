@@ -19,6 +19,9 @@ from vaultseek.models.encoder import Vectors
 
 VECTOR_PASSAGES = 5
 """Passages per note that a search returns."""
+VECTOR_TIES = 1000
+"""Most notes that a search returns beyond ``k`` because they are as near as the ``k``-th: which of equals
+come first would depend on when they were stored."""
 SCAN_FULL = 2_000_000
 """Numbers in a matrix up to which it is scanned in full precision."""
 SCAN_GATHERED = 0.3
@@ -96,7 +99,9 @@ class Snapshot:
     codes: Codes | None
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes, best first, a few per note; ties by number.
+        """Return the best hits of the ``k`` best notes and of those as near as the last of them.
+
+        They are in order, the best first, a few per note; ties by number.
 
         ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
         """
@@ -288,7 +293,7 @@ def _lengths(notes: NoteIds) -> NDArray[np.int64]:
 
 
 def _cut(hits: VectorHits, k: int) -> VectorHits:
-    """Return the first hits of the first ``k`` notes, best first."""
+    """Return the first hits of the first ``k`` notes and of those as near as the last of them, in order."""
     order = np.lexsort((hits.numbers, -hits.scores))
     hits = hits.at(order)
     by_note = np.argsort(hits.notes, kind="stable")
@@ -298,5 +303,12 @@ def _cut(hits: VectorHits, k: int) -> VectorHits:
     ranks = np.cumsum(places == 0)
     rank = np.empty(len(notes), np.int64)
     rank[by_note] = np.repeat(ranks[by_note][places[by_note] == 0], _lengths(notes))
-    top = (rank <= k) & (places < VECTOR_PASSAGES)
+    top = (rank <= _with_ties(hits.scores[places == 0], k)) & (places < VECTOR_PASSAGES)
     return hits.at(top)
+
+
+def _with_ties(scores: Scores, k: int) -> int:
+    """Return how many of the scores, best first, are among the ``k`` best or as good as the last of these."""
+    if len(scores) <= k:
+        return k
+    return min(int(np.searchsorted(-scores, -scores[k - 1], side="right")), k + VECTOR_TIES)

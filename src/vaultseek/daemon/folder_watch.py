@@ -1,0 +1,116 @@
+"""The watch on a vault's folder: hints of what changed, and when everything has to be compared."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from vaultseek.vault.settle import HintBatch, Hints
+from vaultseek.vault.watch import Watcher
+
+LIVENESS_SECONDS = 2.0
+"""Interval at which the watcher and the vault's folder are checked."""
+MISSING_RESCAN_SECONDS = 10.0
+"""Rescan interval while the vault's folder is missing."""
+POLL_SECONDS = 5.0
+"""Shortest rescan interval where changes cannot be watched."""
+POLL_SHARE = 20
+"""There, a rescan may take one part in this many of the time."""
+
+
+class FolderWatch:
+    """The watcher of one folder and the hints that it collects.
+
+    ``is_missing`` tells whether the notes are gone at once, ``rescan_seconds`` is the interval at which all
+    is compared where changes can be watched.
+    """
+
+    def __init__(self, root: Path, is_missing: Callable[[], bool], rescan_seconds: float) -> None:
+        self._root = root
+        self._is_missing = is_missing
+        self._usual_seconds = rescan_seconds
+        self._hints = Hints(asyncio.get_running_loop())
+        self._watcher = Watcher(root, self._hints.add, self._hints.request_rescan)
+        self._missing_since: float | None = None
+        self._poll_reason: str | None = None
+        self._scan_seconds = self._scan_ended = 0.0
+
+    async def start(self) -> None:
+        """Begin to watch, or begin anew."""
+        await self._watch_again()
+        self._poll_reason = self._watcher.poll_reason
+
+    async def stop(self) -> None:
+        """Stop watching; returns when the threads have ended."""
+        await asyncio.to_thread(self._watcher.stop)
+
+    async def next_batch(self) -> HintBatch:
+        """Wait for a burst of changes and its end."""
+        return await self._hints.next_batch()
+
+    def request_rescan(self, reason: str) -> None:
+        """Ask for a comparison of everything."""
+        self._hints.request_rescan(reason)
+
+    def note_scan(self, began: float) -> None:
+        """Note that a comparison of everything has ended, which ``began`` at that time."""
+        self._scan_ended = time.monotonic()
+        self._scan_seconds = self._scan_ended - began
+
+    def may_scan_again(self) -> bool:
+        """True if scans take no more than one part in ``POLL_SHARE`` of the time."""
+        return time.monotonic() - self._scan_ended > POLL_SHARE * self._scan_seconds
+
+    @property
+    def poll_reason(self) -> str | None:
+        """The reason for comparing often, because changes may go unnoticed; None if all of it is watched."""
+        return self._watcher.poll_reason
+
+    @property
+    def missing_seconds(self) -> float:
+        """Seconds for which the folder has been missing, as far as ``check`` has seen."""
+        return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
+
+    async def check(self) -> None:
+        """Request a rescan when changes may have been lost, and at the rescan interval anyway. Never ends."""
+        last_scan = time.monotonic()
+        while True:
+            previous = time.monotonic()
+            await asyncio.sleep(LIVENESS_SECONDS)
+            now = time.monotonic()
+            if now - previous > 3 * LIVENESS_SECONDS:
+                self.request_rescan("the machine was asleep")
+            await self._check_folder(now)
+            if now - last_scan > self._rescan_seconds():
+                last_scan = now
+                self.request_rescan("the rescan interval has passed")
+
+    async def _check_folder(self, now: float) -> None:
+        is_there = self._root.is_dir()
+        self._missing_since = None if is_there else self._missing_since or now
+        if not is_there:
+            if not self._is_missing():
+                self.request_rescan("the vault's folder is missing")
+        elif not self._watcher.alive():
+            await self._watch_again()
+            self.request_rescan("the watcher was restarted")
+        elif self._watcher.may_see_more():
+            await self._watch_again()
+        self._watcher.look()
+        if self._watcher.poll_reason != self._poll_reason:
+            self._poll_reason = self._watcher.poll_reason
+            self.request_rescan("other folders are watched than before")
+
+    async def _watch_again(self) -> None:
+        await self.stop()
+        await asyncio.to_thread(self._watcher.start)
+
+    def _rescan_seconds(self) -> float:
+        """Return the rescan interval: short while changes cannot be watched."""
+        if self._is_missing():
+            return MISSING_RESCAN_SECONDS
+        if self._watcher.poll_reason is not None:
+            return max(POLL_SECONDS, POLL_SHARE * self._scan_seconds)
+        return self._usual_seconds
