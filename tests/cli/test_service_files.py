@@ -38,3 +38,13 @@ def test_the_agent_for_launchd() -> None:
         {"SuccessfulExit": False},
         0o077,
     )
+
+
+def test_a_daemon_that_asks_a_server_keeps_the_network_and_the_rest_of_the_sandbox():
+    def unit(network: bool) -> str:
+        made = systemd_units(["v"], Path("/run/s"), {}, [], sandbox=True, network=network)
+        return made["vaultseek.service"]
+
+    assert "PrivateNetwork=yes" in unit(False)
+    assert "PrivateNetwork" not in unit(True)
+    assert "ProtectSystem=strict" in unit(True)

@@ -40,11 +40,12 @@ def systemd_units(
     writable: Iterable[Path],
     *,
     sandbox: bool,
+    network: bool = False,
 ) -> dict[str, str]:
     """Return the user units by file name: the daemon, and the socket that starts it on a connection.
 
     ``sandbox`` denies the daemon the network, and writing outside of the ``writable`` folders. It works only
-    if the system lets users make namespaces.
+    if the system lets users make namespaces. ``network`` is left to a daemon whose settings need it.
     """
     daemon = {
         "Unit": {
@@ -54,7 +55,7 @@ def systemd_units(
             "StartLimitIntervalSec": "120",
             "StartLimitBurst": "5",
         },
-        "Service": _service_section(command, environment) | (_sandbox(writable) if sandbox else {}),
+        "Service": _service_section(command, environment) | (_sandbox(writable, network) if sandbox else {}),
         "Install": {"WantedBy": "default.target", "Also": f"{LABEL}.socket"},
     }
     listening = {
@@ -89,8 +90,9 @@ def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> 
     }
 
 
-def _sandbox(writable: Iterable[Path]) -> dict[str, str]:
-    return _SANDBOX | {"ReadWritePaths": " ".join(_quoted(str(folder)) for folder in writable)}
+def _sandbox(writable: Iterable[Path], network: bool) -> dict[str, str]:
+    closed = {name: value for name, value in _SANDBOX.items() if not (network and name == "PrivateNetwork")}
+    return closed | {"ReadWritePaths": " ".join(_quoted(str(folder)) for folder in writable)}
 
 
 def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: Path) -> dict[str, str]:

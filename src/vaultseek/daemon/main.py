@@ -17,19 +17,23 @@ from pathlib import Path
 from vaultseek import limits, paths
 from vaultseek.daemon.crash import report_crashes
 from vaultseek.daemon.ending import STOP_SECONDS, Ending
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
+from vaultseek.daemon.team.grants import TeamGate
+from vaultseek.daemon.team.metrics import Metrics, MetricsServer
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.indexing.model_source import ModelSource
+from vaultseek.model import JSON
 from vaultseek.models.choice import choose_models
 from vaultseek.models.service import sent_text
-from vaultseek.settings.model import Settings
+from vaultseek.settings.model import Settings, TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
-from vaultseek.wire.auth import Authenticator
+from vaultseek.wire.auth import Authenticator, OwnGate
 from vaultseek.wire.endpoint import Endpoint, answers
-from vaultseek.wire.loopback import LoopbackPort, forget_address
+from vaultseek.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker, WorkerSettings
 from vaultseek.worker.pool import WorkerPool, log_name
@@ -79,7 +83,8 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
     models = _models(settings)
     subscribers = Subscribers()
     registry = VaultRegistry(settings, models, subscribers.publish)
-    methods = Methods(file, registry, str(endpoint.path), subscribers)
+    metrics = Metrics(lambda: map(_vault_metrics, registry.followers)) if settings.team.metrics else None
+    methods = Methods(file, registry, str(endpoint.path), subscribers, metrics)
     server = Server(methods.handlers())
     loop = asyncio.get_running_loop()
     ending = Ending(partial(_cut_off, endpoint))
@@ -90,7 +95,10 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
     reporting = asyncio.create_task(_report(manager, endpoint, registry))
     log.info("listening on %s", endpoint.path)
     try:
-        async with _loopback(endpoint.path, server, enabled=settings.daemon.tcp):
+        async with (
+            _loopback(endpoint.path, server, enabled=settings.daemon.tcp),
+            _team(settings.team, server, methods.gate, metrics),
+        ):
             await methods.stop.wait()
     finally:
         ending.begin()
@@ -98,6 +106,7 @@ async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manag
         for task in (reporting, opening, watching, serving):
             task.cancel()
         await _close(server, registry, models.pool)
+        methods.audit.close()
     log.info("stopped")
     return 0
 
@@ -114,7 +123,7 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
         forget_address(beside)
         yield
         return
-    authenticator = Authenticator(port.secrets, server.add_client)
+    authenticator = Authenticator(OwnGate(port.secrets), server.add_client)
     serving = asyncio.create_task(server.serve(port.socket, authenticator.accept))
     log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
     try:
@@ -123,6 +132,35 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
         serving.cancel()
         await authenticator.close()
         port.close()
+
+
+@contextlib.asynccontextmanager
+async def _team(
+    settings: TeamSettings, server: Server, gate: TeamGate, metrics: Metrics | None
+) -> AsyncIterator[None]:
+    """Accept clients with a token of the settings, and serve metrics; go on without what cannot be opened."""
+    async with contextlib.AsyncExitStack() as parts:
+        try:
+            if (address := address_of(settings.listen)) is not None:
+                listening = parts.enter_context(contextlib.closing(listen(*address)))
+                authenticator = Authenticator(gate, server.add_client)
+                serving = asyncio.create_task(server.serve(listening, authenticator.accept))
+                parts.push_async_callback(authenticator.close)
+                parts.callback(serving.cancel)
+                log.info("listening for a team on %s", settings.listen)
+                if not is_of_this_machine(address[0]):
+                    log.warning("%s can be reached from other machines, without encryption", settings.listen)
+            if metrics is not None and (address := address_of(settings.metrics)) is not None:
+                parts.callback(MetricsServer(*address, metrics).close)
+        except Unavailable as error:
+            log.error("%s", error)
+        yield
+
+
+def _vault_metrics(follower: VaultFollower) -> JSON:
+    status = follower.status().as_json()
+    lanes = {name: lane["up"] for name, lane in status["lanes"].items()}
+    return {key: status[key] for key in ("name", "state", "notes", "chunks", "pending")} | {"lanes": lanes}
 
 
 async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings) -> None:

@@ -19,6 +19,7 @@ from vaultseek.settings.model import (
     ENV_PREFIX,
     RecencyTier,
     Settings,
+    TokenSettings,
     VaultSettings,
 )
 from vaultseek.settings.toml import format_value
@@ -78,6 +79,8 @@ def reference() -> str:
         parts.append(_table(f"`[{name}]`", section, name))
         if name == "search.recency":
             parts.append(_table("A tier of `search.recency.tiers`", RecencyTier, None))
+        if name == "team":
+            parts.append(_table("`[[team.tokens]]`", TokenSettings, None))
     parts.append(_searches_table())
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 

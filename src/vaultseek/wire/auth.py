@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from vaultseek import limits
 from vaultseek.errors import Forbidden, ProtocolError, VaultseekError
@@ -18,20 +18,53 @@ from vaultseek.wire.protocol import Rejected
 
 log = logging.getLogger(__name__)
 
-AddClient = Callable[[socket.socket, bytes, JSON], None]
-"""Takes a connection, the bytes read from it so far, and additions to the answer to ``initialize``."""
+
+class AddClient(Protocol):
+    """A function that takes a connection, the bytes read from it so far, additions to the answer to
+    ``initialize``, and the client's rights."""
+
+    def __call__(self, connection: socket.socket, received: bytes, about: JSON, grant: object, /) -> None: ...
+
+
+class Admission(NamedTuple):
+    """Additions to the answer to ``initialize``, and the client's rights; None are those of the user."""
+
+    about: JSON
+    grant: object = None
+
+
+class Gate(Protocol):
+    """A judge of tokens. ``where`` says where a client finds the right one."""
+
+    where: str
+
+    async def admit(self, params: JSON) -> Admission | None:
+        """Return what a client with these parameters of ``initialize`` gets; None if it is refused."""
+
+
+class OwnGate:
+    """The gate of the loopback port: one token, which only the user can read, and all rights."""
+
+    where = "it stands in the daemon's address file"
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    async def admit(self, params: JSON) -> Admission | None:
+        """See `Gate.admit`."""
+        return Admission({PROOF: self._secrets.proof}) if self._secrets.admit(params) else None
 
 
 class Authenticator:
-    """Reads the first message of each connection; ``add_client`` gets those with the right token.
+    """Reads the first message of each connection; ``add_client`` gets those that the gate admits.
 
     Until then a connection costs only a small buffer, and only a few are read at the same time: one more
     ends that which has been silent for longest, so that nobody can keep others out by saying nothing. Other
     protocols, such as a web page's request with its Host and Origin, get no answer at all.
     """
 
-    def __init__(self, secrets: Secrets, add_client: AddClient) -> None:
-        self._secrets = secrets
+    def __init__(self, gate: Gate, add_client: AddClient) -> None:
+        self._gate = gate
         self._add_client = add_client
         self._pending: dict[asyncio.Task[None], None] = {}
         self._refused_before = False
@@ -61,27 +94,28 @@ class Authenticator:
                 disable_nagle(connection)
                 async with asyncio.timeout(limits.HALF_FRAME_SECONDS):
                     received, first = await _first_message(connection)
-                    error = self._rejection(first)
-                    if error is None:
+                    admission = await self._admission(first)
+                    if isinstance(admission, Admission):
                         accepted = True
-                        self._add_client(connection, received, {PROOF: self._secrets.proof})
+                        self._add_client(connection, received, *admission)
                     else:
-                        await self._refuse(connection, first, error)
+                        await self._refuse(connection, first, admission)
         finally:
             if not accepted:
                 connection.close()
 
-    def _rejection(self, first: protocol.Request | Rejected | None) -> VaultseekError | None:
+    async def _admission(self, first: protocol.Request | Rejected | None) -> Admission | VaultseekError:
         if isinstance(first, Rejected):
             return first.error
         if first is None or first.method != protocol.INITIALIZE:
             return Forbidden(f"the first message on a port must be 'initialize' with the {TOKEN!r}")
-        if self._secrets.admit(first.params):
-            return None
+        admission = await self._gate.admit(first.params)
+        if admission is not None:
+            return admission
         if not self._refused_before:
             log.warning("a client connected to the port without the right token")
         self._refused_before = True
-        return Forbidden(f"the {TOKEN!r} is missing or wrong; it stands in the daemon's address file")
+        return Forbidden(f"the {TOKEN!r} is missing or wrong; {self._gate.where}")
 
     async def _refuse(
         self, connection: socket.socket, first: protocol.Request | Rejected | None, error: VaultseekError

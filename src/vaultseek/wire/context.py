@@ -33,6 +33,8 @@ class ClientInfo:
     id: int = 0
     name: str = "unnamed"
     version: int = VERSION
+    grant: object = None
+    """The client's rights, as whoever admitted it gave them; None for the user, who may do everything."""
 
 
 class Connection(Protocol):

@@ -120,6 +120,28 @@ def listen_on(port: int) -> socket.socket:
     return listening
 
 
+def is_of_this_machine(host: str) -> bool:
+    """True if the address can be reached from this machine alone."""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def listen(host: str, number: int) -> socket.socket:
+    """Return a socket that listens on this address and does not block. Raises Unavailable."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, number))
+        listening.listen(BACKLOG)
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"cannot listen on {host}:{number}: {error.strerror or error}; set another address"
+        ) from None
+    return listening
+
+
 def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     """Return a blocking socket connected to the port in ``file``, and the secrets for it.
 

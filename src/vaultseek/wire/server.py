@@ -97,17 +97,24 @@ class Server:
         await asyncio.gather(*sessions.values(), return_exceptions=True)
         self._closed.set()
 
-    def add_client(self, connection: socket.socket, received: bytes = b"", about: JSON | None = None) -> None:
+    def add_client(
+        self,
+        connection: socket.socket,
+        received: bytes = b"",
+        about: JSON | None = None,
+        grant: object = None,
+    ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
-        ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``.
+        ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``;
+        ``grant`` are the client's rights, see `ClientInfo`.
         """
         if len(self._sessions) >= self._bounds.clients:
             _send_busy(connection, self._bounds.clients)
             connection.close()
             return
         connection.setblocking(False)
-        client = ClientInfo(next(self._numbers))
+        client = ClientInfo(next(self._numbers), grant=grant)
         introduction = partial(self._introduction, about or {})
         session = Session(connection, client, self._handlers, self._bounds, introduction, received)
         task = asyncio.create_task(session.run())

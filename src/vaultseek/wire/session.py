@@ -268,7 +268,7 @@ def _deadline(milliseconds: object) -> float | None:
 
 def _hung_up(connection: socket.socket) -> bool:
     # TCP cannot distinguish a client that disconnected from one that only closed its sending half.
-    stopped = _POLL_STOPPED if connection.family == socket.AF_INET else 0
+    stopped = _POLL_STOPPED if connection.family in (socket.AF_INET, socket.AF_INET6) else 0
     poll = select.poll()
     poll.register(connection, stopped)
     return any(event & (select.POLLHUP | select.POLLERR | stopped) for _, event in poll.poll(0))

@@ -38,6 +38,7 @@ _MODULES = {
     "evaluate": "evaluate",
     "mcp": "mcp",
     "ui": "ui",
+    "team": "team",
     "serve": "daemon",
     "start": "daemon",
     "stop": "daemon",

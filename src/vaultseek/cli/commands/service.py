@@ -156,7 +156,17 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     if not paths.runtime_directory().is_relative_to(paths.state_directory()):
         writable.append(paths.runtime_directory())
     sandboxed = may_make_namespaces() if sandbox is None else sandbox
-    return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed)
+    network = _needs_network(invocation)
+    return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
+
+
+def _needs_network(invocation: Invocation) -> bool:
+    """True if the settings name a server, or a port to listen on."""
+    from vaultseek.settings.load import examine
+
+    settings, _ = examine(invocation.config)
+    asked = (settings.model.class_name, settings.reranker.class_name)
+    return any((*asked, settings.team.listen, settings.team.metrics, settings.daemon.tcp))
 
 
 def _is_absolute(folder: str) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from vaultseek import __version__, limits
+from vaultseek import __version__, limits, paths
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.index import IndexMethods
 from vaultseek.daemon.methods.notes import NoteMethods
@@ -19,6 +19,11 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
+from vaultseek.daemon.team.audit import AuditLog
+from vaultseek.daemon.team.gate import Gate
+from vaultseek.daemon.team.grants import TeamGate
+from vaultseek.daemon.team.metrics import Metrics
+from vaultseek.daemon.team.view import Views
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.messages.params import Nothing, VaultParams, read
 from vaultseek.model import JSON, reason_json
@@ -37,13 +42,19 @@ class Methods:
         registry: VaultRegistry,
         socket: str,
         subscribers: Subscribers | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
+        """``metrics`` counts the requests, if they are wanted."""
         self.stop = asyncio.Event()
         self._file = file
         self._registry = registry
         self._socket = socket
         self._began = time.monotonic()
         self._vaults = VaultMethods(file, registry)
+        self._views = Views(registry)
+        self.gate = TeamGate(lambda: registry.settings, self._vaults.follow_settings)
+        self.audit = AuditLog(paths.state_directory() / "audit.log")
+        self._entrance = Gate(lambda: registry.settings.team, self.gate.current, self.audit, metrics)
         self._parts = (
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
@@ -59,7 +70,7 @@ class Methods:
         handlers: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
         for part in self._parts:
             handlers |= {name: self._healing(handler) for name, handler in part.handlers().items()}
-        return handlers
+        return {name: self._entrance.guarded(name, handler) for name, handler in handlers.items()}
 
     async def shutdown(self, params: JSON, context: RequestContext) -> JSON:
         """End the daemon after this answer."""
@@ -88,11 +99,11 @@ class Methods:
 
     async def _find(self, call: VaultParams) -> VaultFollower:
         await self._vaults.follow_settings()
-        return await self._registry.find(call.vault, call.cwd)
+        return await self._views.find(call.vault, call.cwd)
 
     async def _find_all(self) -> Mapping[str, VaultFollower | Exception]:
         await self._vaults.follow_settings()
-        return await self._registry.find_all()
+        return await self._views.find_all()
 
     def _daemon(self) -> JSON:
         main = self._registry.worker

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.index.ledger.chunks import ChunkTable
+from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.index.ledger.links import LinkTable
 from vaultseek.index.ledger.notes import NoteTable
 from vaultseek.index.ledger.rows import Counts
 from vaultseek.index.ledger.schema import close_database, open_database
+from vaultseek.index.ledger.scoped import Folders, ScopedConnections, ScopedDatabase
 from vaultseek.index.ledger.vectors import VectorTable
 
 
@@ -27,7 +29,12 @@ class Ledger:
 
     def __init__(self, file: Path) -> None:
         """Open or create the ledger at ``file``; one that is damaged or of another schema is replaced."""
-        self._database = open_database(file)
+        self._begin(open_database(file))
+
+    def _begin(self, database: Database) -> None:
+        self._database = database
+        self._scoped = ScopedConnections(database.file)
+        self._counts: Counts | None = None
         self.chunks = ChunkTable(self._database)
         self.links = LinkTable(self._database)
         self.attachments = AttachmentTable(self._database)
@@ -40,7 +47,21 @@ class Ledger:
 
     def close(self) -> None:
         """Close every connection; the ledger cannot be used any more."""
+        self._scoped.close()
         close_database(self._database)
+
+    def within(self, folders: Folders) -> Ledger:
+        """Return the part of the ledger about the notes in ``folders``, at the present revision.
+
+        Nothing in it tells of other notes. It can only be read, and is of use until the next commit.
+        """
+        part = object.__new__(Ledger)
+        part._begin(ScopedDatabase(self._database, self._scoped, folders))
+        sql = "SELECT count(*), coalesce(sum(stored = 0), 0) FROM "
+        notes, pending_notes = part.select(sql + "notes")[0]
+        chunks, pending_chunks = part.select(sql + "chunks")[0]
+        part._counts = Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
+        return part
 
     def is_sound(self) -> bool:
         """False if the file shows damage: it has to be opened anew, which replaces it."""
@@ -74,6 +95,8 @@ class Ledger:
 
     def counts(self) -> Counts:
         """Return the counts, which triggers of the database keep; it takes as long for any vault."""
+        if self._counts is not None:
+            return self._counts
         sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts"
         notes, chunks, pending_notes, pending_chunks = self._database.one(sql)
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)

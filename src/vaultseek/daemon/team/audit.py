@@ -1,0 +1,69 @@
+"""The audit log: a line of JSON for each request with a token, and no text of queries unless asked for."""
+
+from __future__ import annotations
+
+import json
+import logging
+import logging.handlers
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vaultseek import limits, paths
+from vaultseek.model import JSON
+from vaultseek.text import one_line
+
+AUDIT_FILES = 20
+"""Full files that are kept beside the one that is written."""
+
+log = logging.getLogger(__name__)
+
+
+class AuditLog:
+    """Writes to ``file``, which only the user can read, and to a new one when it is full."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._handler: logging.handlers.RotatingFileHandler | None = None
+
+    def write(self, entry: JSON, query: str | None = None) -> None:
+        """Write a line with the time and the ``entry``, and with the ``query`` if that is wanted."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = {"time": now, **entry, **({} if query is None else {"query": query[: limits.QUERY_CHARS]})}
+        record = logging.LogRecord("audit", logging.INFO, "", 0, json.dumps(line, default=str), None, None)
+        self._opened().emit(record)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handler is not None:
+            self._handler.close()
+
+    def _opened(self) -> logging.handlers.RotatingFileHandler:
+        if self._handler is None:
+            paths.private_directory(self.file.parent)
+            os.close(os.open(self.file, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, paths.FILE_MODE))
+            self._handler = _Handler(
+                self.file, maxBytes=10 * limits.LOG_BYTES, backupCount=AUDIT_FILES, encoding="utf-8"
+            )
+        return self._handler
+
+
+class _Handler(logging.handlers.RotatingFileHandler):
+    """A handler that reports that it cannot write, once, instead of printing each line that is lost."""
+
+    _failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the base class
+        if not self._failed:
+            log.error("the audit log cannot be written; requests go on without it", exc_info=True)
+        self._failed = True
+
+
+def entry_of(grant: str, client: str, method: str, params: JSON) -> JSON:
+    """Return the fields of an entry that are known before the answer."""
+    names: dict[str, Any] = {"vault": params.get("vault"), "note": params.get("note")}
+    present = {
+        key: one_line(value, limits.NAME_CHARS) for key, value in names.items() if isinstance(value, str)
+    }
+    return {"token": grant, "client": client, "method": method, **present}

@@ -1,0 +1,154 @@
+"""The gate before every method: what a token may ask for, how much of it, and what is written down."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from vaultseek.daemon.team.audit import AuditLog, entry_of
+from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
+from vaultseek.daemon.team.metrics import Metrics
+from vaultseek.daemon.team.quota import Quotas
+from vaultseek.errors import Forbidden, VaultseekError
+from vaultseek.model import JSON
+from vaultseek.settings.model import TeamSettings
+from vaultseek.wire.context import Handler, RequestContext
+
+ALLOWED = frozenset(
+    {
+        *("search", "search/all", "search/why", "note/get", "note/related", "graph/neighbors", "complete"),
+        *("links/outgoing", "links/backlinks", "links/unresolved", "links/unlinked"),
+        *("vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list"),
+        *("index/status", "$/schema"),
+    }
+)
+"""Methods for tokens. All of them only read, and reach notes through `Views` alone."""
+_OF_SERVER = {"rerank_model"}
+"""Settings of a search that name something on the server."""
+
+
+class Gate:
+    """Lets the user through, and clients with a token as far as their rights go.
+
+    ``current`` returns the rights that a token has now.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], TeamSettings],
+        current: Callable[[Grant], Awaitable[Grant]],
+        audit: AuditLog,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._settings = settings
+        self._current = current
+        self._audit = audit
+        self._metrics = metrics
+        self._quotas = Quotas()
+
+    def guarded(self, method: str, handler: Handler) -> Handler:
+        """Return the handler of a method behind the gate."""
+
+        async def answer(params: JSON, context: RequestContext) -> Any:
+            grant = context.client.grant
+            if grant is None and self._metrics is None:
+                return await handler(params, context)
+            return await self._recorded(method, handler, params, context)
+
+        return answer
+
+    async def _recorded(self, method: str, handler: Handler, params: JSON, context: RequestContext) -> Any:
+        """Answer, and record what came of it."""
+        grant = context.client.grant
+        began, outcome, answer = time.perf_counter(), "ok", None
+        asked = dict(params)
+        try:
+            if isinstance(grant, Grant):
+                answer = await self._for_token(method, handler, grant, params, context)
+            elif grant is None:
+                answer = await handler(params, context)
+            else:
+                raise Forbidden("these rights are not known here")
+            return answer
+        except VaultseekError as error:
+            outcome = error.code
+            raise
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except BaseException:
+            outcome = "internal"
+            raise
+        finally:
+            seconds = time.perf_counter() - began
+            name = grant.name if isinstance(grant, Grant) else ""
+            if self._metrics is not None:
+                self._metrics.observe(name, method, outcome, seconds)
+            if name:
+                self._write(name, context.client.name, method, asked, outcome, seconds, answer)
+
+    async def _for_token(
+        self, method: str, handler: Handler, grant: Grant, params: JSON, context: RequestContext
+    ) -> Any:
+        grant = await self._current(grant)
+        if method not in ALLOWED:
+            raise Forbidden(f"{method} is not for clients with a token; ask whoever runs this server")
+        _refuse_waiting(params)
+        with self._quotas.request(grant):
+            before = CURRENT_GRANT.set(grant)
+            try:
+                return _without_the_rest(method, await handler(params, context), grant)
+            finally:
+                CURRENT_GRANT.reset(before)
+
+    def _write(
+        self, grant: str, client: str, method: str, params: JSON, outcome: str, seconds: float, answer: Any
+    ) -> None:
+        settings = self._settings()
+        if not settings.audit:
+            return
+        entry = {
+            **entry_of(grant, client, method, params),
+            "outcome": outcome,
+            "ms": round(1000 * seconds, 1),
+        }
+        if isinstance(answer, dict):
+            entry |= {key: answer[key] for key in ("vault", "count", "path") if key in answer}
+        query = params.get("query", params.get("text"))
+        self._audit.write(entry, query if settings.audit_queries and isinstance(query, str) else None)
+
+
+def _refuse_waiting(params: JSON) -> None:
+    """Raise Forbidden for what costs the server more than a search, or names files of it."""
+    if params.get("wait"):
+        raise Forbidden("clients with a token cannot have the disk compared; leave 'wait' out")
+    settings = params.get("settings")
+    named = {str(key).lower() for key in settings} if isinstance(settings, dict) else set()
+    if refused := sorted(named & _OF_SERVER):
+        raise Forbidden(f"{refused[0]} is set by whoever runs this server; leave it out")
+
+
+def _without_the_rest(method: str, answer: Any, grant: Grant) -> Any:
+    """Return the answer without vaults and notes that may not be seen, and without the server's own paths."""
+    if method == "vault/list":
+        vaults = [each for each in answer["vaults"] if each["from"] != "request" and grant.sees(each["name"])]
+        return {
+            "vaults": [
+                each | ({} if grant.folders(each["name"]) is None else {"notes": 0}) for each in vaults
+            ]
+        }
+    if method == "index/status":
+        daemon = answer["daemon"] | {"config": None, "socket": "", "pid": 0}
+        vaults = [_status(each, grant) for each in answer["vaults"] if grant.sees(each["name"])]
+        return {"daemon": daemon, "vaults": vaults}
+    return answer
+
+
+def _status(vault: JSON, grant: Grant) -> JSON:
+    """Return the status of a vault; of one in part, without counts and names of notes."""
+    if grant.folders(vault["name"]) is None:
+        return vault
+    nothing = ("notes", "chunks", "embedded", "pending", "embeddings_computed", "problem_count")
+    return {**vault, **dict.fromkeys(nothing, 0), "problems": []}

@@ -1,0 +1,96 @@
+"""The rights of a token: which vaults, and which folders of them, whoever has it may see."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+
+from vaultseek.errors import Forbidden
+from vaultseek.model import JSON
+from vaultseek.settings.model import Settings, TokenSettings
+from vaultseek.wire.auth import Admission
+from vaultseek.wire.loopback import PROOF, TOKEN
+
+EVERY_VAULT = "*"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """The rights of the token with these settings."""
+
+    token: TokenSettings
+
+    @property
+    def name(self) -> str:
+        """The name of the token."""
+        return self.token.name
+
+    def sees(self, vault: str) -> bool:
+        """True if something of the vault may be seen."""
+        return EVERY_VAULT in self._folders or vault.casefold() in self._folders
+
+    def folders(self, vault: str) -> tuple[str, ...] | None:
+        """Return the folders of the vault that may be seen, none inside another; None for all of it."""
+        if EVERY_VAULT in self._folders:
+            return None
+        folders = self._folders.get(vault.casefold(), frozenset())
+        if "" in folders:
+            return None
+        return tuple(sorted(each for each in folders if not any(each.startswith(f"{up}/") for up in folders)))
+
+    @cached_property
+    def _folders(self) -> dict[str, frozenset[str]]:
+        folders: dict[str, frozenset[str]] = {}
+        for each in self.token.sees:
+            vault, _, folder = each.rstrip("/").partition("/")
+            folders[vault.casefold()] = folders.get(vault.casefold(), frozenset()) | {folder}
+        return folders
+
+
+CURRENT_GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
+"""The rights of the client whose request is being answered; None for the user, who may do everything."""
+
+
+class TeamGate:
+    """Admits clients with a token of the settings. ``refresh`` takes over settings that changed on disk."""
+
+    where = "ask whoever runs this server for one"
+
+    def __init__(self, settings: Callable[[], Settings], refresh: Callable[[], Awaitable[None]]) -> None:
+        self._settings = settings
+        self._refresh = refresh
+
+    async def admit(self, params: JSON) -> Admission | None:
+        """See `Gate.admit`. The proof lets a client of the port's address file know the server."""
+        text = params.get(TOKEN)
+        if not isinstance(text, str):
+            return None
+        await self._refresh()
+        digest = token_digest(text)
+        # All are compared, so that the time says nothing.
+        same = [each for each in self._settings().team.tokens if hmac.compare_digest(each.sha256, digest)]
+        if not same:
+            return None
+        return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]))
+
+    async def current(self, grant: Grant) -> Grant:
+        """Return the rights that the token has now. Raises Forbidden if it was withdrawn."""
+        await self._refresh()
+        for token in self._settings().team.tokens:
+            if token.sha256 == grant.token.sha256:
+                return grant if token == grant.token else Grant(token)
+        raise Forbidden(f"this token is not valid any more; {self.where}")
+
+
+def token_digest(token: str) -> str:
+    """Return what the settings hold of a token."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def token_proof(token: str) -> str:
+    """Return what a server answers that knows the token, or its digest and the client's word."""
+    return hashlib.sha256(f"proof of {token}".encode("utf-8", "replace")).hexdigest()

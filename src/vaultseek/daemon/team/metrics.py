@@ -1,0 +1,122 @@
+"""Health and metrics over HTTP, for monitors: ``/health`` and, for Prometheus, ``/metrics``.
+
+They are served by a thread of their own, so that a monitor gets an answer while the daemon is busy.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from vaultseek.errors import Unavailable
+from vaultseek.model import JSON
+
+HEALTH, METRICS = "/health", "/metrics"
+_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Metrics:
+    """Counts of requests, and the state of the vaults as ``vaults`` returns it, in Prometheus' format.
+
+    ``vaults`` returns a table for each open vault: name, state, notes, passages, waiting, lanes that are up.
+    """
+
+    def __init__(self, vaults: Callable[[], Iterable[JSON]]) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Histogram
+
+        self.registry = CollectorRegistry()
+        labels = ("token", "method", "outcome")
+        self._requests = Counter(
+            "vaultseek_requests", "Requests by token, method and outcome.", labels, registry=self.registry
+        )
+        self._seconds = Histogram(
+            "vaultseek_request_seconds",
+            "Time to answer a request.",
+            ("method",),
+            registry=self.registry,
+            buckets=_BUCKETS,
+        )
+        self._vaults = vaults
+        self.registry.register(self)
+
+    def observe(self, token: str, method: str, outcome: str, seconds: float) -> None:
+        """Count a request; the user's own have no token."""
+        self._requests.labels(token, method, outcome).inc()
+        self._seconds.labels(method).observe(seconds)
+
+    def describe(self) -> list[Any]:
+        """Return nothing: the vaults are looked at only when they are asked for."""
+        return []
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the gauges of the vaults."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        vaults = list(self._vaults())
+        for key, words in _GAUGES.items():
+            gauge = GaugeMetricFamily(f"vaultseek_vault_{key}", words, labels=("vault",))
+            for vault in vaults:
+                gauge.add_metric((vault["name"],), vault[key])
+            yield gauge
+        up = GaugeMetricFamily("vaultseek_lane_up", "1 for a lane that answers.", labels=("vault", "lane"))
+        for vault in vaults:
+            for lane, is_up in vault["lanes"].items():
+                up.add_metric((vault["name"], lane), float(is_up))
+        yield up
+
+    def health(self) -> tuple[bool, JSON]:
+        """Return whether every vault can be searched, and the state of each."""
+        vaults = {vault["name"]: vault for vault in self._vaults()}
+        healthy = all(vault["lanes"].get("keyword") for vault in vaults.values())
+        states = {name: {"state": vault["state"], "lanes": vault["lanes"]} for name, vault in vaults.items()}
+        return healthy, {"status": "ok" if healthy else "degraded", "vaults": states}
+
+
+_GAUGES = {
+    "notes": "Notes in the index.",
+    "chunks": "Passages in the index.",
+    "pending": "Texts without a vector in the store.",
+}
+
+
+class MetricsServer:
+    """The HTTP server of ``metrics``, from the start to `close`; ``number`` is its port."""
+
+    def __init__(self, host: str, number: int, metrics: Metrics) -> None:
+        from prometheus_client import make_wsgi_app
+
+        exposition = make_wsgi_app(metrics.registry)
+
+        def application(environ: JSON, start_response: Callable[..., Any]) -> Iterable[bytes]:
+            path = environ.get("PATH_INFO", "")
+            if path == METRICS:
+                answer: Iterable[bytes] = exposition(environ, start_response)
+                return answer
+            healthy, state = metrics.health() if path == HEALTH else (False, {"status": "not found"})
+            status = "200 OK" if healthy else "503 Service Unavailable" if path == HEALTH else "404 Not Found"
+            start_response(status, [("Content-Type", "application/json")])
+            return [json.dumps(state).encode()]
+
+        try:
+            self._http = make_server(host, number, application, WSGIServer, _Silent)
+        except OSError as error:
+            raise Unavailable(
+                f"cannot listen on {host}:{number} for metrics: {error.strerror or error}; set team.metrics"
+            ) from None
+        self.number = self._http.server_port
+        threading.Thread(target=self._http.serve_forever, name="metrics", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class _Silent(WSGIRequestHandler):
+    timeout = 10.0
+
+    def log_message(self, *_: Any) -> None:
+        """Write nothing: a monitor asks every few seconds."""

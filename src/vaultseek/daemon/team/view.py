@@ -1,0 +1,117 @@
+"""A vault as a token may see it, in place of the whole one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
+from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.errors import Forbidden, UsageError
+from vaultseek.index.ledger.scoped import Folders
+from vaultseek.indexing.scoped_vault import ScopedVault
+from vaultseek.indexing.status import VaultStatus
+from vaultseek.model import Reason
+from vaultseek.notes.complete import VaultCompleter
+
+KEPT_VIEWS = 32
+"""Views that are kept until the next commit of their vault."""
+
+
+class ScopedFollower:
+    """The part of a `VaultFollower` that methods for a team use, over the folders that may be seen.
+
+    It has nothing else: a method that wants more than this fails.
+    """
+
+    def __init__(self, follower: VaultFollower, folders: Folders) -> None:
+        self.vault = ScopedVault(follower.vault, folders)
+        self.completer = VaultCompleter(self.vault.ledger)
+        self._follower = follower
+
+    def is_current(self, follower: VaultFollower) -> bool:
+        """True if this is the vault that is followed now, and nothing has changed in it."""
+        return self._follower is follower and self.vault.revision == follower.vault.ledger.revision
+
+    def status(self) -> VaultStatus:
+        """See `VaultFollower.status`; the gate takes out what is not for everybody."""
+        return self._follower.status()
+
+    def degraded_reason(self) -> Reason | None:
+        """See `VaultFollower.degraded_reason`."""
+        return self._follower.degraded_reason()
+
+    async def wait_if_new(self) -> None:
+        """See `VaultFollower.wait_if_new`."""
+        await self._follower.wait_if_new()
+
+    async def wait_for_first_scan(self, seconds: float) -> bool:
+        """See `VaultFollower.wait_for_first_scan`."""
+        return await self._follower.wait_for_first_scan(seconds)
+
+    def keep_names_ranked(self) -> None:
+        """Do nothing: the names are read anew after each commit."""
+
+
+class Views:
+    """Finds vaults as the current grant sees them; the user sees them whole."""
+
+    def __init__(self, registry: VaultRegistry) -> None:
+        self._registry = registry
+        self._views: dict[tuple[Path, Folders], ScopedFollower] = {}
+
+    async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
+        """Return the vault that a request means. Raises what `VaultRegistry.find` raises, and Forbidden."""
+        grant = CURRENT_GRANT.get()
+        if grant is None:
+            return await self._registry.find(vault, folder)
+        name = _name_of(vault, self.names(grant))
+        return await self._seen(await self._registry.find(name, None), grant)
+
+    async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
+        """Return every vault that may be seen. Raises what `VaultRegistry.find_all` raises."""
+        vaults = await self._registry.find_all()
+        grant = CURRENT_GRANT.get()
+        if grant is None:
+            return vaults
+        names = self.names(grant)
+        seen = {name: vault for name, vault in vaults.items() if name in names}
+        if not seen:
+            raise UsageError("there is no vault that this token may see")
+        return {
+            name: vault if isinstance(vault, Exception) else await self._seen(vault, grant)
+            for name, vault in seen.items()
+        }
+
+    def names(self, grant: Grant) -> list[str]:
+        """Return the names of the configured vaults that may be seen."""
+        return [vault.name for vault in self._registry.settings.vaults if grant.sees(vault.name)]
+
+    async def _seen(self, follower: VaultFollower, grant: Grant) -> VaultFollower:
+        folders = grant.folders(follower.vault.name)
+        if folders is None:
+            return follower
+        key = (follower.vault.options.root, folders)
+        view = self._views.get(key)
+        if view is None or not view.is_current(follower):
+            view = await asyncio.to_thread(ScopedFollower, follower, folders)
+            if len(self._views) >= KEPT_VIEWS:
+                self._views.clear()
+            self._views[key] = view
+        return cast(VaultFollower, view)  # it has what the methods for a team need of one
+
+
+def _name_of(vault: str | None, names: list[str]) -> str:
+    """Return the vault that is meant, by name only: a path could be any folder of the machine."""
+    listed = ", ".join(names) or "none"
+    if vault is None:
+        if len(names) == 1:
+            return names[0]
+        raise UsageError(f"which vault? name one of those that this token may see: {listed}")
+    for name in names:
+        if name.casefold() == vault.casefold():
+            return name
+    raise Forbidden(f"this token may not see such a vault, only: {listed}")

@@ -1,0 +1,129 @@
+"""An open vault as far as somebody may see it: the notes in some folders.
+
+Every lane gets the ids of these notes as a filter, ledger and graph have no others, and what is made of the
+whole vault, the concept vocabulary, is left out. Only the numbers that weigh a word, how many notes have it,
+are those of the vault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vaultseek.index.concept_vocabulary import Concept
+from vaultseek.index.graph import Graph
+from vaultseek.index.keyword.index import KeywordAnswer, KeywordIndex
+from vaultseek.index.keyword.spans import SpanFinder
+from vaultseek.index.ledger import NoteRow
+from vaultseek.index.ledger.scoped import Folders
+from vaultseek.index.vectors.port import NoteIds
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.limits import OPENING_CHARS
+from vaultseek.model import JSON, Reason
+from vaultseek.worker import SemanticAnswer
+
+
+class ScopedVault:
+    """The part of ``vault`` in ``folders``, at one revision of its ledger, in place of the whole."""
+
+    def __init__(self, vault: OpenVault, folders: Folders) -> None:
+        self.revision = vault.ledger.revision
+        self.ledger = vault.ledger.within(folders)
+        self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
+        self._vault = vault
+
+    @property
+    def name(self) -> str:
+        """The vault's display name."""
+        return self._vault.name
+
+    @property
+    def options(self) -> VaultOptions:
+        """The options of the vault."""
+        return self._vault.options
+
+    @property
+    def keyword_index(self) -> ScopedKeywordIndex:
+        """The keyword index, which searches in the visible notes only."""
+        return ScopedKeywordIndex(self._vault.keyword_index, self.ids)
+
+    @property
+    def graph(self) -> Graph | None:
+        """The links between visible notes, or None before they are known."""
+        return None if self._vault.graph is None else self._graph
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return Graph(self.ids.tolist(), self.ledger.links.edges(), self.revision)
+
+    def keyword_reason(self) -> Reason | None:
+        """See `OpenVault`, as for all of the following."""
+        return self._vault.keyword_reason()
+
+    def rebuild_keyword_index(self) -> None:
+        """Rebuild the keyword index, which a search found damaged."""
+        self._vault.rebuild_keyword_index()
+
+    def semantic_reason(self, text: str = "") -> Reason | None:
+        """Return why the semantic lane cannot answer ``text``, or None."""
+        return self._vault.semantic_reason(text)
+
+    def unread_reason(self, text: str) -> Reason | None:
+        """Return why the semantic lane does not read the language of ``text``, or None."""
+        return self._vault.unread_reason(text)
+
+    def lag_reason(self, text: str) -> Reason | None:
+        """Return why the space that answers ``text`` lacks notes that others have, or None."""
+        return self._vault.lag_reason(text)
+
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest visible passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+        return await self._vault.ask_semantic(text, k, _common(self.ids, allowed))
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Return nothing: the concepts are terms of the whole vault."""
+        return []
+
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        """Return the stored vectors of visible notes. Raises WorkerUnavailable or IndexDamaged."""
+        visible = _common(self.ids, np.array(sorted(notes), np.int64))
+        return await self._vault.note_vectors(visible.tolist(), text)
+
+    async def rerank(
+        self, query: str, texts: Sequence[str], model: str, seconds: float
+    ) -> Sequence[float | None]:
+        """Return how well each text answers the query. Raises WorkerUnavailable."""
+        return await self._vault.rerank(query, texts, model, seconds)
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """Return the text that is embedded for the whole note."""
+        return self._vault.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
+
+    def index_state(self) -> JSON:
+        """Return the ``index`` part of an answer, with the counts of the visible notes."""
+        return self._vault.activity.index_json(self.ledger.counts(), self.revision)
+
+
+class ScopedKeywordIndex:
+    """The part of a keyword index about the notes with these ``ids``."""
+
+    def __init__(self, index: KeywordIndex, ids: NoteIds) -> None:
+        self._index = index
+        self._ids = ids
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """See `KeywordIndex`."""
+        return self._index.span_finder
+
+    def search(self, text: str, k: int, allowed: NoteIds | None = None, **options: Any) -> KeywordAnswer:
+        """Return the ``k`` best of the visible notes; see `KeywordIndex.search`."""
+        return self._index.search(text, k, _common(self._ids, allowed), **options)
+
+
+def _common(ids: NoteIds, allowed: NoteIds | None) -> NoteIds:
+    """Return the ids that are visible and allowed, both sorted."""
+    return ids if allowed is None else np.intersect1d(ids, allowed, assume_unique=False)

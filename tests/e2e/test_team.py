@@ -1,0 +1,239 @@
+"""A server for several people: each token sees what it may see, in every method, and no more."""
+
+from __future__ import annotations
+
+import json
+import socket
+import stat
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vaultseek import paths
+from vaultseek.client import Client
+from vaultseek.daemon.team.gate import ALLOWED
+from vaultseek.errors import Busy, Forbidden, UsageError, VaultseekError
+from vaultseek.messages.methods import METHODS
+from worlds import write_files
+
+WIKI = {
+    "Handbook/Pump.md": "---\nowner: Ana\n---\n# Pump\nThe float switch of a pump #tools. [[Salaries]]\n",
+    "Handbook/Alarm.md": "# Alarm\nIt rings when the [[Pump]] fails: the float switch. #tools\n",
+    "HR/Salaries.md": "---\nowner: Zelda\n---\n# Salaries\nThe float switch xylophone. #hidden [[Pump]]\n",
+    "Handbook2/Near.md": "# Near\nThe float switch xylophone is near, see [[Pump]]. #hidden\n",
+}
+HIDDEN = ("HR/", "Handbook2", "xylophone", "zelda", "hidden", "#hidden")
+"""Words that nobody may read who sees the folder Handbook only; what is linked to is in Pump's own text."""
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "search": [
+        {"query": "float switch xylophone", "explain": True},
+        {"query": "xylophone", "settings": {"expansion.enabled": True}},
+        {"query": "float switch", "mode": "semantic"},
+        {"query": "tag:hidden"},
+        {"query": "path:HR"},
+        {"query": "sal", "typing": True},
+        {"query": "owner:Zelda float"},
+    ],
+    "search/all": [{"query": "float switch xylophone", "limit": 50}],
+    "search/why": [{"query": "float switch", "note": "Pump"}],
+    "note/get": [{"note": "Pump"}],
+    "note/related": [{"note": "Pump", "limit": 50}],
+    "graph/neighbors": [{"note": "Pump", "depth": 3}],
+    "complete": [{"kind": kind, "text": ""} for kind in ("note", "tag", "property")]
+    + [{"kind": "value", "property": "owner"}, {"kind": "heading", "note": "Pump"}],
+    "links/outgoing": [{"note": "Pump"}],
+    "links/backlinks": [{"note": "Pump"}],
+    "links/unresolved": [{}, {"note": "Pump"}],
+    "links/unlinked": [{"note": "Pump"}],
+    "vault/tags": [{}],
+    "vault/properties": [{}, {"name": "owner"}],
+    "vault/orphans": [{}],
+    "vault/duplicates": [{}],
+    "vault/list": [{}],
+    "index/status": [{}],
+    "$/schema": [{}],
+}
+_OF_ALL = ("search/all", "vault/list", "$/schema")
+
+
+@pytest.fixture
+def server(daemon: Any, tmp_path: Path) -> Any:
+    """A daemon with two vaults and four tokens; ``server(name)`` connects with one of them."""
+    wiki, other = (
+        write_files(tmp_path / "wiki", WIKI),
+        write_files(tmp_path / "other", {"Private.md": "Mine"}),
+    )
+    ports = [free_port(), free_port()]
+    head = f"""
+[team]
+listen = "127.0.0.1:{ports[0]}"
+metrics = "127.0.0.1:{ports[1]}"
+[[vaults]]
+name = "wiki"
+path = "{wiki}"
+[[vaults]]
+name = "other"
+path = "{other}"
+"""
+    made = {
+        name: daemon.json("team", "token", name, *sees)
+        for name, sees in {
+            "anna": ["wiki/Handbook"],
+            "boss": ["wiki"],
+            "slow": ["wiki"],
+            "all": ["*"],
+        }.items()
+    }
+
+    def block(name: str) -> str:
+        settings = made[name]["settings"] | ({"requests_per_minute": 2} if name == "slow" else {})
+        return "[[team.tokens]]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in settings.items())
+
+    class Server:
+        config = paths.config_file()
+        metrics = f"http://127.0.0.1:{ports[1]}"
+
+        def allow(self, *names: str) -> None:
+            self.config.parent.mkdir(parents=True, exist_ok=True)
+            self.config.write_text(head + "".join(map(block, names)))
+
+        def __call__(self, name: str) -> Client:
+            file = tmp_path / f"{name}.tcp"
+            file.touch(0o600)
+            file.write_text(json.dumps(made[name]["address_file"] | {"port": ports[0]}))
+            return Client(file)
+
+    server = Server()
+    server.allow(*made)
+    assert daemon.run("index", "--wait", "--vault", "wiki").returncode == 0
+    assert daemon.run("index", "--wait", "--vault", "other").returncode == 0
+    return server
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def fetch(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def asked(client: Client, method: str, params: dict[str, Any]) -> str:
+    """Return the answer as text in small letters, without the query that it repeats."""
+    of_vault = {} if method in _OF_ALL else {"vault": "wiki"}
+    answer = client.call(method, {**params, **of_vault})
+    for key in ("query", "interpreted", "explain"):
+        if isinstance(answer, dict):
+            answer.pop(key, None)
+    return json.dumps(answer).lower()
+
+
+def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon):
+    assert CALLS.keys() == ALLOWED
+    revealed = set()
+    with server("anna") as anna, server("boss") as boss:
+        for method, calls in CALLS.items():
+            for params in calls:
+                seen = asked(anna, method, params)
+                for word in HIDDEN:
+                    assert word.lower() not in seen, (method, params, word)
+                revealed |= {word for word in HIDDEN if word.lower() in asked(boss, method, params)}
+        assert revealed == set(HIDDEN), "whoever sees the whole vault does see it"
+
+        found = anna.search("float switch", vault="wiki")
+        assert {result["path"] for result in found["results"]} == {"Handbook/Pump.md", "Handbook/Alarm.md"}
+        assert not found["partial"]
+        assert [each["path"] for each in anna.related("Pump", vault="wiki")["results"]] == [
+            "Handbook/Alarm.md"
+        ]
+        assert anna.call("vault/tags", {})["tags"] == [{"tag": "tools", "count": 2, "total": 2}]
+        assert anna.call("links/outgoing", {"note": "Pump"})["links"][0]["resolved"] is None
+        for note in ("Salaries", "HR/Salaries.md", "Near", "Salarie"):
+            with pytest.raises(VaultseekError) as caught:
+                anna.note(note, vault="wiki")
+            said = str(caught.value).replace(note, "")
+            assert not any(word in said for word in ("HR/", "Salaries", "Near"))
+        with pytest.raises(Forbidden):
+            anna.search("float", vault="other")
+
+        # What is written later, and what moves out of the folder.
+        root = Path(boss.vaults()["vaults"][0]["path"])
+        (root / "Handbook/Late.md").write_text("A hydraulic ram.")
+        (root / "Handbook/Alarm.md").rename(root / "HR/Alarm.md")
+        daemon.run("index", "--vault", "wiki")
+        assert anna.search("hydraulic")["results"][0]["path"] == "Handbook/Late.md"
+        names = json.dumps([anna.call("complete", {"text": "al"}), anna.search("rings when it fails")])
+        assert "Alarm" not in names
+
+
+def test_a_token_can_only_read_and_only_named_vaults(server, tmp_path, daemon):
+    elsewhere = write_files(tmp_path / "elsewhere", {"Passwords.md": "hunter2"})
+    with server("all") as client:
+        for method in METHODS.keys() - ALLOWED - {"initialize", "$/cancelRequest"}:
+            with pytest.raises(Forbidden):
+                client.call(method, {})
+        for params in (
+            {"query": "x", "wait": True, "vault": "wiki"},
+            {"query": "x", "settings": {"rerank_model": str(elsewhere)}, "vault": "wiki"},
+            {"query": "x", "vault": str(elsewhere)},
+            {"query": "x", "vault": str(tmp_path / "wiki")},
+        ):
+            with pytest.raises(Forbidden):
+                client.call("search", params)
+        with pytest.raises(UsageError, match="which vault"):
+            client.call("search", {"query": "x", "cwd": str(tmp_path / "other")})
+        assert {each["name"] for each in client.vaults()["vaults"]} == {"wiki", "other"}
+        daemon.run("search", "x", "--vault", str(elsewhere))
+        assert {each["name"] for each in client.vaults()["vaults"]} == {"wiki", "other"}
+    with server("boss") as client:
+        assert [each["name"] for each in client.vaults()["vaults"]] == ["wiki"]
+        assert [each["name"] for each in client.status()["vaults"]] == ["wiki"]
+        assert "Private" not in json.dumps(client.search_all("mine"))
+
+
+def test_limits_audit_metrics_and_a_token_that_is_withdrawn(server, daemon):
+    with server("slow") as client:
+        client.search("pump", vault="wiki")
+        client.search("pump", vault="wiki")
+        with pytest.raises(Busy, match="2 requests in a minute"):
+            client.search("pump", vault="wiki")
+    with server("boss") as client:
+        client.search("a confidential question", vault="wiki")
+        server.allow("anna")
+        with pytest.raises(Forbidden, match="not valid any more"):
+            client.search("pump", vault="wiki")
+    with pytest.raises(Forbidden), server("boss") as client:
+        client.status()
+
+    audit = paths.state_directory() / "audit.log"
+    assert stat.S_IMODE(audit.stat().st_mode) == 0o600
+    text = audit.read_text()
+    entries = [json.loads(line) for line in text.splitlines()]
+    assert "confidential" not in text
+    assert [(each["token"], each["method"], each["outcome"]) for each in entries] == [
+        ("slow", "search", "ok"),
+        ("slow", "search", "ok"),
+        ("slow", "search", "busy"),
+        ("boss", "search", "ok"),
+        ("boss", "search", "forbidden"),
+    ]
+    assert entries[0]["vault"] == "wiki"
+
+    status, health = fetch(f"{server.metrics}/health")
+    assert (status, json.loads(health)["status"]) == (200, "ok")
+    status, metrics = fetch(f"{server.metrics}/metrics")
+    assert status == 200
+    assert 'vaultseek_requests_total{method="search",outcome="ok",token="slow"} 2.0' in metrics
+    assert 'vaultseek_vault_notes{vault="wiki"} 4.0' in metrics
+    assert fetch(f"{server.metrics}/else")[0] == 404
+    assert "Traceback" not in daemon.log()
