@@ -39,7 +39,7 @@ ORDER = [
     ["client", "client_async"],
     ["evaluate"],
     ["daemon"],
-    ["doctor", "llama", "mcp", "ui"],
+    ["doctor", "llama", "lsp", "mcp", "ui"],
     ["cli"],
     ["__main__"],
 ]
@@ -55,6 +55,14 @@ ENGINES = {
     "starlette": {"mcp/http.py", "ui/application.py", "ui/gate.py"},
     "markdown_it": {"ui/notation.py", "ui/rendering.py"},
     "nh3": {"ui/rendering.py"},
+    "pygls": {
+        "lsp/actions.py",
+        "lsp/commands.py",
+        "lsp/documents.py",
+        "lsp/renaming.py",
+        "lsp/server.py",
+        "lsp/session.py",
+    },
     "tree_sitter": {"markdown/blocks.py"},
     "tree_sitter_markdown": {"markdown/blocks.py"},
     "watchdog": {"vault/watch.py"},

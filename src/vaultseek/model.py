@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from vaultseek.errors import VaultseekError
 
@@ -16,7 +16,7 @@ TokenCount = Callable[[str], int]
 """Function that returns the number of tokens the embedding model sees in a text."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
-CompletionKind = Literal["note", "heading", "block", "tag", "property", "value"]
+CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
 STAGES = frozenset({"rerank", "expansion"})
 """Stages of a search that are not lanes; ``partial`` may name them too."""
 SpanKind = Literal[
@@ -101,12 +101,21 @@ class Heading:
     line: int
 
 
+class Place(NamedTuple):
+    """A piece of a line: columns are counted in characters from 0, and ``end`` is not part of it."""
+
+    line: int
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A link as written, not resolved.
 
     ``target`` is ``""`` for a link within the note. ``property`` is the frontmatter key of a link in
-    the frontmatter.
+    the frontmatter. ``place`` is where the link begins, up to its end or that of the line, ``written`` where
+    its target is: the text between the brackets of a wikilink, a Markdown link's destination.
     """
 
     kind: LinkKind
@@ -116,6 +125,15 @@ class Link:
     alias: str | None
     line: int
     property: str | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+    written: Place | None = field(default=None, compare=False, repr=False)
+
+
+class PlacedTag(NamedTuple):
+    """A tag in the text of a note, without its ``#``, and the place of that name."""
+
+    tag: str
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +190,7 @@ class Note:
 
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
     included, without line endings. ``body_line`` is the first line of the body: 1 without frontmatter.
+    ``placed_tags`` are the tags in the body, each as often as it is there.
     """
 
     path: str
@@ -190,6 +209,7 @@ class Note:
     callouts: tuple[Callout, ...] = ()
     spans: tuple[Span, ...] = ()
     problems: tuple[Problem, ...] = ()
+    placed_tags: tuple[PlacedTag, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -365,6 +365,10 @@ class Link(TypedDict):
     alias: str | None
     line: int
     property: str | None
+    column: NotRequired[int | None]
+    """First column of the link in its line, from 1."""
+    end_column: NotRequired[int | None]
+    """The column after the link's last, in that line."""
 
 
 class OutgoingLink(Link):
@@ -587,6 +591,7 @@ Item = TypedDict(
         "line": NotRequired[int | None],
         "of": NotRequired[str | None],
         "count": NotRequired[int | None],
+        "link": NotRequired[str | None],
     },
 )
 """A completion; the other fields depend on its kind."""
@@ -597,6 +602,110 @@ class Completions(OfVault):
 
     kind: str
     items: list[Item]
+    markdown: NotRequired[bool]
+    """With ``source``: the vault wants Markdown links."""
+
+
+class Similar(TypedDict):
+    """A note with a name like one that is missing, and the target of a link to it."""
+
+    text: str
+    path: str
+    link: str
+
+
+class ResolvedLink(TypedDict):
+    """The target of a link: a file and in it a line, both None if it leads nowhere."""
+
+    resolved: str | None
+    title: str | None
+    target_line: int | None
+    """Line of the heading or block, 1-based."""
+    candidates: list[str]
+    """Other files that the link may mean."""
+    by_alias: bool
+    problem: Literal["missing_note", "missing_heading", "missing_block", "ambiguous"] | None
+    message: str | None
+    """The problem in words."""
+    moved: NotRequired[str | None]
+    """With ``moves``: the target to be written instead."""
+    create: NotRequired[str | None]
+    """Path at which a missing note would be made."""
+    similar: NotRequired[list[Similar]]
+    """Notes called much like a missing one."""
+
+
+class Resolved(OfVault):
+    """Links in the order of the request."""
+
+    links: list[ResolvedLink]
+    markdown: bool
+    """The vault wants Markdown links."""
+
+
+class PlacedProblem(TypedDict):
+    """A fault of a note: a link of it, with the columns, or anything else that could not be read."""
+
+    path: str
+    line: int | None
+    column: int | None
+    end_column: int | None
+    code: str
+    message: str
+    target: str | None
+    """Of a link: its target as written."""
+
+
+class Problems(OfVault, Counted):
+    """Problems by path and line."""
+
+    problems: list[PlacedProblem]
+
+
+class NamedNote(TypedDict):
+    """A note that a text names."""
+
+    path: str
+    title: str
+    link: str
+    """The target of a link to it."""
+
+
+class NamePlace(TypedDict):
+    """A piece of a text that is the name of notes; ``line`` is its number in the request, from 1."""
+
+    line: int
+    column: int
+    end_column: int
+    name: str
+    notes: list[NamedNote]
+
+
+class Mentioned(OfVault):
+    """Names of notes in a text."""
+
+    mentions: list[NamePlace]
+    markdown: bool
+    """The vault wants Markdown links."""
+
+
+class ProposedEdit(TypedDict):
+    """A piece of a line, and the text to be written there instead of ``old``."""
+
+    path: str
+    line: int
+    column: int
+    end_column: int
+    old: str
+    new: str
+
+
+class Rename(OfVault):
+    """The edits that a rename needs, in the paths of now; nothing is written."""
+
+    edits: list[ProposedEdit]
+    notes: int
+    """Number of notes with an edit."""
 
 
 Vault = TypedDict(

@@ -20,15 +20,19 @@ if TYPE_CHECKING:
         Done,
         Duplicates,
         IndexedVault,
+        Mentioned,
         Neighbors,
         Note,
         Orphans,
         Outgoing,
         PausedVault,
+        Problems,
         Properties,
         Refreshed,
         Related,
         RemovedVault,
+        Rename,
+        Resolved,
         Schemas,
         Search,
         SearchAll,
@@ -651,6 +655,7 @@ class AsyncMethods:
         prefix: str = "",
         *,
         note: str | None = None,
+        source: str | None = None,
         property: str | None = None,
         limit: int | None = None,
         vault: str | None = None,
@@ -664,7 +669,8 @@ class AsyncMethods:
         Args:
             kind: Kind of name to complete.
             prefix: Text typed so far.
-            note: Note whose headings or blocks are completed, for those two kinds.
+            note: Note whose headings or blocks are completed, for those two kinds; by default all.
+            source: Path of the note that a link is typed in: items have the ``link`` to be written there.
             property: Property whose values are completed, for ``value``.
             limit: Maximum number of items; by default 20.
 
@@ -676,8 +682,156 @@ class AsyncMethods:
                 kind=kind,
                 text=prefix,
                 note=note,
+                source=source,
                 property=property,
                 limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def resolve_links(
+        self,
+        source: str,
+        links: list[dict[str, Any]],
+        *,
+        moves: list[dict[str, Any]] | None = None,
+        similar: bool = False,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Resolved:
+        """Return where links of a note lead, which need not be saved, and what is wrong with them.
+
+        Args:
+            source: Path of the note from the vault's root.
+            links: Links to look up.
+            moves: Files that are about to move: links that have to change have their ``moved`` target.
+            similar: Name notes that are called much like a missing one.
+
+        Raises BadPath.
+        """
+        answer: Resolved = await self.call(
+            "links/resolve",
+            without_defaults(
+                source=source,
+                links=links,
+                moves=moves,
+                similar=similar,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def mentioned(
+        self,
+        source: str,
+        lines: list[str],
+        *,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Mentioned:
+        """Return the notes that a text names outside of links and code, each with its place.
+
+        Args:
+            source: Path of the note from the vault's root.
+            lines: Lines of its text.
+
+        Raises BadPath.
+        """
+        answer: Mentioned = await self.call(
+            "links/mentioned",
+            without_defaults(
+                source=source,
+                lines=lines,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def problems(
+        self,
+        *,
+        limit: int | None = None,
+        note: str | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Problems:
+        """Return the faults of a note or of all: links that lead nowhere or to several files, frontmatter.
+
+        Args:
+            limit: Maximum number of items; ``total`` counts all; by default 10_000.
+            note: Note whose problems are listed; by default every note.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Problems = await self.call(
+            "vault/problems",
+            without_defaults(
+                limit=limit,
+                note=note,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def propose_rename(
+        self,
+        *,
+        moves: list[dict[str, Any]] | None = None,
+        note: str | None = None,
+        heading: str | None = None,
+        tag: str | None = None,
+        to: str | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Rename:
+        """Return the edits that renaming files, a heading or a tag needs. Nothing is written.
+
+        Args:
+            moves: Files and folders that are about to move.
+            note: Note with the heading.
+            heading: The heading as it is now.
+            tag: The tag as it is now, without ``#``.
+            to: The new text of the heading, or the new tag.
+
+        Raises UsageError, BadPath, NotFound, or UsageError if several notes have the name.
+        """
+        answer: Rename = await self.call(
+            "vault/rename",
+            without_defaults(
+                moves=moves,
+                note=note,
+                heading=heading,
+                tag=tag,
+                to=to,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

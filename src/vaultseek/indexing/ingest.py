@@ -56,6 +56,11 @@ class Indexer:
         self._names = Names()
         self._stopped = keyword.stopped
 
+    @property
+    def names(self) -> Names:
+        """The files that links may lead to; other threads may look names up, but not change them."""
+        return self._names
+
     def load(self) -> None:
         """Read the names from the ledger, catch the keyword index up with it, and build the graph."""
         for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):

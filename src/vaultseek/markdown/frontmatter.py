@@ -57,7 +57,7 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
         return _rejected(
             "bad_frontmatter", "the frontmatter holds no properties; write them as name: value", 1, body_line
         )
-    return _frontmatter_of(document, body_line)
+    return _frontmatter_of(document, body_line, lines)
 
 
 _FENCE = re.compile(r"---[ \t]*")
@@ -78,7 +78,7 @@ def _rejected(code: str, message: str, line: int, body_line: int) -> Frontmatter
     return Frontmatter(body_line=body_line, problems=(Problem(code, message, line),))
 
 
-def _frontmatter_of(document: Document, body_line: int) -> Frontmatter:
+def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) -> Frontmatter:
     properties: JSON = document.value
     return Frontmatter(
         properties,
@@ -86,7 +86,7 @@ def _frontmatter_of(document: Document, body_line: int) -> Frontmatter:
         _title(document),
         tuple(_tags(properties)),
         tuple(_aliases(properties)),
-        tuple(_links(document.scalars)),
+        tuple(_links(document.scalars, lines)),
     )
 
 
@@ -128,10 +128,11 @@ def _values(properties: JSON, *names: str) -> Iterable[Any]:
     return (value for key, value in properties.items() if key.casefold() in names)
 
 
-def _links(scalars: Iterable[Scalar]) -> Iterable[Link]:
+def _links(scalars: Iterable[Scalar], lines: Sequence[str]) -> Iterable[Link]:
     for scalar in scalars:
         if scalar.is_text and scalar.text.lstrip().startswith("["):
-            link = property_link(scalar.text, scalar.row + 2, scalar.key)
+            text = lines[scalar.row + 1] if scalar.row + 1 < len(lines) else ""
+            link = property_link(scalar.text, scalar.row + 2, scalar.key, text)
             if link is not None:
                 yield link
 

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vaultseek.limits import NOTE_MARKS, OPEN_BRACKETS
 from vaultseek.markdown.emphasis import Emphasis, emphasis_matters
 from vaultseek.markdown.links import label_key, markdown_link, parse_destination, wikilink
-from vaultseek.model import Link, LinkKind
+from vaultseek.model import Link, LinkKind, Place, PlacedTag
 
-Definitions = Mapping[str, str]
+
+class Definition(NamedTuple):
+    """A reference's raw destination, and where that is written."""
+
+    destination: str
+    place: Place | None = None
+
+
+Definitions = Mapping[str, Definition]
 
 
 @dataclass(slots=True)
@@ -25,7 +34,7 @@ class Inlines:
     """The links and tags of a note, in document order."""
 
     links: list[Link] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
+    tags: list[PlacedTag] = field(default_factory=list)
     marks: int = NOTE_MARKS
     """The number of significant characters that may still be scanned."""
 
@@ -35,9 +44,19 @@ def worth_scanning(text: str) -> bool:
     return "[" in text or "#" in text
 
 
-def scan(text: str, line: int, definitions: Definitions, inlines: Inlines) -> None:
+class Source(NamedTuple):
+    """The lines that a block's text is taken from: each line of the text is the end of one.
+
+    After the text's last line, ``after`` more characters stand in its own.
+    """
+
+    lines: Sequence[str]
+    after: int = 0
+
+
+def scan(text: str, line: int, source: Source, definitions: Definitions, inlines: Inlines) -> None:
     """Add the links and tags of a block's ``text``, whose first line is ``line``, to ``inlines``."""
-    _Scanner(text, line, definitions, inlines).run()
+    _Scanner(text, line, source, definitions, inlines).run()
 
 
 _SPECIAL = re.compile(r"[\\`$<\[\]#]|!(?=\[)|https?://", re.IGNORECASE)
@@ -64,15 +83,20 @@ class _Bracket:
     links: int
     tags: int
     nested: bool = False
-    pending: list[str] | None = None
+    pending: list[PlacedTag] | None = None
     """Tags that start right after the bracket; they count only if it is closed."""
 
 
 class _Scanner:
-    def __init__(self, text: str, line: int, definitions: Definitions, inlines: Inlines) -> None:
+    def __init__(
+        self, text: str, line: int, source: Source, definitions: Definitions, inlines: Inlines
+    ) -> None:
         self.text = text
         self.line = line
+        self.source = source
         self.line_position = 0
+        self.span = (0, -1)
+        """The line of the text that a place was last wanted in, as a range of positions."""
         self.definitions = definitions
         self.inlines = inlines
         self.node_end = 0
@@ -106,6 +130,18 @@ class _Scanner:
             self.line_position = position
             return self.line
         return self.line - self.text.count("\n", position, self.line_position)
+
+    def _place(self, line: int, start: int, end: int) -> Place | None:
+        """Return the place of a range of positions that begins in ``line``, up to the end of that line."""
+        if not self.span[0] <= start <= self.span[1]:
+            after = self.text.find("\n", start)
+            self.span = self.text.rfind("\n", 0, start) + 1, len(self.text) if after < 0 else after
+        stop = self.span[1]
+        lines, after = self.source
+        if line > len(lines):
+            return None
+        width = len(lines[line - 1]) - (after if stop == len(self.text) else 0)
+        return Place(line, width - (stop - start), width - (stop - min(end, stop)))
 
     # -- escapes, code, math, HTML and URLs
 
@@ -195,10 +231,12 @@ class _Scanner:
         match = _TAG.match(text, position + 1, limit)
         if not match or (match[0].isascii() and match[0].isdigit()):
             return position + 1
+        place = self._place(self._line_of(position), position + 1, match.end())
+        tag = PlacedTag(match[0], place or Place(self.line, 0, 0))
         if opener is None:
-            self.inlines.tags.append(match[0])
+            self.inlines.tags.append(tag)
         else:
-            opener.pending = [*(opener.pending or ()), match[0]]
+            opener.pending = [*(opener.pending or ()), tag]
         self.node_end = match.end()
         self.last_tag = (self.node_end, opener)
         return self.node_end
@@ -254,7 +292,10 @@ class _Scanner:
         if text.startswith("]", end + 2) and content.count("[") > content.count("]"):
             end += 1
             content = text[start:end]
-        link = wikilink(content, kind, self._line_of(position))
+        line = self._line_of(position)
+        first = position - (kind == "embed")
+        places = self._place(line, first, end + 2), self._place(line, start, end)
+        link = wikilink(content, kind, line, None, places)
         if link is not None:
             self.inlines.links.append(link)
             self.node_end = end + 2
@@ -266,7 +307,7 @@ class _Scanner:
         opener = self.brackets.pop()
         active = opener.image or len(self.brackets) >= self.inactive
         self.inactive = min(self.inactive, len(self.brackets))
-        end, destination = self._partner(opener, position)
+        end, definition = self._partner(opener, position)
         if end is None:
             if self.brackets:
                 self.brackets[-1].nested = True
@@ -274,18 +315,19 @@ class _Scanner:
         self._settle(opener)
         if self.brackets:
             self.brackets[-1].nested = True
-        if destination is not None and active:
-            self._add_link(opener, position, destination)
+        if definition is not None and active:
+            self._add_link(opener, position, end, definition)
         self.node_end = end
         return end
 
-    def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, str | None]:
+    def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, Definition | None]:
         """Return the end and the destination of the node that the ``]`` closes; no end for plain text."""
         text = self.text
         if text.startswith("(", position + 1):
             destination, end = parse_destination(text, position + 1)
             if end:
-                return end, destination
+                start = text.find(destination, position + 2)
+                return end, Definition(destination, self._place_ahead(start, start + len(destination)))
         if text.startswith("[", position + 1) and not text.startswith("[^", position + 1):
             label = _LABEL.match(text, position + 1)
             if label and label[1].strip():
@@ -296,7 +338,14 @@ class _Scanner:
             return None, None
         return position + 1, self._definition(text[opener.content : position])
 
-    def _definition(self, label: str) -> str | None:
+    def _place_ahead(self, start: int, end: int) -> Place | None:
+        """Return the place of a range that is not scanned yet."""
+        line, position = self.line, self.line_position
+        place = self._place(self._line_of(start), start, end)
+        self.line, self.line_position = line, position
+        return place
+
+    def _definition(self, label: str) -> Definition | None:
         return self.definitions.get(label_key(label)) if self.definitions else None
 
     def _settle(self, opener: _Bracket) -> None:
@@ -308,10 +357,12 @@ class _Scanner:
         elif opener.pending:
             inlines.tags[opener.tags : opener.tags] = opener.pending
 
-    def _add_link(self, opener: _Bracket, position: int, destination: str) -> None:
+    def _add_link(self, opener: _Bracket, position: int, end: int, definition: Definition) -> None:
         kind: LinkKind = "embed" if opener.image else "markdown"
         alias = self.text[opener.content : position]
-        link = markdown_link(destination, kind, alias, self._line_of(opener.content))
+        line = self._line_of(opener.content)
+        place = self._place(line, opener.content - 1 - opener.image, end)
+        link = markdown_link(definition.destination, kind, alias, line, None, (place, definition.place))
         if link is not None:
             self.inlines.links.insert(opener.links, link)
         if not opener.image:

@@ -6,26 +6,37 @@ import html
 import re
 from urllib.parse import unquote
 
-from vaultseek.model import Link, LinkKind
+from vaultseek.model import Link, LinkKind, Place
+
+Places = tuple[Place | None, Place | None]
+"""Places of a link and of its target, if they are known."""
+NO_PLACES: Places = (None, None)
 
 
-def wikilink(content: str, kind: LinkKind, line: int, prop: str | None = None) -> Link | None:
+def wikilink(
+    content: str, kind: LinkKind, line: int, prop: str | None = None, places: Places = NO_PLACES
+) -> Link | None:
     """Return the link of ``content``, the text between ``[[`` and ``]]``; None if it has no target."""
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
     # In a table the bar is written with a backslash, which belongs to neither part.
     alias = alias.replace("\\|", "|").strip()
-    return _link(kind, path, alias or None, line, prop)
+    return _link(kind, path, alias or None, line, prop, places)
 
 
 def markdown_link(
-    destination: str, kind: LinkKind, alias: str, line: int, prop: str | None = None
+    destination: str,
+    kind: LinkKind,
+    alias: str,
+    line: int,
+    prop: str | None = None,
+    places: Places = NO_PLACES,
 ) -> Link | None:
     """Return the link to a raw Markdown ``destination``; None if it is empty or outside the vault."""
     if _EXTERNAL.match(destination):
         return None
-    return _link(kind, _plain_destination(destination), alias or None, line, prop, decode=True)
+    return _link(kind, _plain_destination(destination), alias or None, line, prop, places, decode=True)
 
 
 def label_key(label: str) -> str:
@@ -33,14 +44,23 @@ def label_key(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def property_link(value: str, line: int, prop: str) -> Link | None:
-    """Return the link if a property's whole ``value`` is one."""
+def property_link(value: str, line: int, prop: str, text: str = "") -> Link | None:
+    """Return the link if a property's whole ``value`` is one; ``text`` is the line that it is written in."""
     value = value.strip()
+    start = text.find(value)
+    whole = None if start < 0 or not text else Place(line, start, start + len(value))
     if match := _WHOLE_WIKILINK.fullmatch(value):
-        return wikilink(match[1], "wikilink", line, prop)
+        return wikilink(match[1], "wikilink", line, prop, (whole, _within(whole, *match.span(1))))
     if match := _WHOLE_MARKDOWN.fullmatch(value):
-        return markdown_link(match[2].removeprefix("<").removesuffix(">"), "markdown", match[1], line, prop)
+        bare = match[2].removeprefix("<").removesuffix(">")
+        first = match.start(2) + match[2].startswith("<")
+        places = whole, _within(whole, first, first + len(bare))
+        return markdown_link(bare, "markdown", match[1], line, prop, places)
     return None
+
+
+def _within(whole: Place | None, start: int, end: int) -> Place | None:
+    return whole and Place(whole.line, whole.start + start, whole.start + end)
 
 
 _WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
@@ -56,7 +76,14 @@ def _plain_destination(destination: str) -> str:
 
 
 def _link(
-    kind: LinkKind, path: str, alias: str | None, line: int, prop: str | None, *, decode: bool = False
+    kind: LinkKind,
+    path: str,
+    alias: str | None,
+    line: int,
+    prop: str | None,
+    places: Places,
+    *,
+    decode: bool = False,
 ) -> Link | None:
     target, _, fragment = path.partition("#")
     if decode:
@@ -69,7 +96,7 @@ def _link(
         heading = fragment or None
     if not (target or heading or block):
         return None
-    return Link(kind, target, heading, block, alias, line, prop)
+    return Link(kind, target, heading, block, alias, line, prop, *places)
 
 
 def _decoded(text: str) -> str:

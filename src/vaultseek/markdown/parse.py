@@ -17,11 +17,11 @@ from vaultseek.limits import (
 )
 from vaultseek.markdown.blocks import read_blocks
 from vaultseek.markdown.frontmatter import Frontmatter, read_frontmatter
-from vaultseek.markdown.inline import Inlines, scan, worth_scanning
+from vaultseek.markdown.inline import Definition, Inlines, Source, scan, worth_scanning
 from vaultseek.markdown.links import label_key
 from vaultseek.markdown.structure import Block, without_quotes
 from vaultseek.markdown.title import note_name, shows_nothing, title_of
-from vaultseek.model import BlockId, Callout, CodeBlock, Heading, Note, Problem, Span, Task
+from vaultseek.model import BlockId, Callout, CodeBlock, Heading, Note, Place, Problem, Span, Task
 
 T = TypeVar("T")
 
@@ -58,7 +58,8 @@ def _note(
 ) -> Note:
     all_problems: list[Problem] = [*problems, *front.problems]
     links = _bounded((*front.links, *body.inlines.links), NOTE_LINKS, "links", all_problems)
-    tags = _bounded(_distinct((*front.tags, *body.inlines.tags)), NOTE_TAGS, "tags", all_problems)
+    written = (*front.tags, *(tag for tag, _ in body.inlines.tags))
+    tags = _bounded(_distinct(written), NOTE_TAGS, "tags", all_problems)
     headings = _bounded(body.headings, NOTE_HEADINGS, "headings", all_problems)
     if len(body.lines) > NOTE_LINES:
         line = body.offset + NOTE_LINES
@@ -85,6 +86,7 @@ def _note(
         callouts=tuple(body.callouts),
         spans=tuple(body.spans),
         problems=tuple(all_problems[:NOTE_PROBLEMS]),
+        placed_tags=tuple(body.inlines.tags),
     )
 
 
@@ -121,16 +123,18 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block and its first line in the file, 1-based."""
+    """The text of a block, its first line in the file, 1-based, and how much follows in the last one."""
 
     text: str
     line: int
+    after: int = 0
 
 
 class _Body:
     """The content of the lines after the frontmatter."""
 
     def __init__(self, lines: Sequence[str], front: Frontmatter) -> None:
+        self.all_lines = lines
         self.lines = lines[front.body_line - 1 :]
         self.offset = front.body_line
         self.inlines = Inlines()
@@ -140,7 +144,7 @@ class _Body:
         self.ids: list[BlockId] = []
         self.tasks: list[Task] = []
         self.callouts: list[Callout] = []
-        self.definitions: dict[str, str] = {}
+        self.definitions: dict[str, Definition] = {}
         self.texts: list[_Text] = []
         self.last: Block | None = None
         self.opening: Heading | None = None
@@ -157,8 +161,8 @@ class _Body:
             self.last = block
         self.opening = self.heading_at(next(filter(self.is_seen, structure.blocks), None))
         # References may be defined after they are used, so links are parsed when all blocks are known.
-        for text, line in self.texts:
-            scan(text, line, self.definitions, self.inlines)
+        for text, line, after in self.texts:
+            scan(text, line, Source(self.all_lines, after), self.definitions, self.inlines)
 
     def is_seen(self, block: Block) -> bool:
         return not (block.top and shows_nothing(block.kind, self.text_of(block, block.end)))
@@ -167,9 +171,9 @@ class _Body:
         first = next(iter(self.headings), None)
         return first if first and block and first.line == block.start + self.offset else None
 
-    def add_text(self, text: str, line: int) -> None:
+    def add_text(self, text: str, line: int, after: int = 0) -> None:
         if worth_scanning(text):
-            self.texts.append(_Text(text, line))
+            self.texts.append(_Text(text, line, after))
 
     def text_of(self, block: Block, end: int) -> str:
         first = self.lines[block.start][block.column :].lstrip(" \t")
@@ -183,13 +187,17 @@ class _Body:
         atx = _ATX.match(self.lines[block.start][block.column :])
         if atx and block.start == block.end:
             level, text = len(atx[1]), _CLOSING_HASHES.sub("", atx[2] or "").strip(" \t")
+            whole = self.lines[block.start]
+            after = len(whole) - whole.find(text, block.column + atx.end(1)) - len(text)
         else:
             underline = without_quotes(self.lines[block.end], block.quotes)
             level = 1 if underline.startswith("=") else 2
-            text = self.text_of(block, block.end - 1).strip(" \t")
+            text = self.text_of(block, block.end - 1)
+            after = len(text) - len(text.rstrip(" \t"))
+            text = text.strip(" \t")
         if block.top:
             self.headings.append(Heading(level, text, line))
-        self.add_text(text, line)
+        self.add_text(text, line, after)
         self.block_id(text, line + text.count("\n"))
 
     def paragraph(self, block: Block) -> None:
@@ -241,7 +249,8 @@ class _Body:
         """Add the text of a row's cells. If rows differ in shape, no tag starts right after a bar."""
         for match in _CELL.finditer(text):
             bar = "" if regular or not match.start() else "|"
-            self.add_text(bar + match[0].rstrip(" \t"), line)
+            cell = match[0].rstrip(" \t")
+            self.add_text(bar + cell, line, len(text) - match.start() - len(cell))
 
     def interrupts_paragraph(self, block: Block) -> bool:
         last = self.last
@@ -250,7 +259,17 @@ class _Body:
     def definition(self, block: Block) -> None:
         text = self.text_of(block, block.end)
         if match := _DEFINITION.match(text):
-            self.definitions.setdefault(label_key(match[1]), match[2] if match[2] is not None else match[3])
+            group = 2 if match[2] is not None else 3
+            definition = Definition(match[group], self.place(block, text, *match.span(group)))
+            self.definitions.setdefault(label_key(match[1]), definition)
+
+    def place(self, block: Block, text: str, start: int, end: int) -> Place:
+        """Return the place of a range of a block's text, which is in one line."""
+        row = block.start + text.count("\n", 0, start)
+        stop = text.find("\n", start)
+        rest = (len(text) if stop < 0 else stop) - start
+        first = len(self.lines[row]) - rest
+        return Place(row + self.offset, first, first + end - start)
 
 
 _READERS = {

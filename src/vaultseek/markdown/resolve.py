@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -117,6 +117,31 @@ class Names:
         """Return all paths."""
         return tuple(self._files)
 
+    def moved(self, moves: Mapping[str, str]) -> Names:
+        """Return the names as they will be when these files have moved; these stay as they are."""
+        other = Names()
+        other._files = dict(self._files)
+        other._by_path = dict(self._by_path)
+        other._by_name = dict(self._by_name)
+        other._by_alias = dict(self._by_alias)
+        other._by_page = dict(self._by_page)
+        aliases = {old: self._files.get(old, ()) for old in moves}
+        for old, new in moves.items():
+            for table, key in (*other._entries(old, aliases[old]), *other._entries(new, aliases[old])):
+                if key in table:
+                    table[key] = list(table[key])
+        for old in moves:
+            other.remove(old)
+        for old, new in moves.items():
+            other.add(new, aliases[old])
+        return other
+
+    def shared_keys(self) -> set[str]:
+        """Return the names, in the form of ``link_key``, that several files have."""
+        tables = (self._by_name, self._by_alias, self._by_page)
+        shared = {key for table in tables for key, paths in list(table.items()) if len(paths) > 1}
+        return {_bare(key.rpartition("/")[2]) for key in shared}
+
     def keys_of(self, path: str) -> frozenset[str]:
         """Return the current names of the file; none if it is unknown."""
         keys = self._files.get(path)
@@ -148,6 +173,13 @@ class Names:
         if not link.target and link.heading is None and link.block is None:
             return UNRESOLVED
         return self.resolve(link.target, source, link.kind)
+
+    def _entries(self, path: str, keys: Sequence[str]) -> Iterator[tuple[dict[str, list[str]], str]]:
+        folded = _fold(path)
+        yield self._by_path, folded
+        yield self._by_name, folded.rpartition("/")[2]
+        yield from ((self._by_alias, key) for key in keys)
+        yield self._by_page, _page_key(path)
 
     def _exact(self, target: str, folded_target: str, source: str) -> Resolution:
         folder = "" if folded_target.startswith("/") else _folder(_fold(source))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from vaultseek.errors import NotFound
-from vaultseek.model import JSON
-from vaultseek.text import fold, quote
+from vaultseek.model import JSON, Heading
+from vaultseek.notes.anchors import heading_span
+from vaultseek.text import quote
 
 SIGNS_READ = 5
 """Signs in a name that are tried as the beginning of a heading."""
@@ -18,7 +19,6 @@ HEADINGS_NAMED = 10
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
 _PATH = re.compile(r".+\.md", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
-_SIGNS = re.compile(r"[\W_]+")
 
 
 class Address(NamedTuple):
@@ -50,13 +50,13 @@ def section(anchor: str, note: JSON) -> Address:
     ``note`` is the answer to ``note/get``. A section ends before the next heading of its level.
     Raises NotFound with the note's headings.
     """
-    headings: Sequence[JSON] = note["headings"]
-    span = _span([anchor], headings) or _span(anchor.split("#"), headings)
+    headings = [Heading(each["level"], each["text"], each["line"]) for each in note["headings"]]
+    span = heading_span([anchor], headings) or heading_span(anchor.split("#"), headings)
     if span is None:
         raise NotFound(_no_heading(anchor, note))
     start, end = span
-    last = headings[end]["line"] - 1 if end < len(headings) else int(note["lines"])
-    return Address(note["path"], first=headings[start]["line"], last=last)
+    last = headings[end].line - 1 if end < len(headings) else int(note["lines"])
+    return Address(note["path"], first=headings[start].line, last=last)
 
 
 def passage(line: int, note: JSON) -> Address:
@@ -72,26 +72,8 @@ def _lines(match: re.Match[str]) -> Address:
     return Address(match[1], first=first, last=last)
 
 
-def _span(names: Sequence[str], headings: Sequence[JSON]) -> tuple[int, int] | None:
-    """Return the heading with the last of the nested ``names`` and the one after its section, by index."""
-    start, end = -1, len(headings)
-    for name in names:
-        same = (at for at in range(start + 1, end) if _plain(headings[at]["text"]) == _plain(name))
-        start = next(same, end)
-        if start == end:
-            return None
-        level = headings[start]["level"]
-        end = next((at for at in range(start + 1, end) if headings[at]["level"] <= level), end)
-    return start, end
-
-
 def _positions(text: str, sign: str) -> Iterator[int]:
     return (at for at, character in enumerate(text) if character == sign)
-
-
-def _plain(heading: str) -> str:
-    """Return a heading as links name it: without markup, signs and differences of case."""
-    return _SIGNS.sub(" ", fold(heading)).strip()
 
 
 def _no_heading(anchor: str, note: JSON) -> str:

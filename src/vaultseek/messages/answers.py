@@ -345,6 +345,10 @@ class Link(Answer):
     alias: str | None
     line: int
     property: str | None
+    column: int | None = Field(default=None, description="First column of the link in its line, from 1.")
+    end_column: int | None = Field(
+        default=None, description="The column after the link's last, in that line."
+    )
 
 
 class OutgoingLink(Link):
@@ -559,6 +563,10 @@ class Item(Answer):
     line: int | None = Field(default=None, description="Of a heading or block, 1-based.")
     of: str | None = Field(default=None, description="Of a block: its text.")
     count: int | None = Field(default=None, description="Of a tag, property or value: its notes.")
+    link: str | None = Field(
+        default=None,
+        description="With ``source``: the target of a link from there, as the vault writes links.",
+    )
 
 
 class Completions(OfVault):
@@ -566,6 +574,98 @@ class Completions(OfVault):
 
     kind: str
     items: list[Item]
+    markdown: bool = Field(default=False, description="With ``source``: the vault wants Markdown links.")
+
+
+class Similar(Answer):
+    """A note with a name like one that is missing, and the target of a link to it."""
+
+    text: str
+    path: str
+    link: str
+
+
+class ResolvedLink(Answer):
+    """The target of a link: a file and in it a line, both None if it leads nowhere."""
+
+    resolved: str | None
+    title: str | None
+    target_line: int | None = Field(description="Line of the heading or block, 1-based.")
+    candidates: list[str] = Field(description="Other files that the link may mean.")
+    by_alias: bool
+    problem: Literal["missing_note", "missing_heading", "missing_block", "ambiguous"] | None
+    message: str | None = Field(description="The problem in words.")
+    moved: str | None = Field(default=None, description="With ``moves``: the target to be written instead.")
+    create: str | None = Field(default=None, description="Path at which a missing note would be made.")
+    similar: list[Similar] = Field(default_factory=list, description="Notes called much like a missing one.")
+
+
+class Resolved(OfVault):
+    """Links in the order of the request."""
+
+    links: list[ResolvedLink]
+    markdown: bool = Field(description="The vault wants Markdown links.")
+
+
+class PlacedProblem(Answer):
+    """A fault of a note: a link of it, with the columns, or anything else that could not be read."""
+
+    path: str
+    line: int | None
+    column: int | None
+    end_column: int | None
+    code: str
+    message: str
+    target: str | None = Field(description="Of a link: its target as written.")
+
+
+class Problems(OfVault, Counted):
+    """Problems by path and line."""
+
+    problems: list[PlacedProblem]
+
+
+class NamedNote(Answer):
+    """A note that a text names."""
+
+    path: str
+    title: str
+    link: str = Field(description="The target of a link to it.")
+
+
+class NamePlace(Answer):
+    """A piece of a text that is the name of notes; ``line`` is its number in the request, from 1."""
+
+    line: int
+    column: int
+    end_column: int
+    name: str
+    notes: list[NamedNote]
+
+
+class Mentioned(OfVault):
+    """Names of notes in a text."""
+
+    mentions: list[NamePlace]
+    markdown: bool = Field(description="The vault wants Markdown links.")
+
+
+class ProposedEdit(Answer):
+    """A piece of a line, and the text to be written there instead of ``old``."""
+
+    path: str
+    line: int
+    column: int
+    end_column: int
+    old: str
+    new: str
+
+
+class Rename(OfVault):
+    """The edits that a rename needs, in the paths of now; nothing is written."""
+
+    edits: list[ProposedEdit]
+    notes: int = Field(description="Number of notes with an edit.")
 
 
 class Vault(Answer):

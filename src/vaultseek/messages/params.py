@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vaultseek import limits
 from vaultseek.errors import UsageError
-from vaultseek.model import JSON, CompletionKind, Mode
+from vaultseek.model import JSON, CompletionKind, LinkKind, Mode
 from vaultseek.settings.describe import first_problem
 
 P = TypeVar("P", bound=BaseModel)
@@ -195,12 +195,70 @@ class CompleteParams(VaultParams):
     kind: CompletionKind = Field(default="note", description="Kind of name to complete.")
     text: str = Field(default="", max_length=limits.QUERY_CHARS, description="Text typed so far.")
     note: str | None = Field(
-        default=None, description="Note whose headings or blocks are completed, for those two kinds."
+        default=None,
+        description="Note whose headings or blocks are completed, for those two kinds; by default all.",
+    )
+    source: str | None = Field(
+        default=None,
+        description="Path of the note that a link is typed in: items have the ``link`` to be written there.",
     )
     property: str | None = Field(
         default=None, description="Property whose values are completed, for ``value``."
     )
     limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS, description="Maximum number of items.")
+
+
+class WrittenLink(Nothing):
+    """A link as it is written in a note."""
+
+    target: str = Field(default="", description="The target; empty for the note itself.")
+    kind: LinkKind = Field(default="wikilink", description="Kind of the link.")
+    heading: str | None = Field(default=None, description="The heading after the ``#``.")
+    block: str | None = Field(default=None, description="The id of a block after the ``#^``.")
+
+
+class Move(Nothing):
+    """A file or folder that is about to move; paths are relative to the vault."""
+
+    old: str = Field(description="The path now.")
+    new: str = Field(description="The path then.")
+
+
+class ResolveParams(VaultParams):
+    """Links of a note, which may not be saved yet."""
+
+    source: str = Field(description="Path of the note from the vault's root.")
+    links: list[WrittenLink] = Field(max_length=limits.NOTE_LINKS, description="Links to look up.")
+    moves: list[Move] = Field(
+        default_factory=list,
+        description="Files that are about to move: links that have to change have their ``moved`` target.",
+    )
+    similar: bool = Field(default=False, description="Name notes that are called much like a missing one.")
+
+
+class ProblemsParams(ListParams):
+    """Problems of a note, or of the whole vault."""
+
+    note: str | None = Field(
+        default=None, description="Note whose problems are listed; by default every note."
+    )
+
+
+class MentionedParams(VaultParams):
+    """Text of a note, in which other notes may be named."""
+
+    source: str = Field(description="Path of the note from the vault's root.")
+    lines: list[str] = Field(max_length=limits.LISTED_NOTES, description="Lines of its text.")
+
+
+class RenameParams(VaultParams):
+    """What is renamed: files and folders, or a heading of a note, or a tag."""
+
+    moves: list[Move] = Field(default_factory=list, description="Files and folders that are about to move.")
+    note: str | None = Field(default=None, description="Note with the heading.")
+    heading: str | None = Field(default=None, description="The heading as it is now.")
+    tag: str | None = Field(default=None, description="The tag as it is now, without ``#``.")
+    to: str | None = Field(default=None, description="The new text of the heading, or the new tag.")
 
 
 class AddVaultParams(Nothing):

@@ -208,8 +208,12 @@ def _positional(name: str, method: Method) -> dict[str, str]:
     return _POSITIONAL.get(name) or {field: "path" if field == "note" else field for field in required}
 
 
+_MODELS = re.compile(r"\b(?:WrittenLink|Move)\b")
+"""Parameters that are objects; a client passes them as such."""
+
+
 def _parameter(model: type[BaseModel], name: str, field: FieldInfo, positional: str | None) -> _Parameter:
-    source, description = _annotation(model, name), field.description or ""
+    source, description = _MODELS.sub("dict[str, Any]", _annotation(model, name)), field.description or ""
     if positional is not None:
         default = None if field.is_required() or field.default else '""'
     elif source == "bool":

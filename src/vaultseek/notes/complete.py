@@ -15,6 +15,8 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.limits import LINE_CHARS
 from vaultseek.model import JSON
 from vaultseek.notes.completer import GRADES, Completer, Entry, Match, NoteName
+from vaultseek.notes.links import line_of
+from vaultseek.notes.parts import PartKind, VaultParts
 from vaultseek.notes.vocabulary import Vocabulary
 from vaultseek.text import fold
 
@@ -44,6 +46,7 @@ class VaultCompleter:
         self._vocabulary = Vocabulary()
         self._lists: dict[tuple[Kind, str], Completer] = {}
         self._lists_version = self._vocabulary.version
+        self._parts = VaultParts(ledger)
 
     @property
     def crowded(self) -> bool:
@@ -86,6 +89,15 @@ class VaultCompleter:
                     start = "" if kind == "value" else "#"
                     matches = self._listed(kind, name or "").complete(typed.removeprefix(start), limit)
         return [_as_json(match) for match in matches]
+
+    def complete_parts(self, kind: PartKind, typed: str, limit: int) -> list[JSON]:
+        """Return completions of the headings or blocks of all notes, or of the names of other files."""
+        matches = self._parts.complete(kind, typed, limit)
+        if kind != "block":
+            return [_as_json(match) for match in matches]
+        chunks = self._ledger.chunks.by_note([match.entry.note for match in matches])
+        items = [(_as_json(match), chunks.get(match.entry.note, [])) for match in matches]
+        return [{**item, "of": line_of(own, item["line"])} for item, own in items]
 
     def beginning(self, typed: str, limit: int) -> list[int]:
         """Return the ids of the notes with a name that begins with the typed text, shorter names first.

@@ -60,7 +60,29 @@ class NoteName(NamedTuple):
         return {"path": self.path, "title": self.title, "is": self.source}
 
 
-Named = Entry | NoteName
+class PartName(NamedTuple):
+    """A heading or block of a note as a completion."""
+
+    text: str
+    path: str
+    title: str
+    level: int | None
+    line: int
+    note: int
+
+    @property
+    def weight(self) -> float:
+        """The weight: none counts more than another."""
+        return 0.0
+
+    @property
+    def more(self) -> JSON:
+        """Further fields of the answer."""
+        level = {} if self.level is None else {"level": self.level}
+        return {"path": self.path, "title": self.title, "line": self.line, **level}
+
+
+Named = Entry | NoteName | PartName
 
 
 class Match(NamedTuple):

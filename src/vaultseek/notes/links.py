@@ -120,6 +120,8 @@ def _link(row: LinkRow) -> JSON:
         "alias": link.alias,
         "line": link.line,
         "property": link.property,
+        "column": link.place and link.place.start + 1,
+        "end_column": link.place and link.place.end + 1,
     }
 
 

@@ -39,6 +39,7 @@ _MODULES = {
     "mcp": "mcp",
     "ui": "ui",
     "team": "team",
+    "lsp": "lsp",
     "serve": "daemon",
     "start": "daemon",
     "stop": "daemon",

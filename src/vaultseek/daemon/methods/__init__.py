@@ -14,6 +14,7 @@ from typing import Any
 from vaultseek import __version__, limits, paths
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.index import IndexMethods
+from vaultseek.daemon.methods.links import LinkMethods
 from vaultseek.daemon.methods.notes import NoteMethods
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
@@ -60,6 +61,7 @@ class Methods:
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
             NoteMethods(self._find),
             TableMethods(self._find, lambda: registry.settings),
+            LinkMethods(self._find),
             IndexMethods(
                 registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon
             ),

@@ -10,6 +10,7 @@ from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.markdown.spelling import new_target
 from vaultseek.messages.params import (
     CompleteParams,
     DuplicatesParams,
@@ -18,6 +19,7 @@ from vaultseek.messages.params import (
     ListParams,
     NeighborsParams,
     OrphansParams,
+    ProblemsParams,
     PropertiesParams,
     RelatedParams,
     UnresolvedParams,
@@ -31,6 +33,9 @@ from vaultseek.notes import read as reading
 from vaultseek.notes import tags as vocabulary
 from vaultseek.notes.complete import complete_blocks
 from vaultseek.notes.duplicates import duplicates
+from vaultseek.notes.lookup import vault_path
+from vaultseek.notes.new_links import manner_of
+from vaultseek.notes.problems import problems
 from vaultseek.notes.related import related
 from vaultseek.wire.context import Handler, RequestContext
 
@@ -56,6 +61,7 @@ class NoteMethods:
             "vault/orphans": self.orphans,
             "vault/duplicates": self.duplicates,
             "complete": self.complete,
+            "vault/problems": self.problems,
         }
 
     async def get(self, params: JSON, context: RequestContext) -> JSON:
@@ -152,27 +158,55 @@ class NoteMethods:
         call = read(CompleteParams, params)
         follower = await self._find(call)
         row = None
-        if call.kind in ("heading", "block"):
-            if call.note is None:
-                raise UsageError(f'kind "{call.kind}" needs a note; add "note"')
+        if call.kind in ("heading", "block") and call.note is not None:
             row = await find_note(call.note, follower)
         if call.kind == "value" and not call.property:
             raise UsageError('kind "value" needs a property; add "property"')
-        items = await asyncio.to_thread(_completions, call, follower, row)
+        items, more = await asyncio.to_thread(_completions, call, follower, row)
         follower.keep_names_ranked()
-        return about_vault(follower.vault, {"kind": call.kind, "items": items})
+        return about_vault(follower.vault, {"kind": call.kind, "items": items, **more})
+
+    async def problems(self, params: JSON, context: RequestContext) -> JSON:
+        """Return the faults of a note or of every one."""
+        call = read(ProblemsParams, params)
+        follower = await self._find(call)
+        vault = follower.vault
+        row = None if call.note is None else await find_note(call.note, follower)
+        rows = await asyncio.to_thread(problems, vault.ledger, vault.indexer.names, row)
+        return about_vault(vault, _cut("problems", rows, call.limit))
 
     async def _vault_and_note(self, call: VaultParams, name: str) -> tuple[OpenVault, NoteRow]:
         follower = await self._find(call)
         return follower.vault, await find_note(name, follower)
 
 
-def _completions(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
-    if call.kind == "block":
-        blocks = reading.block_ids(row, follower.vault.options.root) if row else ()
+def _completions(
+    call: CompleteParams, follower: VaultFollower, row: NoteRow | None
+) -> tuple[list[JSON], JSON]:
+    """Return completions, and what else the answer says about them."""
+    items = _items(call, follower, row)
+    if call.source is None:
+        return items, {}
+    vault = follower.vault
+    source = vault_path(call.source, vault.options.root)
+    style = manner_of(vault.options.root).links
+    names = vault.indexer.names
+    linked = (
+        {**item, "link": new_target(item["path"], source, names, style)} for item in items if "path" in item
+    )
+    return list(linked) or items, {"markdown": style.markdown}
+
+
+def _items(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
+    completer = follower.completer
+    if call.kind == "block" and row is not None:
+        blocks = reading.block_ids(row, follower.vault.options.root)
         return complete_blocks(blocks, call.text, call.limit)
+    kind = call.kind
+    if kind == "block" or kind == "file" or (kind == "heading" and row is None):
+        return completer.complete_parts(kind, call.text, call.limit)
     note = row.id if row else None
-    return follower.completer.complete(call.kind, call.text, call.limit, note=note, name=call.property)
+    return completer.complete(kind, call.text, call.limit, note=note, name=call.property)
 
 
 def _cut(name: str, rows: Sequence[JSON], limit: int) -> JSON:

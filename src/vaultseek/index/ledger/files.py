@@ -14,9 +14,14 @@ class AttachmentTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.version = object()
+        """Another object after every change."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
         """Add and delete paths."""
+        added, removed = list(added), list(removed)
+        if added or removed:
+            self.version = object()
         self._database.run_many("INSERT OR IGNORE INTO attachments VALUES (?)", ((path,) for path in added))
         self._database.run_many("DELETE FROM attachments WHERE path = ?", ((path,) for path in removed))
 
@@ -39,6 +44,13 @@ class ProblemTable:
     def all(self) -> list[tuple[str, Problem]]:
         """Return every problem with its path, in the order of paths and lines."""
         rows = self._database.all("SELECT path, code, message, line FROM problems ORDER BY path, line")
+        return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
+
+    def of(self, path: str) -> list[tuple[str, Problem]]:
+        """Return the problems of one path, in the order of lines."""
+        rows = self._database.all(
+            "SELECT path, code, message, line FROM problems WHERE path = ? ORDER BY line", path
+        )
         return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
 
     def add(self, path: str, problem: Problem) -> None:

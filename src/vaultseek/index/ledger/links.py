@@ -52,7 +52,7 @@ class LinkTable:
         They are unresolved until ``resolve``.
         """
         rows = ((note, i, *link) for note, links in notes for i, link in enumerate(links))
-        self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
+        self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
 
     def remove(self, note: int) -> None:
         """Delete a note's links."""
@@ -80,6 +80,11 @@ class LinkTable:
         """Return the links that resolve to these paths."""
         sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY n.path, l.ordinal"
         return [link_row(row) for row in self._database.all_in(sql, paths)]
+
+    def by_keys(self, keys: Sequence[str]) -> list[LinkRow]:
+        """Return the links with one of these keys."""
+        sql = _ROWS + " WHERE l.key IN ({}) ORDER BY n.path, l.ordinal"
+        return [link_row(row) for row in self._database.all_in(sql, keys)]
 
     def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
         """Return the resolved links in the text of each of these notes, with the words around them."""

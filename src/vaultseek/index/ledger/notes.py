@@ -33,9 +33,9 @@ CACHED_NOTES = 4000
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
 
-_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 19)})"
-_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 18)}) WHERE id = ?"
-_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 18)}, 0) WHERE id = ?"
+_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 20)})"
+_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 19)}) WHERE id = ?"
+_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 19)}, 0) WHERE id = ?"
 
 
 class NoteTable:
@@ -160,6 +160,15 @@ class NoteTable:
         )
         days = f"{month}-[0-3][0-9]*"
         return [row[0] for row in self._database.all(sql, month, f"{month}-", f"{month}.", days, limit)]
+
+    def ids_by_names(self, names: Iterable[str]) -> dict[str, set[int]]:
+        """Return the ids of notes by each of these folded names that is a title, an alias or a file name."""
+        ids: dict[str, set[int]] = {}
+        for name, note in self._database.all_in(
+            "SELECT name, note FROM names WHERE name IN ({})", sorted(names)
+        ):
+            ids.setdefault(name, set()).add(note)
+        return ids
 
     def aliases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the path and the aliases of every note."""

@@ -11,15 +11,18 @@ import orjson
 
 from vaultseek.languages.detect import NO_LANGUAGE
 from vaultseek.markdown.title import file_stem, note_name, other_name
-from vaultseek.model import JSON, Chunk, Heading, Link, LinkKind, Note
+from vaultseek.model import JSON, BlockId, Chunk, Heading, Link, LinkKind, Note, Place
 from vaultseek.text import fold
 from vaultseek.vault.scan import FileStat
 
 NOTE_COLUMNS = (
-    "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language"
+    "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language, blocks"
 )
 CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number"
-LINK_COLUMNS = "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved"
+LINK_COLUMNS = (
+    "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved,"
+    " l.first, l.last"
+)
 
 LinkTarget = tuple[int, int, str, str, LinkKind]
 """A link to be resolved: note id, ordinal in the note, path of the note, target, kind."""
@@ -69,6 +72,7 @@ class NoteRow:
     modified: float
     created: float
     language: str = NO_LANGUAGE
+    blocks: tuple[BlockId, ...] = ()
 
     @property
     def other_name(self) -> str | None:
@@ -130,10 +134,10 @@ def note_of_vector(id: str) -> int | None:
 class NoteRows(NamedTuple):
     """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
 
-    ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties`` and a chunk's heading path and code are
-    JSON texts. A chunk is (id, heading path, start line, end line, text, code), a link is (kind, target,
-    heading, block, alias, line, property, key), a problem (code, message, line). ``folded_tags`` and
-    ``names`` are what the note is found by.
+    ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
+    code are JSON texts. A chunk is (id, heading path, start line, end line, text, code), a link is (kind,
+    target, heading, block, alias, line, property, first and last column, key), a problem (code, message,
+    line). ``folded_tags`` and ``names`` are what the note is found by.
     """
 
     path: str
@@ -150,6 +154,7 @@ class NoteRows(NamedTuple):
     modified: float
     created: float
     language: str
+    blocks: str
     chunks: Sequence[Sequence[Any]]
     links: Sequence[Sequence[Any]]
     folded_tags: Sequence[str]
@@ -158,12 +163,12 @@ class NoteRows(NamedTuple):
 
     def columns(self, revision: int) -> tuple[Any, ...]:
         """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
-        return (self.path, revision, *self.stat, *self[2:14])
+        return (self.path, revision, *self.stat, *self[2:15])
 
 
 NOTE_VALUES = (
     "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
-    " headings, tasks, properties, modified, created, language"
+    " headings, tasks, properties, modified, created, language, blocks"
 )
 
 
@@ -185,15 +190,18 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         indexed.modified,
         indexed.created,
         indexed.language,
+        to_json([(block.id, block.line) for block in note.blocks]) if note.blocks else "[]",
         [_chunk_values(chunk) for chunk in indexed.chunks],
-        [
-            (k.kind, k.target, k.heading, k.block, k.alias, k.line, k.property, key)
-            for k, key in zip(note.links, indexed.link_keys, strict=True)
-        ],
+        [(*_link_values(link), key) for link, key in zip(note.links, indexed.link_keys, strict=True)],
         sorted({fold(tag) for tag in note.tags}),
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
     )
+
+
+def _link_values(link: Link) -> tuple[Any, ...]:
+    columns = (link.place.start, link.place.end) if link.place else (None, None)
+    return (link.kind, link.target, link.heading, link.block, link.alias, link.line, link.property, *columns)
 
 
 def _names(note: Note) -> set[str]:
@@ -229,6 +237,7 @@ def note_row(row: Any) -> NoteRow:
         modified=row[8],
         created=row[9],
         language=row[10],
+        blocks=tuple(BlockId(*item) for item in _list(row[11])),
     )
 
 
@@ -240,7 +249,9 @@ def chunk_row(row: Any) -> ChunkRow:
 
 def link_row(row: Any) -> LinkRow:
     """Return the link of a row of ``LINK_COLUMNS``."""
-    return LinkRow(row[0], row[1], Link(*row[2:9]), row[9])
+    kind, target, heading, block, alias, line, prop = row[2:9]
+    place = None if row[10] is None else Place(line, row[10], row[11])
+    return LinkRow(row[0], row[1], Link(kind, target, heading, block, alias, line, prop, place), row[9])
 
 
 def _list(text: str) -> Any:

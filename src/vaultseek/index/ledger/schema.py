@@ -15,7 +15,7 @@ from vaultseek.paths import remove, write_atomically
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -26,10 +26,11 @@ CREATE TABLE notes (
   racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
   properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, language TEXT NOT NULL,
-  stored INTEGER NOT NULL DEFAULT 0
+  blocks TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX notes_by_revision ON notes (revision);
 CREATE INDEX notes_to_store ON notes (modified) WHERE stored = 0;
+CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
 CREATE TABLE chunks (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
@@ -43,11 +44,13 @@ CREATE TABLE names (name TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (name
 CREATE INDEX names_by_note ON names (note);
 CREATE TABLE links (
   note INTEGER NOT NULL, ordinal INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL, heading TEXT,
-  block TEXT, alias TEXT, line INTEGER NOT NULL, property TEXT, key TEXT NOT NULL, resolved TEXT,
+  block TEXT, alias TEXT, line INTEGER NOT NULL, property TEXT, first INTEGER, last INTEGER,
+  key TEXT NOT NULL, resolved TEXT,
   PRIMARY KEY (note, ordinal)
 ) WITHOUT ROWID;
 CREATE INDEX links_by_key ON links (key);
 CREATE INDEX links_by_resolved ON links (resolved);
+CREATE INDEX links_to_parts ON links (note) WHERE heading IS NOT NULL OR block IS NOT NULL;
 CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE problems (
   path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL

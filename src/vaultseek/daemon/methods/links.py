@@ -1,0 +1,143 @@
+"""RPC methods about links that are being written, and about renaming what they lead to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.methods.access import Find, about_vault, find_note
+from vaultseek.errors import UsageError
+from vaultseek.index.ledger import NoteRow
+from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.markdown.spelling import new_target
+from vaultseek.messages.params import MentionedParams, Move, RenameParams, ResolveParams, WrittenLink, read
+from vaultseek.model import JSON, Link
+from vaultseek.notes import rename
+from vaultseek.notes.lookup import vault_path
+from vaultseek.notes.mentions import named_in
+from vaultseek.notes.new_links import Manner, manner_of
+from vaultseek.notes.similar import similar_names
+from vaultseek.notes.targets import link_target, problem_message
+from vaultseek.wire.context import Handler, RequestContext
+
+
+class LinkMethods:
+    """Handlers of ``links/resolve``, ``links/mentioned`` and ``vault/rename``."""
+
+    def __init__(self, find: Find) -> None:
+        self._find = find
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return the handlers by method name."""
+        return {
+            "links/resolve": self.resolve,
+            "links/mentioned": self.mentioned,
+            "vault/rename": self.rename,
+        }
+
+    async def resolve(self, params: JSON, context: RequestContext) -> JSON:
+        """Return where links lead."""
+        call = read(ResolveParams, params)
+        follower = await self._find(call)
+        await follower.wait_if_new()
+        answer = await asyncio.to_thread(_resolved, call, follower)
+        return about_vault(follower.vault, answer)
+
+    async def mentioned(self, params: JSON, context: RequestContext) -> JSON:
+        """Return the notes that a text names."""
+        call = read(MentionedParams, params)
+        follower = await self._find(call)
+        answer = await asyncio.to_thread(_mentioned, call, follower.vault)
+        return about_vault(follower.vault, answer)
+
+    async def rename(self, params: JSON, context: RequestContext) -> JSON:
+        """Return the edits that a rename needs."""
+        call = read(RenameParams, params)
+        follower = await self._find(call)
+        await follower.wait_if_new()
+        row = None if call.note is None else await find_note(call.note, follower)
+        edits = await asyncio.to_thread(_edits, call, follower.vault, row)
+        items = [edit.as_json() for edit in edits]
+        return about_vault(follower.vault, {"edits": items, "notes": len({edit.path for edit in edits})})
+
+
+def _resolved(call: ResolveParams, follower: VaultFollower) -> JSON:
+    vault = follower.vault
+    names, manner = vault.indexer.names, manner_of(vault.options.root)
+    source = vault_path(call.source, vault.options.root)
+    moves = rename.all_moves(_moves(call.moves), names)
+    targets = rename.Moves(moves, names) if moves else None
+    items = []
+    for written in call.links:
+        link = _link(written)
+        target = link_target(link, source, names, vault.ledger)
+        message = target.problem and problem_message(target.problem, link, target.candidates)
+        item = {**target.as_json(), "message": message, "moved": targets and targets.of(link, source)}
+        if target.problem == "missing_note":
+            item["create"] = manner.path_of(link.target, source)
+            item["similar"] = _similar(link.target, source, follower, manner) if call.similar else []
+        items.append(item)
+    return {"links": items, "markdown": manner.links.markdown}
+
+
+def _similar(target: str, source: str, follower: VaultFollower, manner: Manner) -> list[JSON]:
+    names = follower.vault.indexer.names
+    items = []
+    for text in similar_names(target, follower.completer):
+        for item in follower.completer.complete("note", text, 1):
+            link = new_target(item["path"], source, names, manner.links)
+            items.append({"text": text, "path": item["path"], "link": link})
+    return items
+
+
+def _mentioned(call: MentionedParams, vault: OpenVault) -> JSON:
+    source = vault_path(call.source, vault.options.root)
+    own = vault.ledger.notes.by_path(source)
+    named = named_in(call.lines, vault.ledger, own.id if own else None)
+    rows = vault.ledger.notes.by_id(sorted({note for each in named for note in each.notes}))
+    names, style = vault.indexer.names, manner_of(vault.options.root).links
+    items = [
+        {
+            "line": each.line + 1,
+            "column": each.start + 1,
+            "end_column": each.end + 1,
+            "name": each.name,
+            "notes": [
+                {"path": row.path, "title": row.title, "link": new_target(row.path, source, names, style)}
+                for row in map(rows.get, each.notes)
+                if row
+            ],
+        }
+        for each in named
+    ]
+    return {"mentions": items, "markdown": style.markdown}
+
+
+def _edits(call: RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
+    place = rename.Vault(vault.options.root, vault.ledger, vault.indexer.names)
+    if call.moves:
+        return rename.rename_notes(_moves(call.moves), place)
+    if not call.to or not call.to.strip():
+        raise UsageError('a heading or a tag needs its new text; add "to"')
+    if row is not None and call.heading is not None:
+        return rename.rename_heading(row, call.heading, call.to.strip(), place)
+    if call.tag:
+        return rename.rename_tag(call.tag.lstrip("#"), checked_tag(call.to), place)
+    raise UsageError('nothing to rename; add "moves", "note" and "heading", or "tag"')
+
+
+def checked_tag(tag: str) -> str:
+    """Return a new tag without its ``#``. Raises UsageError if it cannot be one."""
+    tag = tag.strip().lstrip("#").strip("/")
+    if not tag or tag.isdigit() or any(sign.isspace() or sign in ",.;:!?\"'()[]{}<>#`|\\^" for sign in tag):
+        raise UsageError(f"{tag!r} cannot be a tag; use letters, digits, - _ and /")
+    return tag
+
+
+def _moves(moves: Iterable[Move]) -> dict[str, str]:
+    return rename.as_moves((move.old, move.new) for move in moves)
+
+
+def _link(link: WrittenLink) -> Link:
+    return Link(link.kind, link.target, link.heading, link.block, None, 1)

@@ -1,0 +1,1 @@
+"""A language server: what the daemon knows, for every editor that speaks LSP."""

@@ -1,0 +1,224 @@
+"""Completion: notes, files, headings, blocks, tags, properties and their values."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from lsprotocol import types
+
+from vaultseek.lsp.cursor import Typing, typing_at
+from vaultseek.lsp.documents import Text
+from vaultseek.lsp.preview import markup
+from vaultseek.lsp.session import Session, Spot
+from vaultseek.markdown.plain import shown_heading
+from vaultseek.markdown.spelling import destination, linkable_heading
+from vaultseek.model import JSON, Place
+from vaultseek.text import fold, remove_hidden
+
+COMPLETED = 50
+"""Items of one answer; another key asks again."""
+PREVIEW_LINES = 24
+TRIGGERS = ("[", "#", "^", "(", "/", "!", ":", " ", "-")
+
+_KINDS = {
+    "note": types.CompletionItemKind.File,
+    "file": types.CompletionItemKind.File,
+    "heading": types.CompletionItemKind.Reference,
+    "block": types.CompletionItemKind.Reference,
+    "tag": types.CompletionItemKind.Keyword,
+    "property": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.Value,
+}
+
+
+async def complete(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+    """Return the completions at a position."""
+    uri = params.text_document.uri
+    spot = await session.spot(uri)
+    text = session.text(uri, spot)
+    if spot is None or text is None:
+        return None
+    line, column = text.place(params.position)
+    typing = typing_at(text, line, column)
+    if typing is None or (_is_blank_trigger(params) and typing.kind not in ("value", "tag")):
+        return None
+    items, markdown = await _items(session, spot, text, typing)
+    edit = text.range(Place(line, typing.start, column))
+    shown = text.line(line)[typing.start : column]
+    made = (_item(item, typing, edit, spot, markdown=markdown) for item in items)
+    return types.CompletionList(
+        is_incomplete=True,
+        items=[_ordered(item, number, shown) for number, item in enumerate(filter(None, made))],
+    )
+
+
+async def resolve(session: Session, item: types.CompletionItem) -> types.CompletionItem:
+    """Add the preview of the note, heading or block."""
+    data = item.data
+    if not isinstance(data, dict) or not str(data.get("path", "")).endswith(".md"):
+        return item
+    first = max(1, int(data.get("line") or 1))
+    answer = await session.ask(
+        "note/get", data["root"], note=data["path"], start_line=first, end_line=first + PREVIEW_LINES
+    )
+    item.documentation = markup(
+        session, str(answer["text"]), "completion.completion_item.documentation_format"
+    )
+    return item
+
+
+async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> tuple[list[JSON], bool]:
+    """Return items, and whether the vault wants Markdown links."""
+    own = typing.note == ""
+    if typing.kind == "heading" and own:
+        return _own_headings(text, typing.typed), False
+    if typing.kind == "block" and own:
+        return _own_blocks(text, typing.typed), False
+    common = {"text": typing.typed[:500], "limit": COMPLETED}
+    if typing.kind in ("heading", "block"):
+        if typing.note is None:
+            answer = await session.ask("complete", spot.root, kind=typing.kind, source=spot.path, **common)
+            return answer["items"], False
+        return await _parts(session, spot, typing, common), False
+    if typing.kind == "note":
+        return await _notes(session, spot, typing, common)
+    more = {"property": typing.property} if typing.property else {}
+    answer = await session.ask("complete", spot.root, kind=typing.kind, **common, **more)
+    return answer["items"], False
+
+
+async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> tuple[list[JSON], bool]:
+    """Return notes, and for embeds and Markdown links the other files, too."""
+    wanted = [session.ask("complete", spot.root, kind="note", source=spot.path, **common)]
+    if typing.form != "wikilink":
+        wanted.append(session.ask("complete", spot.root, kind="file", source=spot.path, **common))
+    notes, *files = await asyncio.gather(*wanted)
+    found = [item for answer in files for item in answer["items"]]
+    embeds = typing.form == "embed" or typing.quote == "!"
+    items = [*found, *notes["items"]] if embeds else [*notes["items"], *found]
+    ranks = {"prefix": 0, "word": 1, "inside": 2, "fuzzy": 3}
+    if not embeds or typing.typed:
+        items.sort(key=lambda item: ranks[item["match"]])
+    return items[:COMPLETED], bool(notes.get("markdown"))
+
+
+async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
+    """Return headings or blocks of the note that the link leads to; those of the editor if it is open."""
+    target = unquote(typing.note or "") if typing.form == "markdown" else typing.note or ""
+    link = {"target": target.strip(), "kind": "wikilink"}
+    answer = await session.ask("links/resolve", spot.root, source=spot.path, links=[link])
+    path = answer["links"][0]["resolved"]
+    if path is None or not path.endswith(".md"):
+        return []
+    if session.is_open(spot.uri(path)) and (other := session.text_of(spot, path)):
+        own = _own_headings if typing.kind == "heading" else _own_blocks
+        return own(other, typing.typed)
+    answer = await session.ask("complete", spot.root, kind=typing.kind, note=path, **common)
+    return [{**item, "path": path} for item in answer["items"]]
+
+
+def _own_headings(text: Text, typed: str) -> list[JSON]:
+    path = text.path
+    items = (
+        {"text": shown_heading(heading.text), "line": heading.line, "level": heading.level, "path": path}
+        for heading in text.note.headings
+    )
+    return [item for item in items if item["text"] and fold(typed) in fold(str(item["text"]))]
+
+
+def _own_blocks(text: Text, typed: str) -> list[JSON]:
+    items = (
+        {"text": block.id, "line": block.line, "of": text.line(block.line).strip(), "path": text.path}
+        for block in text.note.blocks
+    )
+    return [item for item in items if fold(typed) in fold(f"{item['text']} {item['of']}")]
+
+
+def _item(
+    item: JSON, typing: Typing, edit: types.Range, spot: Spot, *, markdown: bool
+) -> types.CompletionItem | None:
+    label = str(item["text"])
+    if remove_hidden(label) != label or any(ord(sign) < 32 for sign in label):
+        return None  # a name with control characters cannot be typed, and inserting one would not be safe
+    made = types.CompletionItem(
+        label=label,
+        kind=_KINDS.get(typing.kind),
+        detail=_detail(item, typing),
+        text_edit=types.TextEdit(edit, _inserted(item, typing) + typing.closing),
+        data={"root": spot.root, "path": item["path"], "line": item.get("line")} if "path" in item else None,
+    )
+    if item.get("is") == "alias":
+        made.label_details = types.CompletionItemLabelDetails(description=str(item["title"]))
+    return made
+
+
+def _detail(item: JSON, typing: Typing) -> str | None:
+    if typing.kind == "heading" and "level" in item:
+        where = f" {item['path']}" if typing.note is None else ""
+        return "#" * int(item["level"]) + where
+    if typing.kind == "block":
+        return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
+    if "path" in item:
+        return str(item["path"])
+    count = item.get("count")
+    return None if count is None else f"{count} note" + ("s" if count != 1 else "")
+
+
+def _inserted(item: JSON, typing: Typing) -> str:
+    """Return the text of a completion, from the first column that it replaces."""
+    text = str(item["text"])
+    if typing.kind == "note":
+        return _note_target(item, typing)
+    if typing.kind in ("heading", "block"):
+        return _part_target(item, typing)
+    if typing.kind == "value" or typing.quote:
+        return _as_yaml(text, typing.quote)
+    return text
+
+
+def _note_target(item: JSON, typing: Typing) -> str:
+    link = str(item.get("link") or item["path"])
+    if typing.form == "markdown":
+        path = link if link.endswith(".md") or not str(item["path"]).endswith(".md") else f"{link}.md"
+        return destination(path)
+    named = item.get("is") in ("alias", "title")
+    return f"{link}|{item['text']}" if named else link
+
+
+def _part_target(item: JSON, typing: Typing) -> str:
+    part = linkable_heading(str(item["text"])) if typing.kind == "heading" else f"^{item['text']}"
+    if typing.form == "markdown":
+        return (
+            f"{destination(typing.note or '')}#{destination(part)}"
+            if "%" not in (typing.note or "")
+            else f"{typing.note}#{destination(part)}"
+        )
+    target = item.get("link", "") if typing.note is None else typing.note
+    return f"{target}#{part}"
+
+
+_PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")
+
+
+def _as_yaml(text: str, quote: str) -> str:
+    if quote == "'":
+        return text.replace("'", "''") + "'"
+    if not quote and _PLAIN.match(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{escaped}"' if quote else f'"{escaped}"'
+
+
+def _ordered(item: types.CompletionItem, number: int, shown: str) -> types.CompletionItem:
+    """Keep the daemon's order and its tolerance of typing errors: the client compares what was typed."""
+    item.sort_text = f"{number:03}"
+    item.filter_text = f"{shown} {item.label}" if shown else item.label
+    return item
+
+
+def _is_blank_trigger(params: types.CompletionParams) -> bool:
+    context: Any = params.context
+    return context is not None and context.trigger_character in (" ", "-", ":")

@@ -1,0 +1,98 @@
+"""The connection to the daemon, which is started when it is needed and told apart from other errors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from vaultseek.client import AsyncClient
+from vaultseek.errors import NotRunning, Unavailable, VaultseekError
+from vaultseek.model import JSON
+
+START_AGAIN_SECONDS = 30.0
+"""Time after a failed start before the next one is tried."""
+
+log = logging.getLogger(__name__)
+
+
+class Daemon:
+    """The daemon: ``start`` starts one unless it runs, or raises VaultseekError.
+
+    ``on_notification`` gets what the daemon tells its subscribers; ``on_failure`` is told why it cannot be
+    asked, each time the cause is another.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[], object],
+        on_notification: Callable[[str, JSON], object],
+        on_failure: Callable[[str], object],
+    ) -> None:
+        self._start = start
+        self._on_failure = on_failure
+        self._starting = asyncio.Lock()
+        self._failed_at = -START_AGAIN_SECONDS
+        self._failure = ""
+        self._client = AsyncClient(
+            name="vaultseek.lsp",
+            validate=False,
+            on_notification=on_notification,
+            on_disconnect=self._lost,
+        )
+        self._subscribing: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def ask(self, method: str, params: JSON) -> Any:
+        """Return the daemon's answer. Raises VaultseekError."""
+        try:
+            answer = await self._ask(method, params)
+        except Unavailable as error:
+            self._tell(str(error))
+            raise
+        self._failure = ""
+        return answer
+
+    async def close(self) -> None:
+        """Disconnect."""
+        self._closed = True
+        await self._client.close()
+
+    def subscribe(self) -> None:
+        """Have the daemon tell of changes and progress from now on."""
+        if self._subscribing is None or self._subscribing.done():
+            self._subscribing = asyncio.create_task(self._subscribe())
+
+    async def _ask(self, method: str, params: JSON) -> Any:
+        try:
+            return await self._client.call(method, params)
+        except NotRunning:
+            pass
+        async with self._starting:
+            if time.monotonic() - self._failed_at < START_AGAIN_SECONDS:
+                raise Unavailable(self._failure or "no daemon is running; run `vaultseek start`")
+            try:
+                await asyncio.to_thread(self._start)
+            except VaultseekError as error:
+                self._failed_at = time.monotonic()
+                self._tell(str(error))
+                raise
+        self.subscribe()
+        return await self._client.call(method, params)
+
+    async def _subscribe(self) -> None:
+        try:
+            await self._client.call("index/subscribe", {})
+        except VaultseekError as error:
+            log.info("not subscribed: %s", error)
+
+    def _lost(self) -> None:
+        if not self._closed:
+            self.subscribe()
+
+    def _tell(self, message: str) -> None:
+        if message != self._failure:
+            self._failure = message
+            self._on_failure(message)

@@ -1,0 +1,247 @@
+"""Definition, references, document links and hover."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from lsprotocol import types
+
+from vaultseek.errors import VaultseekError
+from vaultseek.lsp.cursor import heading_at, link_at, tag_at
+from vaultseek.lsp.documents import Text
+from vaultseek.lsp.preview import escaped, harmless, without_frontmatter
+from vaultseek.lsp.session import Session, Spot
+from vaultseek.lsp.targets import Target, targets
+from vaultseek.model import JSON, Heading, Link, Place
+from vaultseek.notes.anchors import find_heading
+from vaultseek.notes.tag_places import tag_places
+from vaultseek.text import count
+
+REFERENCES = 1000
+"""Links that a list of references has at most."""
+TAGGED_NOTES = 200
+HOVER_LINES = 30
+HOVER_LIST = 5
+LIKE_MS = 400
+"""Milliseconds that a hover waits for similar notes."""
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
+
+
+async def definition(session: Session, params: types.DefinitionParams) -> list[types.Location] | None:
+    """Return where the link at a position leads."""
+    at = await _at(session, params)
+    if at is None:
+        return None
+    spot, text, line, column = at
+    link = link_at(text.note, line, column)
+    if link is None:
+        return None
+    (target,) = await targets(session, spot, [link])
+    return None if target.path is None else [_location(session, spot, target.path, target.line)]
+
+
+async def document_links(
+    session: Session, params: types.DocumentLinkParams
+) -> list[types.DocumentLink] | None:
+    """Return every link of a note that leads somewhere."""
+    uri = params.text_document.uri
+    spot = await session.spot(uri)
+    text = session.text(uri, spot)
+    if spot is None or text is None:
+        return None
+    links = [link for link in text.note.links if link.place]
+    found = await targets(session, spot, links)
+    return [
+        types.DocumentLink(text.range(target.link.place), _address(spot, target), target.path)
+        for target in found
+        if target.path is not None and target.link.place is not None
+    ]
+
+
+async def references(session: Session, params: types.ReferenceParams) -> list[types.Location] | None:
+    """Return the links to what is at a position: the target of a link, a heading, a tag, or the note."""
+    at = await _at(session, params)
+    if at is None:
+        return None
+    spot, text, line, column = at
+    own = params.context.include_declaration
+    if tag := tag_at(text.note, line, column):
+        return await _tagged(session, spot, tag.tag)
+    path, heading, block = spot.path, heading_at(text.note, line), None
+    if link := link_at(text.note, line, column):
+        (target,) = await targets(session, spot, [link])
+        if target.path is None:
+            return []
+        path, block = target.path, link.block
+        other = session.text_of(spot, path)
+        heading = find_heading(link.heading, other.note.headings) if link.heading and other else None
+    elif heading is not None and heading.level == 1 and heading is text.note.headings[0]:
+        heading = None  # the title of the note: every link to the note
+    links = await backlinks(session, spot, path)
+    locations = list(_links_to(session, spot, path, links, heading, block))
+    if own:
+        locations.insert(0, _location(session, spot, path, heading.line if heading else None))
+    return locations
+
+
+async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
+    """Return what a link leads to, who else links there, and what it is like; of a tag its notes."""
+    at = await _at(session, params)
+    if at is None:
+        return None
+    spot, text, line, column = at
+    if link := link_at(text.note, line, column):
+        return await _hover_link(session, spot, text, link)
+    if tag := tag_at(text.note, line, column):
+        answer = await session.ask("complete", spot.root, kind="tag", text=tag.tag, limit=5)
+        counts = (item["count"] for item in answer["items"] if item["text"].casefold() == tag.tag.casefold())
+        known = next(counts, 0)
+        body = f"**\\#{escaped(tag.tag)}** · {count(known, 'note')}"
+        return types.Hover(_markdown(session, body), text.range(tag.place))
+    return None
+
+
+async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
+    """Return the links of other notes to the one at ``path``; none if the daemon does not know it yet."""
+    with suppress(VaultseekError):
+        answer = await session.ask("links/backlinks", spot.root, note=path, limit=REFERENCES)
+        links: list[JSON] = answer["links"]
+        return links
+    return []
+
+
+async def _at(
+    session: Session, params: types.DefinitionParams | types.ReferenceParams | types.HoverParams
+) -> tuple[Spot, Text, int, int] | None:
+    uri = params.text_document.uri
+    spot = await session.spot(uri)
+    text = session.text(uri, spot)
+    return None if spot is None or text is None else (spot, text, *text.place(params.position))
+
+
+def _location(session: Session, spot: Spot, path: str, line: int | None) -> types.Location:
+    text = session.text_of(spot, path) if line else None
+    whole = (
+        text.whole_line(line) if text and line else types.Range(types.Position(0, 0), types.Position(0, 0))
+    )
+    return types.Location(spot.uri(path), whole)
+
+
+def _address(spot: Spot, target: Target) -> str:
+    line = f"#L{target.line}" if target.line else ""
+    return spot.uri(target.path or "") + line
+
+
+def _links_to(
+    session: Session, spot: Spot, path: str, links: Iterable[JSON], heading: Heading | None, block: str | None
+) -> Iterable[types.Location]:
+    """Yield the places of links to a note, or to one heading or block of it, and those in the note itself."""
+    texts: dict[str, Text | None] = {}
+    target = session.text_of(spot, path)
+    headings: Sequence[Heading] = target.note.headings if target else ()
+
+    def wanted(name: str | None, id: str | None) -> bool:
+        if block is not None:
+            return id == block
+        if heading is None:
+            return True
+        return name is not None and find_heading(name, headings) == heading
+
+    for link in links:
+        if wanted(link["heading"], link["block"]):
+            source = link["path"]
+            if source not in texts:
+                texts[source] = session.text_of(spot, source)
+            text = texts[source]
+            if text is not None:
+                place = _place(link, text)
+                yield types.Location(spot.uri(source), text.range(place))
+    if target is not None and (heading is not None or block is not None):
+        for own in target.note.links:
+            if not own.target and own.place and wanted(own.heading, own.block):
+                yield types.Location(spot.uri(path), target.range(own.place))
+
+
+def _place(link: JSON, text: Text) -> Place:
+    line = int(link["line"])
+    if link.get("column") is None:
+        return Place(line, 0, len(text.line(line)))
+    return Place(line, link["column"] - 1, link["end_column"] - 1)
+
+
+async def _tagged(session: Session, spot: Spot, tag: str) -> list[types.Location]:
+    answer = await session.ask(
+        "search", spot.root, query="", filters={"tag": tag}, mode="keyword", limit=TAGGED_NOTES, brief=True
+    )
+    locations = []
+    for path in sorted(result["path"] for result in answer["results"]):
+        text = session.text_of(spot, path)
+        for placed in tag_places(text.note, tag) if text else ():
+            locations.append(types.Location(spot.uri(path), text.range(placed.place)))  # type: ignore[union-attr]
+    return locations
+
+
+async def _hover_link(session: Session, spot: Spot, text: Text, link: Link) -> types.Hover | None:
+    (target,) = await targets(session, spot, [link], similar=True)
+    at = text.range(link.place) if link.place else None
+    if target.path is None:
+        similar = ", ".join(escaped(item["text"]) for item in target.answer.get("similar") or ())
+        more = f"\n\nNearest: {similar}" if similar else ""
+        return types.Hover(_markdown(session, escaped(target.message or "") + more), at)
+    if not target.path.endswith(".md"):
+        picture = target.path.lower().endswith(_PICTURES)
+        shown = f"![]({spot.uri(target.path)})" if picture else escaped(target.path)
+        return types.Hover(_markdown(session, shown), at)
+    links, like = await asyncio.gather(
+        backlinks(session, spot, target.path), _similar(session, spot, target.path)
+    )
+    excerpt = _excerpt(session, spot, target)
+    about = [f"**{escaped(target.title or target.path)}** · {escaped(target.path)}"]
+    if target.problem:
+        about.append(escaped(target.message or ""))
+    about.append(harmless(excerpt))
+    about.append("---")
+    about.append(_backlinks_line(links))
+    if like:
+        about.append("Like it: " + ", ".join(escaped(title) for title in like))
+    return types.Hover(_markdown(session, "\n\n".join(filter(None, about))), at)
+
+
+def _excerpt(session: Session, spot: Spot, target: Target) -> str:
+    text = session.text_of(spot, target.path or "")
+    if text is None:
+        return ""
+    if target.line:
+        lines = text.lines[target.line - 1 : target.line - 1 + HOVER_LINES]
+        own = [heading.line for heading in text.note.headings if heading.line > target.line]
+        if heading_at(text.note, target.line) and own:
+            lines = lines[: own[0] - target.line]
+        return "\n".join(lines).strip()
+    body = without_frontmatter("\n".join(text.lines)).split("\n")
+    return "\n".join(body[:HOVER_LINES]).strip()
+
+
+def _backlinks_line(links: Sequence[JSON]) -> str:
+    titles = list(dict.fromkeys(str(link["title"]) for link in links))
+    if not titles:
+        return "No backlinks"
+    more = f" and {len(titles) - HOVER_LIST} more" if len(titles) > HOVER_LIST else ""
+    names = ", ".join(escaped(title) for title in titles[:HOVER_LIST])
+    return f"{count(len(links), 'backlink')}: {names}{more}"
+
+
+async def _similar(session: Session, spot: Spot, path: str) -> list[str]:
+    with suppress(VaultseekError):
+        answer = await session.ask("note/related", spot.root, note=path, limit=3, deadline_ms=LIKE_MS)
+        return [str(result["title"]) for result in answer["results"]]
+    return []
+
+
+def _markdown(session: Session, body: str) -> types.MarkupContent:
+    formats = session.can("text_document.hover.content_format") or ()
+    if types.MarkupKind.Markdown in formats:
+        return types.MarkupContent(types.MarkupKind.Markdown, body)
+    plain = body.replace("\\", "").replace("**", "")
+    return types.MarkupContent(types.MarkupKind.PlainText, plain)
