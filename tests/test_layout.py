@@ -56,7 +56,6 @@ ENGINES = {
     "markdown_it": {"ui/notation.py", "ui/rendering.py"},
     "nh3": {"ui/rendering.py"},
     "pygls": {
-        "lsp/actions.py",
         "lsp/commands.py",
         "lsp/documents.py",
         "lsp/renaming.py",

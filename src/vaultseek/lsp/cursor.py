@@ -1,4 +1,4 @@
-"""What is at a position of a note: a link, a tag, a heading, or something that is being typed."""
+"""The link, tag or heading at a position of a note, or the name that is being typed there."""
 
 from __future__ import annotations
 

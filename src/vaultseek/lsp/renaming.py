@@ -21,7 +21,7 @@ from vaultseek.notes.rename import Edit, file_name, heading_edit, heading_links,
 
 
 class Renamed(NamedTuple):
-    """What is at the cursor to be renamed: a tag, a heading of a note, or a note; its place and name."""
+    """The tag, heading or note at the cursor that can be renamed, with its place and name."""
 
     place: Place
     name: str

@@ -252,7 +252,7 @@ class MentionedParams(VaultParams):
 
 
 class RenameParams(VaultParams):
-    """What is renamed: files and folders, or a heading of a note, or a tag."""
+    """A rename: of files and folders, of a heading of a note, or of a tag."""
 
     moves: list[Move] = Field(default_factory=list, description="Files and folders that are about to move.")
     note: str | None = Field(default=None, description="Note with the heading.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.limits import LINE_CHARS
+from vaultseek.limits import LINE_CHARS, SQL_VARIABLES
 from vaultseek.markdown.title import file_stem
 from vaultseek.model import JSON, Chunk
 from vaultseek.notes.read import about
@@ -60,7 +60,7 @@ def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -
     Notes named by the id ``without`` are left out.
     """
     pieces = [piece for number, line in enumerate(lines) for piece in _pieces(number, line)]
-    ids = ledger.notes.ids_by_names({fold(name) for _, _, _, name in pieces})
+    ids = _ids_by_name(sorted({fold(name) for _, _, _, name in pieces}), ledger)
     named: list[Named] = []
     for line, start, end, name in pieces:
         notes = tuple(sorted(ids.get(fold(name), set()) - {without}))
@@ -68,6 +68,16 @@ def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -
         if notes and not inside:
             named.append(Named(line, start, end, name, notes))
     return named
+
+
+def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
+    ids: dict[str, set[int]] = {}
+    for start in range(0, len(names), SQL_VARIABLES):
+        part = names[start : start + SQL_VARIABLES]
+        sql = f"SELECT name, note FROM names WHERE name IN ({', '.join('?' * len(part))})"
+        for name, note in ledger.select(sql, *part):
+            ids.setdefault(name, set()).add(note)
+    return ids
 
 
 def _pieces(number: int, line: str) -> Iterator[tuple[int, int, int, str]]:

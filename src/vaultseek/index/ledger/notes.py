@@ -161,15 +161,6 @@ class NoteTable:
         days = f"{month}-[0-3][0-9]*"
         return [row[0] for row in self._database.all(sql, month, f"{month}-", f"{month}.", days, limit)]
 
-    def ids_by_names(self, names: Iterable[str]) -> dict[str, set[int]]:
-        """Return the ids of notes by each of these folded names that is a title, an alias or a file name."""
-        ids: dict[str, set[int]] = {}
-        for name, note in self._database.all_in(
-            "SELECT name, note FROM names WHERE name IN ({})", sorted(names)
-        ):
-            ids.setdefault(name, set()).add(note)
-        return ids
-
     def aliases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the path and the aliases of every note."""
         for path, aliases in self._database.all("SELECT path, aliases FROM notes"):
