@@ -21,7 +21,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
 
     Raises NotFound if the file was just deleted, Unavailable if it cannot be read.
     """
-    lines = _lines(row, root)
+    lines = lines_of(row.path, root)
     last = min(len(lines), end or len(lines))
     whole = "\n".join(lines[start - 1 : last])
     text = whole[:NOTE_TEXT_CHARS]
@@ -52,7 +52,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
 
 def block_ids(row: NoteRow, root: Path) -> list[JSON]:
     """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises what ``note`` raises."""
-    lines = _lines(row, root)
+    lines = lines_of(row.path, root)
     blocks = parse("\n".join(lines), row.path).blocks
     return [{"id": block.id, "line": block.line, "of": lines[block.line - 1].strip()} for block in blocks]
 
@@ -68,13 +68,14 @@ def iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _lines(row: NoteRow, root: Path) -> list[str]:
-    file = read_note(root, row.path)
+def lines_of(path: str, root: Path) -> list[str]:
+    """Return the lines of the note at a path. Raises what ``note`` raises."""
+    file = read_note(root, path)
     if file is None:
-        raise NotFound(f"{printable(row.path)} no longer exists; search again")
+        raise NotFound(f"{printable(path)} no longer exists; search again")
     if file.problem is not None:
         raise Unavailable(
-            f"{printable(row.path)} cannot be read: {file.problem.message}; its name can still be searched"
+            f"{printable(path)} cannot be read: {file.problem.message}; its name can still be searched"
         )
     text, _ = decode(file.data)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")

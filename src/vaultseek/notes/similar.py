@@ -26,6 +26,8 @@ SIMILAR_CANDIDATES = 30
 """Completions that are compared with the name."""
 LEAST_LIKENESS = 0.5
 """Likeness, in [0, 1], below which a name is not suggested: one word in common is not enough."""
+LEAST_SPELLING = 0.7
+"""Likeness below which a tag or a property is not."""
 NAMES_COMPARED = 5000
 """Tags or properties that are compared with one that no note has."""
 _LEAST_CHARS = 3
@@ -74,6 +76,6 @@ def _unknown(kind: Literal["tag", "property"], name: str, completer: VaultComple
     known = {fold(item["text"]): item["text"] for item in completer.complete(kind, "", NAMES_COMPARED)}
     if not known or fold(name) in known or len(known) == NAMES_COMPARED:
         return
-    close = get_close_matches(fold(name), known, 1)
+    close = get_close_matches(fold(name), known, 1, LEAST_SPELLING)
     meant = f"; did you mean {quote(known[close[0]])}?" if close else ""
     yield f"no note has the {kind} {quote(name)}{meant}"

@@ -12,6 +12,7 @@ from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.messages.params import AllVaultsParams, SearchParams, WhyParams, read
 from vaultseek.model import JSON, Reason
+from vaultseek.notes.property_places import with_property_places
 from vaultseek.notes.similar import unknown_names
 from vaultseek.notes.why import why
 from vaultseek.search.merge import merge_answers
@@ -92,6 +93,8 @@ class SearchMethods:
             follower.keep_names_ranked()
         degraded = follower.degraded_reason()
         answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
+        if any(result.get("property") for result in answer["results"]):
+            answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query
         notes: list[str] = answer["interpreted"]["notes"]
         notes += unknown_searches(request.query, self._settings().searches)
