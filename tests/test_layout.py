@@ -21,7 +21,7 @@ from vaultseek.wire.protocol import answer
 
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
-    ["__init__", "errors", "failpoints", "limits", "text"],
+    ["__init__", "errors", "expendable", "failpoints", "kinds", "limits", "text"],
     ["model", "paths"],
     ["languages"],
     ["models"],
@@ -29,6 +29,7 @@ ORDER = [
     ["query"],
     ["markdown"],
     ["vault"],
+    ["extractors"],
     ["index"],
     ["worker"],
     ["indexing"],
@@ -72,6 +73,10 @@ ENGINES = {
     "simsimd": {"index/vectors/matrix.py"},
     "torch": {"models/bert_torch.py"},
     "onnxruntime": {"models/bert_onnx.py"},
+    "html_to_markdown": {"extractors/page.py"},
+    "orgparse": {"extractors/org.py"},
+    "pypdfium2": {"extractors/pdf.py"},
+    "rapidocr": {"extractors/picture.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }
 SLOW_TO_IMPORT = {

@@ -41,6 +41,48 @@ READER_JOB_BYTES = 4 * MIB
 READER_MEMORY_BYTES = 2048 * MIB
 """Address space of a reader process."""
 
+# Files of other kinds
+CANVAS_BYTES = 8 * MIB
+"""Largest canvas."""
+CANVAS_NODES = 10_000
+"""Nodes of a canvas that are read, and edges."""
+CANVAS_GROUPS = 500
+"""Groups of a canvas whose contents are told apart."""
+BASE_BYTES = 1 * MIB
+"""Largest base."""
+DRAWING_BYTES = 32 * MIB
+"""Largest drawing; it may hold its pictures."""
+DRAWING_ELEMENTS = 50_000
+"""Elements of a drawing that are read."""
+TEXT_BYTES = 2 * MIB
+"""Largest plain text or Org file."""
+PAGE_BYTES = 8 * MIB
+"""Largest HTML file."""
+PDF_BYTES = 128 * MIB
+"""Largest PDF."""
+PDF_PAGES = 3_000
+"""Pages of a PDF that are read."""
+PDF_OUTLINE = 5_000
+"""Entries of a PDF's outline that are read."""
+OCR_PAGES = 100
+"""Scanned pages of a PDF that are read by OCR."""
+OCR_PIXELS = 40_000_000
+"""Pixels of the largest picture that is read by OCR."""
+IMAGE_BYTES = 32 * MIB
+"""Largest picture."""
+EXTRACTED_CHARS = 4 * MIB
+"""Characters of the text of one file; what follows is left out."""
+EXTRACTION_SECONDS = 30.0
+"""Processor time for reading a file of another kind than Markdown."""
+OCR_SECONDS = 600.0
+"""The same with OCR."""
+EXTRACTION_MEMORY_BYTES = 1536 * MIB
+"""Address space of the process that reads such files."""
+OCR_MEMORY_BYTES = 4096 * MIB
+"""The same with OCR."""
+EXTRACTION_IDLE_SECONDS = 30.0
+"""Time without work after which that process ends."""
+
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB
 """Largest frontmatter block."""

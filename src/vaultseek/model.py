@@ -185,11 +185,25 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a file that a link can lead to, such as ``page=3``, and the first line of its text.
+
+    It ends where the next one begins. ``name`` is what follows the ``#`` of the link; "" stands for no part.
+    Headings above it of a level up to ``depth`` are headings of this part, too.
+    """
+
+    name: str
+    line: int
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
-    """A parsed note.
+    """A parsed note, or the text of another file.
 
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
-    included, without line endings. ``body_line`` is the first line of the body: 1 without frontmatter.
+    included, without line endings; of a file that is no text those that its text is shown as. ``body_line``
+    is the first line of the body: 1 without frontmatter. ``places`` come in the order of their lines.
     ``placed_tags`` are the tags in the body, each as often as it is there.
     """
 
@@ -209,6 +223,7 @@ class Note:
     callouts: tuple[Callout, ...] = ()
     spans: tuple[Span, ...] = ()
     problems: tuple[Problem, ...] = ()
+    places: tuple[Part, ...] = ()
     placed_tags: tuple[PlacedTag, ...] = field(default=(), compare=False, repr=False)
 
 
@@ -217,7 +232,8 @@ class Chunk:
     """A passage of a note: the unit that is embedded and that a result points to.
 
     ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks. ``code``
-    holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint.
+    holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place`` is the
+    name of the part of the file that it is from, such as ``page=3``.
     """
 
     id: str
@@ -226,6 +242,7 @@ class Chunk:
     end_line: int
     text: str
     code: tuple[tuple[int, int], ...] = ()
+    place: str | None = None
 
     def prose_text(self) -> str:
         """Return the text without its code, the pieces joined by newlines."""

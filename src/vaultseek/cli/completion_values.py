@@ -34,7 +34,7 @@ COMPLETION_SECONDS = 0.3
 
 OPERATORS = (
     *("tag:", "path:", "file:", "heading:", "alias:", "link:", "content:", "section:", "line:", "block:"),
-    *("task:", "task-todo:", "task-done:", "ext:", "before:", "after:", "created:", "modified:"),
+    *("task:", "task-todo:", "task-done:", "ext:", "kind:", "before:", "after:", "created:", "modified:"),
 )
 """Operators of the query language, repeated here because importing its grammar would take too long."""
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from vaultseek.model import JSON
 
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
+_VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+"""Files that no editor shows."""
+_OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
 
 
@@ -29,15 +32,21 @@ def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
         UsageError: the program cannot be started.
     """
     file = str(Path(vault, result["path"]))
+    if not obsidian and file.lower().endswith(_VIEWED):
+        _run([_OPENER, file], "set a program for such files")
+        return
     editor = "" if obsidian else (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
     if editor:
         command = editor_command(editor, file, int(result.get("line") or result.get("start_line") or 1))
     else:
-        command = ["open" if sys.platform == "darwin" else "xdg-open", obsidian_url(file)]
+        command = [_OPENER, obsidian_url(file)]
+    _run(command, "install it" if obsidian else "set $EDITOR to your editor")
+
+
+def _run(command: Sequence[str], advice: str) -> None:
     try:
         subprocess.run(command, check=False)
     except OSError as error:
-        advice = "install it" if obsidian else "set $EDITOR to your editor"
         raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None
 
 

@@ -41,6 +41,8 @@ def _head(note: JSON, terminal: Terminal, vault: str | None) -> Iterator[str]:
     painted = terminal.paint(path, "cyan")
     file = f"{vault}/{note.get('path')}" if vault else ""
     yield f"{terminal.paint(title, 'bold')}  {terminal.link(painted, file)}"
+    if note.get("kind", "note") != "note":
+        yield f"kind: {clean(note['kind'])}"
     if note.get("tags"):
         yield "tags: " + " ".join(f"#{clean(tag).removeprefix('#')}" for tag in note["tags"])
     names = [name for name in (note.get("file_name"), *(note.get("aliases") or ())) if name]
@@ -127,6 +129,8 @@ def _passages(note: JSON) -> Iterator[str]:
     for chunk in note.get("chunks") or ():
         lines = f"{chunk['start_line']}-{chunk['end_line']}"
         where = " › ".join(clean(heading) for heading in chunk.get("heading_path") or ())
+        if chunk.get("place"):
+            where = f"#{clean(chunk['place'])}  {where}".rstrip()
         rows.append([lines, count(len(chunk.get("text") or ""), "character"), where])
     yield from table(rows, right=(0, 1)) if rows else ()
 

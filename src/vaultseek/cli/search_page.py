@@ -113,7 +113,9 @@ def _title(result: JSON) -> str:
 def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
     room = terminal.width - _INDENT
     vault = f"{clean(result['vault'])}: " if result.get("vault") else ""
-    path = f"{vault}{clean(result.get('path') or '')}:{result.get('line') or result.get('start_line', 1)}"
+    part = result.get("place")
+    where = f"#{clean(part)}" if part else f":{result.get('line') or result.get('start_line', 1)}"
+    path = f"{vault}{clean(result.get('path') or '')}{where}"
     link = terminal.link(terminal.paint(path, "cyan"), file_of(result, answer))
     tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
     via = result.get("via")

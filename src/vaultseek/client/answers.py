@@ -25,6 +25,8 @@ class About(TypedDict):
     title: str
     file_name: NotRequired[str | None]
     """The name of the file, without extension, if it says something else than the title."""
+    kind: NotRequired[str]
+    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
     tags: list[str]
     modified: str
 
@@ -123,6 +125,8 @@ class Result(TypedDict):
     title: str
     file_name: NotRequired[str | None]
     """The name of the file, without extension, if it says something else than the title."""
+    kind: NotRequired[str]
+    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
     score: float
     modified: str
 
@@ -130,6 +134,8 @@ class Result(TypedDict):
 class FullResult(Result, total=False):
     """A result with its best passage. Lines are 1-based and inclusive."""
 
+    place: NotRequired[str | None]
+    """Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas."""
     heading_path: list[str]
     chunk_id: str | None
     start_line: int

@@ -13,6 +13,7 @@ from functools import partial
 
 from vaultseek import paths
 from vaultseek.daemon import folder_watch
+from vaultseek.daemon.files import WaitingFiles
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.errors import Busy, Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
@@ -66,6 +67,7 @@ class VaultFollower:
         options = vault.options
         self._watch = FolderWatch(options.root, lambda: self.state == "vault_missing", options.rescan_seconds)
         self._tasks: list[asyncio.Task[None]] = []
+        self._files = WaitingFiles()
         self._merge_wake = asyncio.Event()
         self._scanned = asyncio.Condition()
         self._scans_begun = 0
@@ -278,6 +280,7 @@ class VaultFollower:
         while await asyncio.to_thread(self.vault.merge_keyword_segments, purge=True):
             await asyncio.sleep(0)
         await self.vault.forget_outdated_vectors()
+        await self.vault.in_writer(self.vault.indexer.prune_texts)
         if not await self.vault.in_writer(self.vault.ledger.compact, time.time()):
             raise Busy(f"another program reads the index of {self.vault.name}; try again")
 
@@ -302,16 +305,42 @@ class VaultFollower:
         await self._watch.start()
         self._watch.request_rescan("the vault was opened")
         while True:
-            batch = await self._watch.next_batch()
+            hints = self._loop.create_task(self._watch.next_batch())
             try:
-                await self._process(batch)
-            except VaultMissing as error:
-                self._set_state("vault_missing", Reason.of(error))
-                await self._finish_scan(batch)
-            except Cancelled:
-                raise
-            except Exception as error:
-                await self._retry_later(error, batch)
+                # Files may take long to read: a note that is saved meanwhile comes first.
+                while self._files and not hints.done():
+                    await self._read_files()
+                batch = await hints
+            finally:
+                hints.cancel()
+            await self._follow_batch(batch)
+
+    async def _follow_batch(self, batch: HintBatch) -> None:
+        try:
+            await self._process(batch)
+        except VaultMissing as error:
+            self._set_state("vault_missing", Reason.of(error))
+            await self._finish_scan(batch)
+        except Cancelled:
+            raise
+        except Exception as error:
+            await self._retry_later(error, batch)
+
+    async def _read_files(self) -> None:
+        """Read some of the files that wait, for about a second."""
+        part = self._files.next()
+        began = time.monotonic()
+        try:
+            await self._apply(Changes(read=part))
+        except Cancelled:
+            raise
+        except Exception as error:
+            self._files.clear()
+            await self._retry_later(error, HintBatch(frozenset(), "reading files failed"))
+            return
+        self._files.took(time.monotonic() - began)
+        if not self._files:
+            await self._finish_scan(HintBatch(frozenset(), "all files are read"))
 
     async def _load(self) -> bool:
         try:
@@ -365,9 +394,9 @@ class VaultFollower:
         whole = batch.rescan_reason is not None
         if (self.state == "vault_missing" and not whole) or self._looks_unmounted(changes, whole=whole):
             # Only a comparison of everything can tell that the vault is whole again.
-            await self._apply(replace(changes, removed=(), attachments_removed=()))
+            await self._apply(self._files.put_off(replace(changes, removed=(), attachments_removed=())))
         else:
-            await self._apply(changes)
+            await self._apply(self._files.put_off(changes))
             poll_reason = self._watch.poll_reason
             if poll_reason is None:
                 self._set_state("ready", None)
@@ -407,7 +436,8 @@ class VaultFollower:
         vault = self.vault
         changed = await vault.in_writer(vault.indexer.apply, changes, self._report_read)
         last_change = time.time() if changed else vault.activity.last_change
-        vault.activity = replace(vault.activity, notes_done=0, notes_total=0, last_change=last_change)
+        done, total = self._files.progress
+        vault.activity = replace(vault.activity, notes_done=done, notes_total=total, last_change=last_change)
         self._merge_wake.set()
         vault.embedding.wake.set()
         vault.concepts.wake.set()
@@ -422,6 +452,7 @@ class VaultFollower:
         self._loop.call_soon_threadsafe(self._set_read, done, total)
 
     def _set_read(self, done: int, total: int) -> None:
+        done, total = done + self._files.progress[0], total + self._files.progress[1]
         self.vault.activity = replace(self.vault.activity, notes_done=done, notes_total=total)
         self.vault.embedding.wake.set()
 
@@ -442,7 +473,7 @@ class VaultFollower:
             self._set_state("failing", Reason("failing", message))
 
     async def _finish_scan(self, batch: HintBatch) -> None:
-        if batch.rescan_reason is None:
+        if batch.rescan_reason is None or self._files:
             return
         async with self._scanned:
             self._scans_done = self._scans_begun

@@ -18,6 +18,7 @@ from vaultseek.index.ledger import examine as examine_ledger
 from vaultseek.index.ledger import examine_stored
 from vaultseek.index.vectors.chroma import examine as examine_store
 from vaultseek.indexing.embed import store_folder
+from vaultseek.kinds import DEFAULT_SWITCHES
 from vaultseek.settings.model import Settings
 from vaultseek.settings.registry import read_registry
 from vaultseek.text import count
@@ -31,24 +32,27 @@ _REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
 
 @dataclass(frozen=True, slots=True)
 class KnownVault:
-    """A vault with its name and its excluded globs."""
+    """A vault with its name, its excluded globs and the kinds of files that are read."""
 
     name: str
     root: Path
     exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = DEFAULT_SWITCHES
 
 
 def known_vaults(settings: Settings) -> list[KnownVault]:
     """Return the configured vaults, the registered ones, and those with an index."""
     vaults: dict[Path, KnownVault] = {}
     for vault in (*settings.vaults, *read_registry().vaults):
-        known = KnownVault(vault.name, vault.path, (*settings.index.exclude, *vault.exclude))
+        exclude = (*settings.index.exclude, *vault.exclude)
+        known = KnownVault(vault.name, vault.path, exclude, settings.index.kinds)
         vaults.setdefault(vault.path, known)
     for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
         root = _root_of(folder)
         # An unconfigured vault whose folder is gone is not a problem.
         if root is not None and root.is_dir():
-            vaults.setdefault(root, KnownVault(root.name, root, settings.index.exclude))
+            known = KnownVault(root.name, root, settings.index.exclude, settings.index.kinds)
+            vaults.setdefault(root, known)
     return list(vaults.values())
 
 
@@ -60,7 +64,7 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is missing")
         return
     notes, unreadable, excluded = 0, Counter[str](), Counter[str]()
-    for file in scan(vault.root, Ignore(vault.root, vault.exclude)):
+    for file in scan(vault.root, Ignore(vault.root, vault.exclude, vault.kinds)):
         if file.problem is not None:
             (excluded if file.problem.code in _EXCLUDED else unreadable)[file.problem.code] += 1
         elif file.stat is not None:

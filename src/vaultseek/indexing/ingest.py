@@ -52,7 +52,7 @@ class Indexer:
         self._keyword = keyword
         self._crash_marker = crash_marker
         self._exclude = tuple(exclude)
-        self._ignore = Ignore(reader.root, self._exclude)
+        self._ignore = self._rules()
         self._names = Names()
         self._stopped = keyword.stopped
 
@@ -83,12 +83,21 @@ class Indexer:
         root = self._reader.root
         if paths is not None:
             return reconcile.compare_paths(root, self._ignore, self._ledger, paths)
-        self._ignore = Ignore(root, self._exclude)
+        self._ignore = self._rules()
         return reconcile.compare_vault(root, self._ignore, self._ledger, self._stopped)
+
+    def _rules(self) -> Ignore:
+        return Ignore(self._reader.root, self._exclude, self._reader.files.switches)
 
     def stop(self) -> None:
         """Have all work end after the batch that it is at; the rest is done after the next start."""
         self._stopped.set()
+        self._reader.files.process.stop()
+
+    def prune_texts(self) -> None:
+        """Delete the kept texts of files that are gone or have changed."""
+        rows = self._ledger.select("SELECT hash FROM notes")
+        self._reader.files.cache.prune({row[0] for row in rows})
 
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
         """Index ``changes`` in batches that each leave the vault searchable; return the changed paths.

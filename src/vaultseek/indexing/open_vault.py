@@ -16,6 +16,7 @@ import numpy as np
 
 from vaultseek import paths
 from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.extractors.reader import FileReader
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
@@ -33,6 +34,7 @@ from vaultseek.indexing.second_space import SecondSpace
 from vaultseek.indexing.spaces import Spaces
 from vaultseek.indexing.status import Activity
 from vaultseek.indexing.writer import WriterThread
+from vaultseek.kinds import DEFAULT_SWITCHES
 from vaultseek.limits import (
     NOTE_PARSE_BYTES,
     OPENING_CHARS,
@@ -62,6 +64,8 @@ class VaultOptions:
     language: str | None = None
     rescan_seconds: float = RESCAN_SECONDS
     max_note_bytes: int = NOTE_PARSE_BYTES
+    kinds: tuple[str, ...] = DEFAULT_SWITCHES
+    """The kinds of files that are read beside notes."""
     paused: bool = False
     """Answer from the index as it is and do not follow the vault."""
     expansion: bool = False
@@ -152,7 +156,9 @@ class OpenVault:
             files.callback(crash_marker.close)
             writer = WriterThread(options.name)
             files.callback(writer.close)
-            reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes)
+            files_of_vault = FileReader(options.kinds, directory / "texts")
+            files.callback(files_of_vault.process.close)
+            reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes, files_of_vault)
             models = models or VaultModels(LocalModel(spec.model, None, spec.fingerprint, spec.window))
             second = None
             if models.second is not None and pool is not None:

@@ -34,7 +34,7 @@ NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
 """Notes in segments above which another process merges them."""
-_MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0}
+_MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
 
 
 class ReaderError(Exception):

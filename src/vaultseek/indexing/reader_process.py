@@ -8,19 +8,18 @@ daemon knows which note ended it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
-import resource
 import signal
 import struct
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from vaultseek.errors import VaultseekError
+from vaultseek.expendable import become_expendable
+from vaultseek.extractors.reader import FileReader
 from vaultseek.index.keyword.inverter import KeywordDocument
 from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import PreparedSegment, SegmentPreparer
@@ -34,8 +33,6 @@ from vaultseek.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.model import JSON
 from vaultseek.models.counters import load_counter
 
-_PR_SET_PDEATHSIG = 1
-_LIKELY_VICTIM = "800"
 _NICENESS = 5
 _FRAME_CHARS = 200_000
 _INDEX = struct.Struct("<i")
@@ -54,7 +51,7 @@ def main() -> None:
     hello = receive(incoming)
     if hello is None:
         return
-    _become_expendable(hello["parent"])
+    become_expendable(hello["parent"], READER_MEMORY_BYTES, _NICENESS)
     server = _Server(hello, outgoing)
     # Parsed notes hold no cycles, and searching them for some takes a tenth of the time.
     gc.disable()
@@ -69,7 +66,8 @@ class _Server:
 
     def __init__(self, hello: JSON, outgoing: BinaryIO) -> None:
         counter = load_counter(hello["counter"])
-        self._reader = NoteReader(Path(hello["root"]), counter, hello["window"], hello["max_bytes"])
+        files = FileReader.of(hello["files"]) if hello["files"] else FileReader()
+        self._reader = NoteReader(Path(hello["root"]), counter, hello["window"], hello["max_bytes"], files)
         self._progress: int = hello["progress"]
         self._seconds: float = hello["seconds"]
         self._outgoing = outgoing
@@ -169,23 +167,6 @@ def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
     outgoing = os.fdopen(os.dup(1), "wb", 1 << 18)
     os.dup2(2, 1)
     return incoming, outgoing
-
-
-def _become_expendable(parent: int) -> None:
-    """Create private files, leave Ctrl-C to the daemon, give way to searches, and die with the daemon."""
-    os.umask(0o077)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    os.nice(_NICENESS)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_LIKELY_VICTIM)
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (READER_MEMORY_BYTES, READER_MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from vaultseek.extractors.excalidraw import is_drawing, read_markdown
+from vaultseek.extractors.reader import FileReader, file_kind, most_bytes
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import IndexedNote, UnchangedNote
 from vaultseek.indexing.crash_marker import CRASHED
+from vaultseek.kinds import kind_of
 from vaultseek.languages.detect import SAMPLE_CHARS, detect_language
-from vaultseek.limits import NOTE_PARSE_BYTES
+from vaultseek.limits import DRAWING_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.dates import created_time
 from vaultseek.markdown.decode import decode
@@ -36,12 +39,16 @@ class CrashGuard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NoteReader:
-    """The parser and chunker of one vault; ``count`` and ``window`` are those of the embedding model."""
+    """The parser and chunker of one vault; ``count`` and ``window`` are those of the embedding model.
+
+    ``files`` reads what is no Markdown.
+    """
 
     root: Path
     count: TokenCount
     window: int
     max_bytes: int = NOTE_PARSE_BYTES
+    files: FileReader = field(default_factory=FileReader)
 
     def describe(self) -> JSON | None:
         """Return what a reader process needs to make the same reader; None if it cannot."""
@@ -53,13 +60,14 @@ class NoteReader:
             "counter": counter,
             "window": self.window,
             "max_bytes": self.max_bytes,
+            "files": self.files.describe(),
         }
 
     def read(
         self, path: str, stored_hash: bytes | None, guard: CrashGuard
     ) -> IndexedNote | UnchangedNote | None:
         """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again."""
-        content = read_note(self.root, path)
+        content = self._bytes(path)
         if content is None:
             return None
         digest = content_digest(content)
@@ -69,11 +77,11 @@ class NoteReader:
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
         """Return a note of which only the name counts, because of this problem; None if it is gone again."""
-        content = read_note(self.root, path)
+        content = self._bytes(path)
         if content is None:
             return None
         content = replace(content, problem=content.problem or problem)
-        return self._indexed(path, content, content_digest(content), *self._parse(path, content))
+        return self._indexed(path, content, content_digest(content), *self._parse(path, content, b""))
 
     def _indexed(
         self, path: str, content: NoteBytes, digest: bytes, note: Note, chunks: tuple[Chunk, ...]
@@ -91,18 +99,33 @@ class NoteReader:
     ) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note, unless this content has crashed its reader before."""
         if guard.is_blocked(path, digest):
-            return self._parse(path, replace(content, problem=CRASHED))
+            return self._parse(path, replace(content, problem=CRASHED), digest)
+        # Another process reads files, which may take long, so that ending this one meanwhile is no crash.
+        file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
             failpoint(f"note.read {path}")
-            return self._parse(path, content)
+            if file is not None:
+                return file, chunk(file, self.count, self.window)
+            return self._parse(path, content, digest)
 
-    def _parse(self, path: str, content: NoteBytes) -> tuple[Note, tuple[Chunk, ...]]:
+    def _bytes(self, path: str) -> NoteBytes | None:
+        drawing = kind_of(path) == "excalidraw"
+        return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
+
+    def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note; one that could not be read has only its name and the problem."""
+        if file_kind(path) is not None:
+            file = self.files.read(path, content.data, digest, content.problem)
+            return file, chunk(file, self.count, self.window)
         problem = content.problem
-        if len(content.data) > self.max_bytes or (problem is not None and problem.code == "too_large"):
+        drawn = kind_of(path) == "excalidraw"  # most of it is the drawing, which is left out
+        if (len(content.data) > self.max_bytes and not drawn) or (
+            problem is not None and problem.code == "too_large"
+        ):
             problem = too_large(self.max_bytes)
         text, problems = decode(content.data) if problem is None else ("", (problem,))
-        note = parse(text, path, problems)
+        drawn = drawn or is_drawing(text)
+        note = read_markdown(text, path, problems) if drawn else parse(text, path, problems)
         return note, chunk(note, self.count, self.window)
 
 

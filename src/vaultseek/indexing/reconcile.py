@@ -15,7 +15,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.stopping import until_stopped
 from vaultseek.vault.diff import Changes, FileState, compare
 from vaultseek.vault.ignore import Ignore
-from vaultseek.vault.scan import ScannedFile, bad_name, file_stat, is_note, scan, skipped_folder, skipped_link
+from vaultseek.vault.scan import ScannedFile, bad_name, file_stat, scan, skipped_folder, skipped_link
 
 VANISHED_SHARE = 0.5
 """The vault looks unmounted if more than this share of its notes is gone at once, and at least
@@ -40,7 +40,7 @@ def compare_vault(
 
 def looks_unmounted(changes: Changes, notes: int) -> bool:
     """True if so many of ``notes`` are gone at once that the vault is probably unmounted, not emptied."""
-    gone = len(changes.removed)
+    gone = len(set(changes.removed).difference(changes.attachments_added))
     return gone >= VANISHED_NOTES and gone > notes * VANISHED_SHARE
 
 
@@ -84,7 +84,7 @@ def _scan_path(root: Path, ignore: Ignore, path: str) -> Iterator[ScannedFile]:
             yield from scan(root, ignore, path)
         elif (folder := skipped_folder(path, ignore)) is not None:
             yield folder
-    elif not is_note(path):
+    elif not ignore.is_read(path):
         if (root / path).is_file():
             yield ScannedFile(path, None)
     else:

@@ -13,12 +13,13 @@ from typing import TypeVar
 
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.legibility import JUDGED_CHARS, foreign_share
+from vaultseek.kinds import is_markdown
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.frontmatter import read_frontmatter
 from vaultseek.paths import private_directory, write_atomically
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note
-from vaultseek.vault.scan import is_note, scan
+from vaultseek.vault.scan import scan
 
 SAMPLED_NOTES = 200
 """Notes whose beginnings are judged."""
@@ -29,7 +30,8 @@ T = TypeVar("T")
 
 def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None:
     """Return the share of the vault's notes that are not in English; None without a note."""
-    ids = [row[0] for row in ledger.select("SELECT id FROM notes ORDER BY path")]
+    rows = ledger.select("SELECT id, path FROM notes ORDER BY path")
+    ids = [number for number, path in rows if is_markdown(path)] or [number for number, _ in rows]
     if not ids:
         return None
     return foreign_share((ledger.chunks.opening(note, JUDGED_CHARS) for note in _sample(ids)), count)
@@ -37,7 +39,7 @@ def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None
 
 def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], int]) -> float | None:
     """Return the same from the files of a vault that has no index yet."""
-    paths = sorted(file.path for file in scan(root, Ignore(root, tuple(exclude))) if is_note(file.path))
+    paths = sorted(file.path for file in scan(root, Ignore(root, tuple(exclude))) if is_markdown(file.path))
     return foreign_share(_beginnings(root, _sample(paths)), count) if paths else None
 
 

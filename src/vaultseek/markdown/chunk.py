@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from vaultseek.languages.syllables import count_syllables, has_syllables
 from vaultseek.limits import KIB, TOKEN_CHARS
 from vaultseek.markdown.embedding_text import headings_room, names_room
 from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
-from vaultseek.model import Chunk, Note, Span, TokenCount
+from vaultseek.model import Chunk, CodeBlock, Heading, Note, Part, Span, TokenCount
 
 JOIN_SHARE = 0.6
 """The share of the model's window up to which sibling sections are joined."""
@@ -34,10 +34,11 @@ UNCOUNTED_CHARS = 64 * KIB
 """A longer block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 6
+CHUNKER_VERSION = 7
 """Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
 
 Path = tuple[str, ...]
+T = TypeVar("T")
 
 
 def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]:
@@ -45,18 +46,79 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
 
     ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
     Every character of the body except white space is in exactly one chunk; chunks come in order. A chunk of
-    several sibling sections has the heading path of their parent.
+    several sibling sections has the heading path of their parent. No chunk has text of two places.
     """
-    body = _Body.of(note)
-    blocks = _blocks(note, body)
+    seen: Counter[tuple[Path, str]] = Counter()
+    if not note.places:
+        lines = note.lines[note.body_line - 1 :]
+        whole = _Part(note.path, lines, note.body_line, note.spans, note.headings, note.code_blocks)
+        return tuple(_chunked(whole, count, window, seen))
+    return tuple(
+        replace(each, place=place.name or None)
+        for place, part in _parts(note)
+        for each in _chunked(part, count, window, seen)
+    )
+
+
+class _Part(NamedTuple):
+    """The lines of a note that are cut together, from ``body_line`` on, and the headings ``above`` them."""
+
+    path: str
+    lines: Sequence[str]
+    body_line: int
+    spans: Sequence[Span]
+    headings: Sequence[Heading]
+    code_blocks: Sequence[CodeBlock]
+    above: Sequence[Heading] = ()
+
+
+def _parts(note: Note) -> Iterator[tuple[Part, _Part]]:
+    """Yield the places of a note, each with its lines."""
+    places = note.places
+    if places[0].line > note.body_line:
+        places = (Part("", note.body_line), *places)
+    ends = [*(place.line for place in places[1:]), len(note.lines) + 1]
+    spans, headings, codes = deque(note.spans), deque(note.headings), deque(note.code_blocks)
+    above: list[Heading] = []
+    for place, end in zip(places, ends, strict=True):
+        above = [heading for heading in above if heading.level <= place.depth]
+        own = _up_to(end, headings, lambda heading: heading.line)
+        yield (
+            place,
+            _Part(
+                note.path,
+                note.lines[place.line - 1 : end - 1],
+                place.line,
+                _up_to(end, spans, lambda span: span.start_line),
+                own,
+                _up_to(end, codes, lambda code: code.line),
+                tuple(above),
+            ),
+        )
+        for heading in own:
+            above = [*(each for each in above if each.level < heading.level), heading]
+
+
+def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
+    """Take the items off the queue that begin before ``line``."""
+    taken: list[T] = []
+    while items and line_of(items[0]) < line:
+        taken.append(items.popleft())
+    return taken
+
+
+def _chunked(part: _Part, count: TokenCount, window: int, seen: Counter[tuple[Path, str]]) -> Iterator[Chunk]:
+    """Yield the chunks of a part; ``seen`` counts equal ones."""
+    body = _Body.of(part)
+    blocks = _blocks(part, body)
     if not blocks:
-        return ()
+        return
     if has_syllables(body.text):
         count = _SyllableCount(count)
-    sizes = _Sizes(note.spans, body, blocks, count, window)
-    sections = _sections(note, blocks)
+    sizes = _Sizes(part.spans, body, blocks, count, window)
+    sections = _sections(part, blocks)
     ranges = list(_ranges(_Plan(sections, len(blocks), sizes), sizes))
-    return tuple(_chunks(note, body, ranges, _paths(ranges, blocks, sections)))
+    yield from _chunks(part, body, ranges, _paths(ranges, blocks, sections), seen)
 
 
 class _SyllableCount:
@@ -84,10 +146,9 @@ class _Body:
     first_line: int
 
     @classmethod
-    def of(cls, note: Note) -> _Body:
-        lines = note.lines[note.body_line - 1 :]
-        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-        return cls("\n".join(lines), starts, note.body_line)
+    def of(cls, part: _Part) -> _Body:
+        starts = list(accumulate((len(line) + 1 for line in part.lines), initial=0))
+        return cls("\n".join(part.lines), starts, part.body_line)
 
     def start(self, line: int) -> int:
         """Return the offset of ``line``; the end of the text for lines beyond it."""
@@ -107,11 +168,11 @@ class _Block(NamedTuple):
     span: int
 
 
-def _blocks(note: Note, body: _Body) -> list[_Block]:
+def _blocks(part: _Part, body: _Body) -> list[_Block]:
     """Return the blocks of the body in order; text outside of all spans is a block as well."""
     blocks: list[_Block | None] = []
-    line = note.body_line
-    for index, span in enumerate(note.spans):
+    line = part.body_line
+    for index, span in enumerate(part.spans):
         first, last = span.start_line, span.end_line
         if span.kind == "list_item" or last < line:
             continue
@@ -120,7 +181,7 @@ def _blocks(note: Note, body: _Body) -> list[_Block]:
             line = first
         blocks.append(_block(body, line, last + 1, index))
         line = last + 1
-    blocks.append(_block(body, line, note.body_line + len(body.starts), -1))
+    blocks.append(_block(body, line, part.body_line + len(body.starts), -1))
     return [block for block in blocks if block is not None]
 
 
@@ -147,13 +208,13 @@ class _Section(NamedTuple):
     children: list[int]
 
 
-def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
-    """Return the sections in order; the first one is the note itself."""
-    spans = note.spans
+def _sections(part: _Part, blocks: Sequence[_Block]) -> list[_Section]:
+    """Return the sections in order; the first one is the note itself, or the part of it."""
+    spans = part.spans
     by_line = {spans[block.span].start_line: index for index, block in enumerate(blocks) if block.span >= 0}
-    sections = [_Section(0, (), (0,), [])]
+    sections = [_Section(0, tuple(heading.text for heading in part.above), (0,), [])]
     levels = [(0, 0)]
-    for heading in note.headings:
+    for heading in part.headings:
         first = by_line.get(heading.line)
         if first is None:
             continue
@@ -163,8 +224,13 @@ def _sections(note: Note, blocks: Sequence[_Block]) -> list[_Section]:
         index = len(sections)
         parent.children.append(index)
         levels.append((heading.level, index))
-        sections.append(_Section(first, (*parent.path, heading.text), (*parent.ancestors, index), []))
+        path = parent.path if levels[-2][1] else _path_above(part, heading.level)
+        sections.append(_Section(first, (*path, heading.text), (*parent.ancestors, index), []))
     return sections
+
+
+def _path_above(part: _Part, level: int) -> Path:
+    return tuple(heading.text for heading in part.above if heading.level < level)
 
 
 class _Group(NamedTuple):
@@ -367,10 +433,13 @@ def _paths(
 
 
 def _chunks(
-    note: Note, body: _Body, ranges: Sequence[tuple[int, int]], paths: Iterator[Path]
+    part: _Part,
+    body: _Body,
+    ranges: Sequence[tuple[int, int]],
+    paths: Iterator[Path],
+    seen: Counter[tuple[Path, str]],
 ) -> Iterator[Chunk]:
-    codes = [(body.start(code.line), body.start(code.end_line + 1) - 1) for code in note.code_blocks]
-    seen: Counter[tuple[Path, str]] = Counter()
+    codes = [(body.start(code.line), body.start(code.end_line + 1) - 1) for code in part.code_blocks]
     index = 0
     for (start, end), path in zip(ranges, paths, strict=True):
         text = body.text[start:end]
@@ -379,7 +448,7 @@ def _chunks(
         ordinal = seen[path, text]
         seen[path, text] += 1
         yield Chunk(
-            id=_digest(note.path, str(len(path)), *path, text, str(ordinal)).hex(),
+            id=_digest(part.path, str(len(path)), *path, text, str(ordinal)).hex(),
             heading_path=path,
             start_line=body.line(start),
             end_line=body.line(end - 1),

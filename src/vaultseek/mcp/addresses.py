@@ -17,7 +17,7 @@ SIGNS_READ = 5
 HEADINGS_NAMED = 10
 """Headings in the error for one that a note does not have."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
-_PATH = re.compile(r".+\.md", re.IGNORECASE)
+_PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
 
@@ -57,6 +57,12 @@ def section(anchor: str, note: JSON) -> Address:
     start, end = span
     last = headings[end].line - 1 if end < len(headings) else int(note["lines"])
     return Address(note["path"], first=headings[start].line, last=last)
+
+
+def part(anchor: str, note: JSON) -> Address | None:
+    """Return the lines of a page of a PDF, a node of a canvas and so on; None if there is no such part."""
+    lines = [(it["start_line"], it["end_line"]) for it in note["chunks"] if it.get("place") == anchor]
+    return Address(note["path"], first=lines[0][0], last=lines[-1][1]) if lines else None
 
 
 def passage(line: int, note: JSON) -> Address:

@@ -10,7 +10,7 @@ from typing import Any
 
 from vaultseek import limits
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
-from vaultseek.mcp.addresses import Address, passage, readings, section
+from vaultseek.mcp.addresses import Address, part, passage, readings, section
 from vaultseek.model import JSON
 from vaultseek.text import quote
 
@@ -56,20 +56,20 @@ class Notes:
     async def read(self, name: str, vault: str | None) -> JSON:
         """Return the answer to ``note/get`` for a note, or the part of it that ``name`` says."""
         missing: VaultseekError | None = None
-        part: NotFound | None = None
+        no_part: NotFound | None = None
         for address in readings(name):
             try:
                 about = await self._lines(address._replace(last=1), vault) if address.anchor else None
                 try:
                     exact = address if about is None else await self._part(address.anchor, about, vault)
                 except NotFound as error:
-                    part = part or error
+                    no_part = no_part or error
                     continue
                 return await self._lines(exact, vault)
             except (NotFound, BadPath) as error:
                 missing = missing or error
-        if part is not None:
-            raise part
+        if no_part is not None:
+            raise no_part
         if isinstance(missing, NotFound):
             raise NotFound(await self._no_note(name, vault, missing)) from None
         raise missing or NotFound(f"no note matches {quote(name)}; search for it")
@@ -82,6 +82,8 @@ class Notes:
 
     async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
         """Return the lines of a note's heading, or block if ``anchor`` begins with a caret."""
+        if (place := part(anchor, about)) is not None:
+            return place
         if not anchor.startswith("^"):
             return section(anchor, about)
         params = {"kind": "block", "note": about["path"], "text": anchor}

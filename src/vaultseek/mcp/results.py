@@ -91,6 +91,10 @@ def _result(result: JSON, *, scored: bool) -> JSON:
     headings = [line(heading) for heading in result.get("heading_path") or ()]
     if headings and headings != [item["title"]]:
         item["heading"] = " > ".join(headings)
+    if result.get("kind", "note") != "note":
+        item["kind"] = result["kind"]
+    if result.get("place"):
+        item["place"] = line(result["place"])
     for name in ("line", "column", "start_line", "end_line", "link"):
         if result.get(name) is not None and (scored or name not in ("line", "column")):
             item[name] = result[name]
@@ -122,7 +126,9 @@ def _without_start(preview: str, names: list[str]) -> str:
 def _result_lines(result: JSON) -> list[str]:
     """Return a result as a line that says where it is, and one of its text."""
     place, about = str(result["path"]), []
-    if "start_line" in result:
+    if "place" in result:
+        place += f"#{result['place']}"
+    elif "start_line" in result:
         place += f":{result['start_line']}-{result['end_line']}"
     if result.get("line", result.get("start_line")) != result.get("start_line"):
         about.append(f"line {result['line']}")

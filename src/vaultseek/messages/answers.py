@@ -19,6 +19,9 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
 
+_KIND = "The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."
+
+
 class OfVault(Answer):
     """The vault of an answer."""
 
@@ -32,6 +35,7 @@ class About(Answer):
     path: str
     title: str
     file_name: str | None = Field(default=None, description=_FILE_NAME)
+    kind: str = Field(default="note", description=_KIND)
     tags: list[str]
     modified: str
 
@@ -126,6 +130,7 @@ class Result(Answer):
     path: str
     title: str
     file_name: str | None = Field(default=None, description=_FILE_NAME)
+    kind: str = Field(default="note", description=_KIND)
     score: float
     modified: str
 
@@ -133,6 +138,10 @@ class Result(Answer):
 class FullResult(Result):
     """A result with its best passage. Lines are 1-based and inclusive."""
 
+    place: str | None = Field(
+        default=None,
+        description="Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas.",
+    )
     heading_path: list[str]
     chunk_id: str | None
     start_line: int

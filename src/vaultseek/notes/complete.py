@@ -13,6 +13,7 @@ from typing import Literal
 
 from vaultseek.index.ledger import Ledger
 from vaultseek.limits import LINE_CHARS
+from vaultseek.markdown.title import file_stem
 from vaultseek.model import JSON
 from vaultseek.notes.completer import GRADES, Completer, Entry, Match, NoteName
 from vaultseek.notes.links import line_of
@@ -147,8 +148,20 @@ class VaultCompleter:
 
     def _headings(self, note: int | None) -> Iterator[Entry]:
         row = self._ledger.notes.by_id([note or 0]).get(note or 0)
+        if row is not None and row.kind in _WITH_PLACES:
+            yield from self._places(row.id)
+            return
         for heading in row.headings if row else ():
             yield Entry(heading.text, -heading.line, {"level": heading.level, "line": heading.line})
+
+    def _places(self, note: int) -> Iterator[Entry]:
+        """Yield the parts of a file that are linked to as headings are, such as ``page=3``."""
+        first: dict[str, int] = {}
+        for chunk in self._ledger.chunks.by_note([note])[note]:
+            first.setdefault(chunk.place or "", chunk.start_line)
+        for place, line in first.items():
+            if place:
+                yield Entry(place, -line, {"level": 1, "line": line})
 
     def _listed(self, kind: Kind, name: str) -> Completer:
         """Return the completer of tags, properties or values; it is made again after one of them changed."""
@@ -184,6 +197,8 @@ def _as_json(match: Match) -> JSON:
     return {"text": match.entry.text, "match": _GRADES[match.grade], **match.entry.more}
 
 
+_WITH_PLACES = ("pdf", "base")
+"""Kinds whose parts have names that people know; those of canvases are numbers."""
 _GRADES = ("prefix", "word", "inside", "fuzzy")
 _NAMES = "SELECT id, path, title, aliases, tags, properties FROM notes WHERE revision > ?"
 
@@ -191,7 +206,7 @@ _NAMES = "SELECT id, path, title, aliases, tags, properties FROM notes WHERE rev
 def _names(note: int, path: str, title: str, aliases: str) -> Iterator[NoteName]:
     file_name = path.rpartition("/")[2].removesuffix(".md")
     yield NoteName(file_name, path, title, "name", note)
-    if title != file_name and fold(title) != fold(file_name):
+    if fold(title) not in (fold(file_name), fold(file_stem(path))):
         yield NoteName(title, path, title, "title", note)
     if aliases != "[]":
         for alias in json.loads(aliases):

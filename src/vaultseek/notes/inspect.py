@@ -7,6 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from vaultseek.errors import ConfigError, NotFound
+from vaultseek.extractors.excalidraw import is_drawing, read_markdown
+from vaultseek.extractors.reader import FileReader, file_kind, most_bytes
+from vaultseek.kinds import DEFAULT_SWITCHES, is_markdown, kind_of
 from vaultseek.limits import FRONTMATTER_BYTES, MODEL_WINDOW, NOTE_READ_BYTES
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.decode import decode
@@ -18,7 +21,7 @@ from vaultseek.model import JSON, Chunk, Link, Note, Problem, TokenCount
 from vaultseek.text import escape_undecodable, fold
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note, too_large
-from vaultseek.vault.scan import is_note, scan
+from vaultseek.vault.scan import scan
 
 
 class Inspector:
@@ -44,7 +47,7 @@ class Inspector:
             NotFound: there is no such file.
         """
         root, relative = self._place(path)
-        file = read_note(root, relative)
+        file = read_note(root, relative, most_bytes(relative) or NOTE_READ_BYTES)
         if file is None:
             raise NotFound(f"{escape_undecodable(str(path))}: no such file; it may just have been deleted")
         name = relative if self._root is None or root == self._root else path.name
@@ -60,12 +63,12 @@ class Inspector:
             self._learn_aliases(names)
             resolution = names.resolve(name, "")
         paths = [resolution.path, *resolution.candidates] if resolution.path else []
-        return [self._root / path for path in paths if is_note(path)]
+        return [self._root / path for path in paths if kind_of(path) is not None]
 
     def similar(self, name: str) -> list[str]:
         """Return the names of the vault's notes that are most like ``name``."""
         names = {
-            fold(file_stem(path)): file_stem(path) for path in self._all_names().paths() if is_note(path)
+            fold(file_stem(path)): file_stem(path) for path in self._all_names().paths() if is_markdown(path)
         }
         return [names[folded] for folded in get_close_matches(fold(file_stem(name)), names)]
 
@@ -77,11 +80,21 @@ class Inspector:
         return self._inspect(data, escape_undecodable(path), problem)
 
     def _inspect(self, data: bytes, path: str, problem: Problem | None) -> JSON:
-        text, problems = ("", (problem,)) if problem else decode(data)
-        note = parse(text, path, problems)
+        note = self._note(data, path, problem)
         if self._count is None:
             self._count = _bundled_count()
         return _note_json(note, self._resolved(note), chunk(note, self._count, self._window))
+
+    def _note(self, data: bytes, path: str, problem: Problem | None) -> Note:
+        if file_kind(path) is not None:
+            files = FileReader(("ocr",) if kind_of(path) == "image" else DEFAULT_SWITCHES)
+            try:
+                return files.read(path, data, b"", problem)
+            finally:
+                files.process.close()
+        text, problems = ("", (problem,)) if problem else decode(data)
+        drawn = kind_of(path) == "excalidraw" or is_drawing(text)
+        return read_markdown(text, path, problems) if drawn else parse(text, path, problems)
 
     def _place(self, path: Path) -> tuple[Path, str]:
         """Return the folder to read from, the vault if the file is in it, and the path relative to it."""
@@ -119,7 +132,7 @@ class Inspector:
             return
         self._aliases_known = True
         for path in names.paths():
-            if is_note(path):
+            if is_markdown(path):
                 aliases = _aliases(self._root, path)
                 if aliases:
                     names.add(path, aliases)
@@ -173,6 +186,7 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
         "path": note.path,
         "title": note.title,
         "file_name": other_name(note.title, note.path),
+        "kind": kind_of(note.path) or "note",
         "frontmatter": note.frontmatter,
         "tags": list(note.tags),
         "aliases": list(note.aliases),
@@ -224,4 +238,5 @@ def _chunk(chunk: Chunk) -> JSON:
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
         "text": chunk.text,
+        "place": chunk.place,
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vaultseek.errors import BadPath, NotFound, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.kinds import is_markdown
 from vaultseek.limits import CANDIDATES_NAMED, PATH_BYTES
 from vaultseek.query.compare import is_file_name, is_named
 from vaultseek.search.prefilter import prefilter
@@ -32,6 +33,9 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
     candidates = sorted(_candidates(path, ledger), key=lambda row: (row.path.count("/"), row.path))
     best = [row for row in candidates if fold(row.path) in (fold(path), fold(path + ".md"))]
     best = best or [row for row in candidates if is_file_name(row.path, name)]
+    if len(best or candidates) > 1:
+        # A note before a canvas or PDF of the same name, which is meant by its extension.
+        best = [row for row in best or candidates if is_markdown(row.path)] or best
     if len(candidates) > 1 and len(best) != 1:
         paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])
         more = ", …" if len(candidates) > CANDIDATES_NAMED else ""

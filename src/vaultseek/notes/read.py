@@ -1,4 +1,7 @@
-"""One note: its properties and structure from the ledger, and its text as it is on disk now."""
+"""One note: its properties and structure from the ledger, and its text as it is on disk now.
+
+The text of a file that is no Markdown is that in the ledger, where all of it is.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 
 from vaultseek.errors import NotFound, Unavailable
 from vaultseek.index.ledger import Ledger, NoteRow
+from vaultseek.kinds import is_markdown
 from vaultseek.limits import NOTE_TEXT_CHARS
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
@@ -21,7 +25,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
 
     Raises NotFound if the file was just deleted, Unavailable if it cannot be read.
     """
-    lines = lines_of(row.path, root)
+    lines = _lines(row, ledger, root)
     last = min(len(lines), end or len(lines))
     whole = "\n".join(lines[start - 1 : last])
     text = whole[:NOTE_TEXT_CHARS]
@@ -39,6 +43,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
                 "heading_path": [shown_heading(heading) for heading in c.heading_path],
                 "start_line": c.start_line,
                 "end_line": c.end_line,
+                "place": c.place,
             }
             for c in ledger.chunks.by_note([row.id])[row.id]
         ],
@@ -50,22 +55,28 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
     }
 
 
-def block_ids(row: NoteRow, root: Path) -> list[JSON]:
+def block_ids(row: NoteRow, ledger: Ledger, root: Path) -> list[JSON]:
     """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises what ``note`` raises."""
-    lines = lines_of(row.path, root)
+    if not is_markdown(row.path):
+        return []
+    lines = _lines(row, ledger, root)
     blocks = parse("\n".join(lines), row.path).blocks
     return [{"id": block.id, "line": block.line, "of": lines[block.line - 1].strip()} for block in blocks]
 
 
 def about(row: NoteRow) -> JSON:
     """Return the fields that every list of notes has for each."""
-    head = {"path": row.path, "title": row.title, "file_name": row.other_name}
+    head = {"path": row.path, "title": row.title, "file_name": row.other_name, "kind": row.kind}
     return {**head, "tags": list(row.tags), "modified": iso(row.modified)}
 
 
 def iso(seconds: float) -> str:
     """Format a Unix time as answers do: ISO 8601, in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _lines(row: NoteRow, ledger: Ledger, root: Path) -> list[str]:
+    return lines_of(row.path, root) if is_markdown(row.path) else _indexed_lines(row, ledger)
 
 
 def lines_of(path: str, root: Path) -> list[str]:
@@ -80,3 +91,14 @@ def lines_of(path: str, root: Path) -> list[str]:
     text, _ = decode(file.data)
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
+
+
+def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
+    """Return the lines of a file as they were extracted; only blank ones are in no passage."""
+    lines: list[str] = []
+    for chunk in ledger.chunks.by_note([row.id])[row.id]:
+        text = chunk.text.split("\n")
+        lines += [""] * (chunk.start_line - 1 + len(text) - len(lines))
+        for number, line in enumerate(text, chunk.start_line - 1):
+            lines[number] = f"{lines[number]} {line}" if lines[number] else line
+    return lines

@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
+from vaultseek.kinds import Kind, kind_of
 from vaultseek.model import Task
 from vaultseek.query import expression
 from vaultseek.query.compare import comparable, contains, is_named, number_of
@@ -223,6 +224,19 @@ class Extension:
 
 
 @dataclass(frozen=True, slots=True)
+class OfKind:
+    """Notes of a kind of file: ``note`` for Markdown, or ``canvas``, ``pdf`` and so on."""
+
+    kind: Kind
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return (kind_of(facts.path) or "note") == self.kind
+
+    def __str__(self) -> str:
+        return f"kind {self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
 class AliasContains:
     """Notes with ``text`` in an alias."""
 
@@ -365,7 +379,7 @@ class Dated:
 
 Filter = (
     And | Or | Not | Contains | Matches | Within | HasTask | Tag | PathContains | InFolder | FileContains
-    | Extension | AliasContains | HeadingContains | LinksTo | LinkedFrom | HasProperty | PropertyNull
+    | Extension | OfKind | AliasContains | HeadingContains | LinksTo | LinkedFrom | HasProperty | PropertyNull
     | PropertyEquals | PropertyCompare | Dated
 )  # fmt: skip
 

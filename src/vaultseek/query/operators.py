@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import cast
 
+from vaultseek.kinds import KINDS, Kind
 from vaultseek.query.dates import Period, parse_period
 from vaultseek.query.facts import Scope
 from vaultseek.query.fields import path_filter
@@ -21,6 +22,7 @@ from vaultseek.query.filters import (
     HasTask,
     HeadingContains,
     LinksTo,
+    OfKind,
     PropertyCompare,
     PropertyEquals,
     PropertyNull,
@@ -31,7 +33,7 @@ from vaultseek.query.filters import (
     is_bound,
 )
 from vaultseek.query.tree import Condition, Node, rank_words, text_filter, to_filter
-from vaultseek.text import SHOWN_CHARS
+from vaultseek.text import SHOWN_CHARS, fold
 
 Operator = Callable[[Node, datetime], Condition | None]
 """Makes a condition from a value and the current time; None for an invalid value."""
@@ -122,6 +124,24 @@ def _extensions(text: str) -> Filter | None:
     return any_of(Extension(name) for name in names if name)
 
 
+def _kind(text: str) -> Filter | None:
+    """Return the filter of a kind, which may be written in the plural or by another usual name."""
+    name = fold(text)
+    kind = next((each for each in KINDS if name in (each, f"{each}s")), _OTHER_NAMES.get(name))
+    return OfKind(kind) if kind else None
+
+
+_OTHER_NAMES: Mapping[str, Kind] = {
+    "markdown": "note",
+    "md": "note",
+    "drawing": "excalidraw",
+    "txt": "text",
+    "canvases": "canvas",
+    "picture": "image",
+    "page": "html",
+}
+
+
 def _link_target(text: str) -> Filter | None:
     target = text.partition("#")[0].strip()
     return LinksTo(target) if target else None
@@ -132,6 +152,7 @@ OPERATORS: Mapping[str, Operator] = {
     "path": _of_each(path_filter),
     "file": _of_each(FileContains),
     "ext": _of_each(_extensions),
+    "kind": _of_each(_kind),
     "alias": _of_each(AliasContains),
     "heading": _of_each(HeadingContains),
     "link": _of_each(_link_target),

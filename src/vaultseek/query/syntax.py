@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from vaultseek import limits
 from vaultseek.errors import BadQuery
+from vaultseek.kinds import KINDS
 from vaultseek.query.expression import problem_of
 from vaultseek.query.filters import Extension
 from vaultseek.query.operators import EXTENSIONS, OPERATORS, TEXT_OPERATORS, property_filter
@@ -222,7 +223,7 @@ _SIMILARITY = 0.75
 _A_VALUE = "something to look for after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"
-)
+) | {"kind": f"one of {', '.join(KINDS)}"}
 
 
 def _word(text: str) -> Node:

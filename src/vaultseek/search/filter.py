@@ -41,6 +41,7 @@ from vaultseek.query.filters import (
     LinksTo,
     Matches,
     Not,
+    OfKind,
     Or,
     PathContains,
     PropertyCompare,
@@ -130,7 +131,7 @@ def _decide(condition: Filter, ledger: Ledger) -> FilterResult:
 
 def _cost(part: Filter) -> int:
     """Return the order of evaluation: conditions that an index answers first, those that read text last."""
-    if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension):
+    if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension | OfKind):
         return 0
     return 2 if needs_text(part) else 1
 
@@ -221,6 +222,8 @@ def _column(part: Filter) -> tuple[str, Sequence[str]]:
     match part:
         case PathContains(text) | InFolder(text) | FileContains(text) | Extension(text):
             return "path", [text]
+        case OfKind():
+            return "path", []
         case AliasContains(text):
             return "aliases", [text]
         case HeadingContains(text):

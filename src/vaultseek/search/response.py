@@ -82,6 +82,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "path": row.path,
         "title": row.title,
         "file_name": row.other_name,
+        "kind": row.kind,
+        "place": chunk.place if chunk else None,
         "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
         "chunk_id": chunk.id if chunk and matched is None else None,
         "start_line": chunk.start_line if chunk else 1,
@@ -162,6 +164,7 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:
         "path": row.path,
         "title": row.title,
         "file_name": row.other_name,
+        "kind": row.kind,
         "score": round(candidate.score, 6),
         "modified": _iso(row.modified),
     }

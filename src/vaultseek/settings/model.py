@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from vaultseek import limits
+from vaultseek.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.model import Mode
 from vaultseek.models.choice import AUTO
 from vaultseek.models.service import SERVER, Service
@@ -92,6 +93,12 @@ class IndexSettings(_Section):
         ge=limits.KIB,
         le=limits.NOTE_PARSE_BYTES,
         description="A larger note is found by name and path only, and reported as a problem.",
+    )
+    kinds: tuple[Switch, ...] = Field(
+        default=DEFAULT_SWITCHES,
+        strict=False,
+        description="Kinds of files that are read beside notes; of others only the names are known. "
+        '"ocr" reads pictures and scanned PDFs, which is slow and needs the extra vaultseek[ocr].',
     )
 
 

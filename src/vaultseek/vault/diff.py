@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from vaultseek.kinds import turn
 from vaultseek.model import Problem
 from vaultseek.vault.scan import FileStat, ScannedFile
 
@@ -21,7 +22,8 @@ class FileState:
 class Changes:
     """The changes that bring the ledger up to the disk. ``moved`` holds pairs of old and new path.
 
-    The notes to ``read`` are those of the latest modification first, because they are the ones looked for.
+    The files to ``read`` are those of the latest modification first, because they are the ones looked for,
+    and notes before PDFs and pictures.
 
     ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
     """
@@ -76,7 +78,7 @@ def compare(
     missing = (path for path in attachments - seen_attachments if not _below(path, unlisted))
     unread = changed | {path: stat for path, stat in new.items() if path not in targets}
     return Changes(
-        read=tuple(sorted(unread, key=lambda path: (-unread[path].mtime_ns, path))),
+        read=tuple(sorted(unread, key=lambda path: (turn(path), -unread[path].mtime_ns, path))),
         removed=tuple(path for path in gone if path not in sources),
         moved=tuple(moved),
         attachments_added=tuple(sorted(seen_attachments - attachments)),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from vaultseek.kinds import DEFAULT_SWITCHES, is_read
 from vaultseek.limits import EXCLUDED_FILES_BYTES, EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS
 
 FOLDERS = frozenset({"node_modules", "__pycache__", "lost+found"})
@@ -22,11 +23,21 @@ OBSIDIAN_FOLDER = ".obsidian"
 
 
 class Ignore:
-    """The ignore rules of a vault. They apply to names alone; paths are relative to the vault, with ``/``."""
+    """The rules of a vault by which files are read or not. Paths are relative to the vault, with ``/``.
 
-    def __init__(self, root: Path, exclude: Sequence[str] = ()) -> None:
+    They apply to names alone. ``switches`` are the kinds of files that are read beside notes.
+    """
+
+    def __init__(
+        self, root: Path, exclude: Sequence[str] = (), switches: Sequence[str] = DEFAULT_SWITCHES
+    ) -> None:
         self._root = root
+        self._switches = frozenset(switches)
         self._rules = [_glob(pattern) for pattern in exclude] + _obsidian_rules(root)
+
+    def is_read(self, path: str) -> bool:
+        """True if a file is read, given that it is not skipped; any other one is an attachment."""
+        return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:
         """True if a folder and all below it is skipped; a vault inside this vault is a vault of its own."""

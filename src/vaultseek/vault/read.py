@@ -33,14 +33,14 @@ class NoteBytes:
     problem: Problem | None = None
 
 
-def read_note(root: Path, path: str) -> NoteBytes | None:
-    """Read the note at ``path``; None if it is not there. Never blocks, never follows a link.
+def read_note(root: Path, path: str, most: int = NOTE_READ_BYTES) -> NoteBytes | None:
+    """Read the file at ``path``, of at most ``most`` bytes; None if it is not there.
 
-    A note that cannot be read has a problem and no bytes.
+    Never blocks, never follows a link. A note that cannot be read has a problem and no bytes.
     """
     for attempt in range(READ_ATTEMPTS):
         last = attempt == READ_ATTEMPTS - 1
-        content = _read_once(root, path, last)
+        content = _read_once(root, path, last, most)
         if content is not _CHANGED:
             return content
     return None
@@ -56,7 +56,7 @@ def too_large(bound: int = NOTE_PARSE_BYTES) -> Problem:
     return Problem("too_large", f"larger than {most}{setting}; only its name is searched, so split it")
 
 
-def _read_once(root: Path, path: str, last: bool) -> NoteBytes | None:
+def _read_once(root: Path, path: str, last: bool, most: int) -> NoteBytes | None:
     try:
         descriptor = _open(root, path)
     except (FileNotFoundError, NotADirectoryError):
@@ -64,7 +64,7 @@ def _read_once(root: Path, path: str, last: bool) -> NoteBytes | None:
     except (OSError, ValueError) as error:
         return _unopened(root / path, error)
     try:
-        return _read_open(descriptor, last)
+        return _read_open(descriptor, last, most)
     except OSError as error:
         return _unreadable(FileStat(0, 0, 0, 0), _reason(error))
     finally:
@@ -87,12 +87,12 @@ def _open(root: Path, path: str) -> int:
             os.close(above)
 
 
-def _read_open(descriptor: int, last: bool) -> NoteBytes:
+def _read_open(descriptor: int, last: bool, most: int) -> NoteBytes:
     status = os.fstat(descriptor)
     before = regular_stat(status)
     if before is None:
         return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
-    if before.size > NOTE_READ_BYTES:
+    if before.size > most:
         return NoteBytes(b"", before, False, too_large())
     if before.size and not status.st_blocks:
         return _not_local(descriptor, before)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from vaultseek.kinds import is_markdown
 from vaultseek.limits import PATH_BYTES
 from vaultseek.model import Problem
 from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
 
-NOTE_SUFFIX = ".md"
 MOST_NS = 2**63 - 1
 """Largest number that the ledger takes: as a time, in the year 2262. File systems have later ones."""
 
@@ -42,11 +42,6 @@ class ScannedFile:
     path: str
     stat: FileStat | None
     problem: Problem | None = None
-
-
-def is_note(path: str) -> bool:
-    """True if a file is read as a note; any other file is an attachment."""
-    return path[-3:].lower() == NOTE_SUFFIX
 
 
 def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
@@ -91,7 +86,7 @@ def skipped_link(path: str) -> ScannedFile | None:
 
     The target is not examined: that alone may reach another machine.
     """
-    if is_note(path):
+    if is_markdown(path):
         return ScannedFile(path, None, Problem("not_a_file", NOT_A_FILE))
     return None if _HAS_EXTENSION.search(path) else ScannedFile(path, None, Problem("link", _LINK))
 
@@ -130,7 +125,7 @@ def _scan_entry(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> Scanned
         return ScannedFile(
             path, None, Problem("path_too_long", f"the path is longer than {PATH_BYTES} bytes; shorten it")
         )
-    if not is_note(path):
+    if not ignore.is_read(path):
         return ScannedFile(path, None) if entry.is_file(follow_symlinks=False) else None
     try:
         entry_stat = regular_stat(entry.stat(follow_symlinks=False))

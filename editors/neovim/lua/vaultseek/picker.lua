@@ -174,8 +174,7 @@ function M.show(picker, list, notes)
   picker.places, picker.selected = list, 1
   local lines, marks = {}, {}
   for number, place in ipairs(list) do
-    local where = ("%s:%d"):format(say.clean(place.path), place.line)
-    lines[number] = ("%s  %s"):format(place.title, where)
+    lines[number] = ("%s  %s"):format(place.title, places.where(place))
     marks[number] = #place.title
   end
   for _, note in ipairs(notes or {}) do

@@ -25,6 +25,7 @@ function M.place(answer, result)
     vault = root,
     path = path,
     line = math.max(1, line),
+    part = type(result.place) == "string" and result.place or nil,
     column = math.max(1, tonumber(result.column) or 1),
     last = tonumber(result.end_line) or line,
     title = label,
@@ -56,8 +57,37 @@ function M.places(answer)
   return places
 end
 
+--- Return where a result is, as a list shows it: path and line, or the part of a PDF or canvas.
+function M.where(place)
+  local part = place.part and "#" .. say.clean(place.part) or (":%d"):format(place.line)
+  return say.clean(place.path) .. part
+end
+
+--- True if the lines of the file are those that the daemon shows; of a canvas or a PDF they are not.
+function M.has_lines(path)
+  local extension = path:lower():match("%.(%w+)$")
+  return extension == "md" or extension == "txt" or extension == "org"
+end
+
+--- Show a file that no editor shows in the system's own program. False if this is not such a file.
+function M.view(file)
+  local extension = file:lower():match("%.(%w+)$")
+  local viewed = { pdf = true, png = true, jpg = true, jpeg = true, webp = true, bmp = true, tif = true, tiff = true }
+  if not viewed[extension] or not vim.ui.open then
+    return false
+  end
+  local _, problem = vim.ui.open(file)
+  if problem then
+    say.warn(problem)
+  end
+  return true
+end
+
 --- Open the note of `place` at its line. `how`: edit, split, vsplit or tabedit.
 function M.go(place, how)
+  if M.view(place.file) then
+    return
+  end
   local commands = { edit = "edit", split = "split", vsplit = "vsplit", tabedit = "tabedit" }
   vim.cmd("normal! m'")
   -- A note with changes cannot be edited anew, and need not be.
@@ -66,6 +96,10 @@ function M.go(place, how)
     if not ok then
       return say.warn(problem)
     end
+  end
+  if not M.has_lines(place.path) then
+    -- The id of a node and the name of a view stand in the file as they are.
+    return place.part and vim.fn.search("\\V" .. vim.fn.escape(place.part, "\\"), "cw")
   end
   local line = math.min(place.line, vim.api.nvim_buf_line_count(0))
   local text = vim.api.nvim_buf_get_lines(0, line - 1, line, false)[1] or ""

@@ -50,7 +50,7 @@ function M.finder(source)
 end
 
 function M.entry(place)
-  local display_text = ("%s  %s:%d"):format(place.title, require("vaultseek.say").clean(place.path), place.line)
+  local display_text = ("%s  %s"):format(place.title, require("vaultseek.places").where(place))
   return {
     value = place,
     ordinal = display_text,

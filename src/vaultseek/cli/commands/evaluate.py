@@ -170,7 +170,8 @@ def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
     real = Path(os.path.realpath(root))
     entry = next((vault for vault in settings.vaults if vault.path == real), None)
     exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))
-    return VaultOptions(real.name, real, exclude, entry.language if entry else None)
+    language = entry.language if entry else None
+    return VaultOptions(real.name, real, exclude, language, kinds=settings.index.kinds)
 
 
 class _Progress:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vaultseek.model import JSON
 
 HEADINGS_NAMED = 5
-_PLACE = re.compile(r"(.+\.md):(\d{1,9})(?::\d+)?(?::.*)?", re.DOTALL)
+_PLACE = re.compile(r"(.+\.(?:md|txt|org)):(\d{1,9})(?::\d+)?(?::.*)?", re.DOTALL)
 
 
 @click.command()

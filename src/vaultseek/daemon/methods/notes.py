@@ -200,7 +200,7 @@ def _completions(
 def _items(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
     completer = follower.completer
     if call.kind == "block" and row is not None:
-        blocks = reading.block_ids(row, follower.vault.options.root)
+        blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.root)
         return complete_blocks(blocks, call.text, call.limit)
     kind = call.kind
     if kind == "block" or kind == "file" or (kind == "heading" and row is None):

@@ -33,9 +33,9 @@ CACHED_NOTES = 4000
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
 
-_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 20)})"
-_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 19)}) WHERE id = ?"
-_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 19)}, 0) WHERE id = ?"
+_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 21)})"
+_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 20)}) WHERE id = ?"
+_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 20)}, 0) WHERE id = ?"
 
 
 class NoteTable:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from vaultseek.kinds import Kind, kind_of, turn
 from vaultseek.languages.detect import NO_LANGUAGE
 from vaultseek.markdown.title import file_stem, note_name, other_name
 from vaultseek.model import JSON, BlockId, Chunk, Heading, Link, LinkKind, Note, Place
@@ -18,7 +19,7 @@ from vaultseek.vault.scan import FileStat
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language, blocks"
 )
-CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number"
+CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place"
 LINK_COLUMNS = (
     "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved,"
     " l.first, l.last"
@@ -73,6 +74,11 @@ class NoteRow:
     created: float
     language: str = NO_LANGUAGE
     blocks: tuple[BlockId, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the file."""
+        return kind_of(self.path) or "note"
 
     @property
     def other_name(self) -> str | None:
@@ -135,9 +141,10 @@ class NoteRows(NamedTuple):
     """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
 
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
-    code are JSON texts. A chunk is (id, heading path, start line, end line, text, code), a link is (kind,
-    target, heading, block, alias, line, property, first and last column, key), a problem (code, message,
-    line). ``folded_tags`` and ``names`` are what the note is found by.
+    code are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place), a link is
+    (kind, target, heading, block, alias, line, property, first and last column, key), a problem (code,
+    message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and ``names`` are what the
+    note is found by.
     """
 
     path: str
@@ -155,6 +162,7 @@ class NoteRows(NamedTuple):
     created: float
     language: str
     blocks: str
+    turn: int
     chunks: Sequence[Sequence[Any]]
     links: Sequence[Sequence[Any]]
     folded_tags: Sequence[str]
@@ -163,12 +171,12 @@ class NoteRows(NamedTuple):
 
     def columns(self, revision: int) -> tuple[Any, ...]:
         """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
-        return (self.path, revision, *self.stat, *self[2:15])
+        return (self.path, revision, *self.stat, *self[2:16])
 
 
 NOTE_VALUES = (
     "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
-    " headings, tasks, properties, modified, created, language, blocks"
+    " headings, tasks, properties, modified, created, language, blocks, turn"
 )
 
 
@@ -191,6 +199,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         indexed.created,
         indexed.language,
         to_json([(block.id, block.line) for block in note.blocks]) if note.blocks else "[]",
+        turn(note.path),
         [_chunk_values(chunk) for chunk in indexed.chunks],
         [(*_link_values(link), key) for link, key in zip(note.links, indexed.link_keys, strict=True)],
         sorted({fold(tag) for tag in note.tags}),
@@ -219,6 +228,7 @@ def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
         chunk.end_line,
         chunk.text,
         to_json(chunk.code) if chunk.code else "[]",
+        chunk.place,
     )
 
 
@@ -244,7 +254,7 @@ def note_row(row: Any) -> NoteRow:
 def chunk_row(row: Any) -> ChunkRow:
     """Return the chunk of a row of ``CHUNK_COLUMNS``."""
     code = tuple((start, end) for start, end in _list(row[6]))
-    return ChunkRow(row[0], Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code), row[7])
+    return ChunkRow(row[0], Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code, row[8]), row[7])
 
 
 def link_row(row: Any) -> LinkRow:

@@ -15,7 +15,7 @@ from vaultseek.paths import remove, write_atomically
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -26,15 +26,15 @@ CREATE TABLE notes (
   racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
   properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, language TEXT NOT NULL,
-  blocks TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+  blocks TEXT NOT NULL, turn INTEGER NOT NULL, stored INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX notes_by_revision ON notes (revision);
-CREATE INDEX notes_to_store ON notes (modified) WHERE stored = 0;
+CREATE INDEX notes_to_store ON notes (turn, modified DESC) WHERE stored = 0;
 CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
 CREATE TABLE chunks (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
-  code TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+  code TEXT NOT NULL, place TEXT, stored INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX chunks_by_note ON chunks (note, ordinal);
 CREATE INDEX chunks_to_store ON chunks (note) WHERE stored = 0;

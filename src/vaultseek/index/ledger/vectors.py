@@ -90,14 +90,14 @@ class VectorTable:
         """Return chunks whose vectors are not in the store, those of recently modified notes first."""
         rows = self._database.all(
             f"SELECT {CHUNK_COLUMNS} FROM chunks c JOIN notes n ON n.id = c.note WHERE c.stored = 0"
-            " ORDER BY n.modified DESC, c.note, c.ordinal LIMIT ?",
+            " ORDER BY n.turn, n.modified DESC, c.note, c.ordinal LIMIT ?",
             limit,
         )
         return [chunk_row(row) for row in rows]
 
     def pending_notes(self, limit: int) -> list[NoteRow]:
         """Return notes whose note vector is not in the store, recently modified ones first."""
-        sql = f"SELECT {NOTE_COLUMNS} FROM notes WHERE stored = 0 ORDER BY modified DESC LIMIT ?"
+        sql = f"SELECT {NOTE_COLUMNS} FROM notes WHERE stored = 0 ORDER BY turn, modified DESC LIMIT ?"
         return [note_row(row) for row in self._database.all(sql, limit)]
 
     def orphans(self, limit: int) -> list[str]:

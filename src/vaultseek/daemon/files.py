@@ -1,0 +1,60 @@
+"""The files that wait to be read after the notes, in parts that are short enough to wait for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vaultseek.kinds import is_markdown, turn
+from vaultseek.vault.diff import Changes
+
+PART_SECONDS = 1.0
+"""Time that reading a part should take: a note that is saved meanwhile waits for it."""
+MOST_FILES = 256
+
+
+class WaitingFiles:
+    """The files of a vault that are no Markdown and are still to be read, pictures after all others."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, None] = {}
+        self._size = 1
+        self._done = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The number of files read since some began to wait, and of all since then."""
+        return self._done, self._done + len(self._paths)
+
+    def put_off(self, changes: Changes) -> Changes:
+        """Return the changes without the files to read, which wait from now on, unless they are gone."""
+        for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
+            self._paths.pop(path, None)
+        files = [path for path in changes.read if not is_markdown(path)]
+        if not files:
+            return changes
+        new = [path for path in files if path not in self._paths]
+        waiting = [*new, *self._paths] if len(new) <= MOST_FILES else [*self._paths, *new]
+        self._paths = dict.fromkeys(sorted(waiting, key=turn))
+        return replace(changes, read=tuple(path for path in changes.read if is_markdown(path)))
+
+    def next(self) -> tuple[str, ...]:
+        """Take the files that are read next."""
+        part = tuple(self._paths)[: self._size]
+        for path in part:
+            del self._paths[path]
+        self._done += len(part)
+        return part
+
+    def took(self, seconds: float) -> None:
+        """Choose the size of the next part by the time that the last one took."""
+        self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
+        if not self._paths:
+            self._done = 0
+
+    def clear(self) -> None:
+        """Forget all of them; a comparison of the vault finds them again."""
+        self._paths.clear()
+        self._done = 0

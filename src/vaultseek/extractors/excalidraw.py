@@ -1,0 +1,105 @@
+"""Excalidraw drawings: their texts, links and embedded files; the drawing itself is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from vaultseek.extractors.composition import Composition, name_of, named_only, one_line
+from vaultseek.limits import DRAWING_ELEMENTS
+from vaultseek.markdown.decode import decode
+from vaultseek.markdown.parse import parse
+from vaultseek.model import JSON, Note, Problem
+
+_LINK = re.compile(r"\[\[([^\[\]|#]+)(#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
+_PLUGIN = re.compile(r"(?m)^excalidraw-plugin\s*:")
+_FRAME = re.compile(r"(?i)#{1,2}\s*(?:Excalidraw Data|Text Elements|Element Links|Embedded Files|Drawing)\s*")
+_MARK = re.compile(rf"\s*%%\s*|{_FRAME.pattern[4:]}", re.IGNORECASE)
+_FENCE = re.compile(r"```(?:compressed-json|json)\s*")
+_MOST_HEAD = 4000
+
+
+def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+    """Read a drawing: each text is a part of its own, the frames are headings."""
+    text, problems = decode(data)
+    if path[-3:].lower() == ".md":
+        return read_markdown(text, path, problems)
+    try:
+        drawing = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return named_only(path, "damaged", "not a drawing: it is no JSON")
+    if not isinstance(drawing, dict):
+        return named_only(path, "damaged", "not a drawing: it has no elements")
+    listed = drawing.get("elements")
+    elements = listed[:DRAWING_ELEMENTS] if isinstance(listed, list) else []
+    made = Composition(path)
+    frames: dict[str | None, list[JSON]] = {None: []}
+    names: dict[str | None, str] = {}
+    for each in elements:
+        if not isinstance(each, dict) or each.get("isDeleted"):
+            continue
+        if each.get("type") in ("frame", "magicframe"):
+            names[_text(each, "id")] = _text(each, "name") or "Frame"
+            frames.setdefault(_text(each, "id"), [])
+        elif _text(each, "text") or _text(each, "link"):
+            frames.setdefault(_text(each, "frameId") or None, []).append(each)
+    for frame, inside in frames.items():
+        if frame is not None and (inside or frame in names):
+            made.place(frame)
+            made.heading(1, names.get(frame, "Frame"))
+        for each in inside:
+            if not made.full:
+                _write(each, 0 if frame is None else 1, made)
+    return made.note()
+
+
+def is_drawing(text: str) -> bool:
+    """True if a Markdown file is a drawing of the Excalidraw plugin."""
+    return text.startswith("---") and _PLUGIN.search(text[:_MOST_HEAD]) is not None
+
+
+def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
+    """Read a drawing that is kept in Markdown; its lines are those of the file."""
+    note = parse("\n".join(_without_drawing(text)), path, problems)
+    if note.title_source != "name":
+        return note
+    return Note(**{name: getattr(note, name) for name in note.__slots__} | {"title": name_of(path)})
+
+
+def _without_drawing(text: str) -> Iterator[str]:
+    """Yield the lines of a drawing; blank ones stand for the drawing and for what says nothing.
+
+    Above its data a drawing may have a note of its own, which is left as it is.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    began = next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
+    in_drawing = False
+    for at, line in enumerate(lines):
+        if in_drawing:
+            in_drawing = line.rstrip() != "```"
+            yield ""
+        elif at >= began and _FENCE.fullmatch(line):
+            in_drawing = True
+            yield ""
+        elif line.startswith("==⚠") or (at >= began - 2 and _MARK.fullmatch(line)):
+            yield ""
+        else:
+            yield line
+
+
+def _write(element: JSON, depth: int, made: Composition) -> None:
+    made.place(one_line(_text(element, "id")), depth)
+    text = _text(element, "rawText") or _text(element, "originalText") or _text(element, "text")
+    link = one_line(_text(element, "link"))
+    if text:
+        made.markdown(text, depth)
+    if target := _LINK.fullmatch(link):
+        made.link(link, target[1], target[2] or "")
+    elif link:
+        made.paragraph(link)
+
+
+def _text(element: JSON, name: str) -> str:
+    value = element.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,85 @@
+"""Org files: headings, tags, links, tasks and properties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import orgparse
+from orgparse.node import OrgBaseNode, OrgNode
+
+from vaultseek.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
+from vaultseek.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
+from vaultseek.markdown.decode import decode
+from vaultseek.model import JSON, CodeBlock, Heading, Link, Note, Span, Task
+
+_LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
+_BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
+
+
+def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+    """Read an Org file; line numbers are those of the file."""
+    text, problems = decode(data)
+    lines = plain_lines(text) if text else []
+    root = orgparse.loads("\n".join(lines))
+    nodes = [node for node in root.env.nodes if isinstance(node, OrgNode)]
+    headings = [Heading(min(node.level, LEVELS), one_line(node.heading), node.linenumber) for node in nodes]
+    title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]
+    tags = dict.fromkeys(tag for node in (root, *nodes) for tag in sorted(node.shallow_tags))
+    starts = {heading.line for heading in headings}
+    return Note(
+        path,
+        title or name_of(path),
+        "frontmatter" if title else "name",
+        lines=tuple(lines),
+        frontmatter=_properties(root),
+        tags=tuple(tags)[:NOTE_TAGS],
+        links=tuple(_links(lines))[:NOTE_LINKS],
+        headings=tuple(headings[:NOTE_HEADINGS]),
+        code_blocks=tuple(_code(lines)),
+        tasks=tuple(_tasks(nodes)),
+        spans=tuple(_spans(lines, starts)),
+        problems=problems,
+    )
+
+
+def _properties(root: OrgBaseNode) -> JSON:
+    return {one_line(str(name)): value for name, value in root.properties.items()}
+
+
+def _tasks(nodes: Sequence[OrgNode]) -> Iterator[Task]:
+    for node in nodes:
+        if node.todo:
+            mark = " " if node.todo in node.env.todo_keys else "x"
+            yield Task(mark, one_line(node.heading), node.linenumber)
+
+
+def _spans(lines: Sequence[str], starts: set[int]) -> Iterator[Span]:
+    begun = 1
+    for number in [*sorted(starts), len(lines) + 1]:
+        yield from paragraphs(lines[begun - 1 : number - 1], begun)
+        if number <= len(lines):
+            yield Span("heading", number, number)
+        begun = number + 1
+
+
+def _links(lines: Sequence[str]) -> Iterator[Link]:
+    for number, line in enumerate(lines, 1):
+        for match in _LINK.finditer(line):
+            target, _, place = match[1].partition("::")
+            target = target.removeprefix("file:")
+            if not _SCHEME.match(target) and len(target) <= PATH_BYTES and not target.startswith(("*", "#")):
+                heading = place.lstrip("*# ") or None
+                yield Link("markdown", target, heading, None, match[2] or None, number)
+
+
+def _code(lines: Sequence[str]) -> Iterator[CodeBlock]:
+    begun, language = 0, None
+    for number, line in enumerate(lines, 1):
+        match = _BLOCK.match(line)
+        if match and match[1].lower() == "begin" and not begun:
+            begun, language = number, match[3] or None
+        elif match and begun and match[1].lower() == "end":
+            yield CodeBlock(language, begun, number)
+            begun = 0

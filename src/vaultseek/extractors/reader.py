@@ -1,0 +1,74 @@
+"""Read files of other kinds than Markdown: from the cache, or in a process of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vaultseek.extractors.cache import TextCache
+from vaultseek.extractors.composition import name_of
+from vaultseek.extractors.process import ExtractionProcess
+from vaultseek.extractors.table import EXTRACTORS, Extractor
+from vaultseek.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
+from vaultseek.model import JSON, Note, Problem
+
+
+class FileReader:
+    """The reader of the files of one vault: which kinds it reads, its cache and its process."""
+
+    def __init__(self, switches: Sequence[str] = DEFAULT_SWITCHES, cache: Path | None = None) -> None:
+        self.switches = tuple(switches)
+        self.cache = TextCache(cache)
+        self.process = ExtractionProcess()
+        self._directory = cache
+
+    def describe(self) -> JSON:
+        """Return the arguments that make the same reader in another process."""
+        return {"switches": self.switches, "cache": None if self._directory is None else str(self._directory)}
+
+    @classmethod
+    def of(cls, described: JSON) -> FileReader:
+        """Return the reader that ``describe`` describes."""
+        cache = described["cache"]
+        return cls(described["switches"], None if cache is None else Path(cache))
+
+    def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
+        """Return the text of a file; of one with a problem its name.
+
+        Raises Cancelled after ``process.stop``, OSError if no process can be started.
+        """
+        kind = file_kind(path)
+        assert kind is not None
+        extractor = EXTRACTORS[kind]
+        if len(data) > extractor.most_bytes or (problem is not None and problem.code == "too_large"):
+            problem = extractor.too_large()
+        if problem is not None:
+            return Note(path, name_of(path), problems=(problem,))
+        ocr = "ocr" in self.switches and kind in ("pdf", "image")
+        note = self.cache.get(digest, extractor, ocr=ocr)
+        if note is None:
+            note = self.process.extract(kind, path, data, ocr=ocr)
+            if not _UNSURE.intersection(problem.code for problem in note.problems):
+                self.cache.put(digest, extractor, note, ocr=ocr)
+        title = name_of(path) if note.title_source == "name" else note.title
+        return replace(note, path=path, title=title)
+
+
+_UNSURE = frozenset({"too_slow", "ends_reader", "not_indexed", "too_complex", "no_ocr"})
+"""Problems that another attempt may not have."""
+
+
+def file_kind(path: str) -> Kind | None:
+    """Return the kind of a file that is read by an extractor; None for Markdown, which needs none."""
+    return None if is_markdown(path) else kind_of(path)
+
+
+def most_bytes(path: str) -> int | None:
+    """Return the size up to which such a file is read; None for Markdown."""
+    kind = file_kind(path)
+    return None if kind is None else _extractor(kind).most_bytes
+
+
+def _extractor(kind: Kind) -> Extractor:
+    return EXTRACTORS[kind]

@@ -1,0 +1,58 @@
+"""The kinds of files that are read, known by their suffix, and the setting that switches them.
+
+Every other file of a vault is an attachment: a name that links may lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal, get_args
+
+Kind = Literal["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Switch = Literal["canvas", "base", "excalidraw", "text", "org", "html", "pdf", "ocr"]
+"""A value in ``[index] kinds``; notes are always read. ``ocr`` reads images and scanned pages of PDFs."""
+DEFAULT_SWITCHES: tuple[Switch, ...] = ("canvas", "base", "excalidraw", "text", "org", "html", "pdf")
+
+_IMAGES = ("png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff")
+_BY_EXTENSION: Mapping[str, Kind] = {
+    "md": "note",
+    "canvas": "canvas",
+    "base": "base",
+    "excalidraw": "excalidraw",
+    "txt": "text",
+    "org": "org",
+    "html": "html",
+    "htm": "html",
+    "pdf": "pdf",
+    **dict.fromkeys(_IMAGES, "image"),
+}
+_DRAWING = ".excalidraw.md"
+_LAST = {"pdf": 1, "image": 2}
+
+
+def kind_of(path: str) -> Kind | None:
+    """Return the kind of the file at ``path``; None for one that no switch reads."""
+    kind = _BY_EXTENSION.get(path.rpartition(".")[2].lower())
+    return "excalidraw" if kind == "note" and path[-len(_DRAWING) :].lower() == _DRAWING else kind
+
+
+def is_read(path: str, switches: Collection[str] = DEFAULT_SWITCHES) -> bool:
+    """True if the file is read when ``switches`` are on: a note, or of a kind that is switched on."""
+    kind = kind_of(path)
+    return kind == "note" or (kind is not None and ("ocr" if kind == "image" else kind) in switches)
+
+
+def is_markdown(path: str) -> bool:
+    """True if the file is Markdown, whose lines on disk are those that are searched and shown."""
+    return path[-3:].lower() == ".md"
+
+
+def turn(path: str) -> int:
+    """Return when a file is read and embedded if there is much to do: 0 is first, notes before PDFs."""
+    return _LAST.get(kind_of(path) or "note", 0)
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a file without its extension as a title: that of a drawing has two."""
+    return name.removesuffix(".excalidraw") or name
