@@ -81,7 +81,7 @@ def test_the_object_holds_what_the_contract_promises(tmp_path: Path) -> None:
     assert [(part["heading_path"], part["start_line"], part["end_line"]) for part in found["chunks"]] == [
         (["Keel"], 6, 16)
     ]
-    assert set(found["chunks"][0]) == {"id", "heading_path", "start_line", "end_line", "text"}
+    assert set(found["chunks"][0]) == {"id", "heading_path", "start_line", "end_line", "text", "place"}
     assert found["problems"] == []
 
 

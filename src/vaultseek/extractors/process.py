@@ -46,7 +46,10 @@ class ExtractionProcess:
                 answer = self._ask(kind, path, data, ocr=ocr)
                 if answer is not None:
                     return answer
-                if (ending := self._end()) != 0:
+                ending = self._end()
+                if self._stopped:
+                    raise Cancelled(STOPPED)
+                if ending != 0:
                     break  # with 0 it had just ended for being idle
             return _unread(path, ending)
 
@@ -112,8 +115,6 @@ class ExtractionProcess:
             process.send_signal(signal.SIGKILL)
         with contextlib.suppress(OSError, ValueError):
             process.communicate()
-        if self._stopped:
-            raise Cancelled(STOPPED)
         return process.returncode
 
 
