@@ -18,15 +18,14 @@ class WaitingFiles:
     def __init__(self) -> None:
         self._paths: dict[str, None] = {}
         self._size = 1
-        self._done = 0
+        self._done = self._part = 0
 
     def __bool__(self) -> bool:
         return bool(self._paths)
 
-    @property
-    def progress(self) -> tuple[int, int]:
-        """The number of files read since some began to wait, and of all since then."""
-        return self._done, self._done + len(self._paths)
+    def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
+        """Return how many of all files are read, if ``done`` of the ``total`` that are read now are."""
+        return self._done + done, self._done + total + len(self._paths)
 
     def put_off(self, changes: Changes) -> Changes:
         """Return the changes without the files to read, which wait from now on, unless they are gone."""
@@ -45,14 +44,13 @@ class WaitingFiles:
         part = tuple(self._paths)[: self._size]
         for path in part:
             del self._paths[path]
-        self._done += len(part)
+        self._part = len(part)
         return part
 
     def took(self, seconds: float) -> None:
         """Choose the size of the next part by the time that the last one took."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
-        if not self._paths:
-            self._done = 0
+        self._done = self._done + self._part if self._paths else 0
 
     def clear(self) -> None:
         """Forget all of them; a comparison of the vault finds them again."""

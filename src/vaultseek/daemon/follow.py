@@ -436,7 +436,7 @@ class VaultFollower:
         vault = self.vault
         changed = await vault.in_writer(vault.indexer.apply, changes, self._report_read)
         last_change = time.time() if changed else vault.activity.last_change
-        done, total = self._files.progress
+        done, total = self._files.progress()
         vault.activity = replace(vault.activity, notes_done=done, notes_total=total, last_change=last_change)
         self._merge_wake.set()
         vault.embedding.wake.set()
@@ -452,7 +452,7 @@ class VaultFollower:
         self._loop.call_soon_threadsafe(self._set_read, done, total)
 
     def _set_read(self, done: int, total: int) -> None:
-        done, total = done + self._files.progress[0], total + self._files.progress[1]
+        done, total = self._files.progress(done, total)
         self.vault.activity = replace(self.vault.activity, notes_done=done, notes_total=total)
         self.vault.embedding.wake.set()
 

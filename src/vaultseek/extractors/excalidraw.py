@@ -61,14 +61,14 @@ def is_drawing(text: str) -> bool:
 
 def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
     """Read a drawing that is kept in Markdown; its lines are those of the file."""
-    note = parse("\n".join(_without_drawing(text)), path, problems)
+    note = parse("\n".join(without_drawing(text)), path, problems)
     if note.title_source != "name":
         return note
     return Note(**{name: getattr(note, name) for name in note.__slots__} | {"title": name_of(path)})
 
 
-def _without_drawing(text: str) -> Iterator[str]:
-    """Yield the lines of a drawing; blank ones stand for the drawing and for what says nothing.
+def without_drawing(text: str) -> Iterator[str]:
+    """Yield the lines of a drawing in Markdown; blank ones stand for the drawing and what says nothing.
 
     Above its data a drawing may have a note of its own, which is left as it is.
     """

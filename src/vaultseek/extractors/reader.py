@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from vaultseek.extractors.cache import TextCache
 from vaultseek.extractors.composition import name_of
 from vaultseek.extractors.process import ExtractionProcess
-from vaultseek.extractors.table import EXTRACTORS, Extractor
+from vaultseek.extractors.table import EXTRACTORS
 from vaultseek.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
 from vaultseek.model import JSON, Note, Problem
 
@@ -67,8 +67,10 @@ def file_kind(path: str) -> Kind | None:
 def most_bytes(path: str) -> int | None:
     """Return the size up to which such a file is read; None for Markdown."""
     kind = file_kind(path)
-    return None if kind is None else _extractor(kind).most_bytes
+    return None if kind is None else EXTRACTORS[kind].most_bytes
 
 
-def _extractor(kind: Kind) -> Extractor:
-    return EXTRACTORS[kind]
+def reading_version(switches: Collection[str]) -> str:
+    """Return what changes whenever the same file may give another text."""
+    versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
+    return f"{versions} ocr" if "ocr" in switches else versions

@@ -16,7 +16,7 @@ import numpy as np
 
 from vaultseek import paths
 from vaultseek.errors import IndexDamaged, Unavailable
-from vaultseek.extractors.reader import FileReader
+from vaultseek.extractors.reader import FileReader, reading_version
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
 from vaultseek.index.keyword.index import KeywordIndex
@@ -149,7 +149,7 @@ class OpenVault:
             paths.write_atomically(directory / "vault.json", json.dumps({"path": str(options.root)}))
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)
-            ledger.set_chunking_version(spec.chunking)
+            ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
             keyword = KeywordSync(directory / "keyword", options.language)
             files.callback(keyword.close)
             crash_marker = CrashMarker(directory / "reading")

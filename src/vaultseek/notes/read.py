@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vaultseek.errors import NotFound, Unavailable
+from vaultseek.extractors.excalidraw import is_drawing, without_drawing
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.kinds import is_markdown
 from vaultseek.limits import NOTE_TEXT_CHARS
@@ -89,6 +90,8 @@ def lines_of(path: str, root: Path) -> list[str]:
             f"{printable(path)} cannot be read: {file.problem.message}; its name can still be searched"
         )
     text, _ = decode(file.data)
+    if is_drawing(text):
+        text = "\n".join(without_drawing(text))
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
