@@ -25,7 +25,7 @@ def files() -> dict[str, str | bytes]:
         "log.org": f"* Entry :work:\n{TEXT}\n",
         "notes.txt": TEXT,
         "page.html": f"<h1>Page</h1><p>{TEXT}</p>",
-        "Shelf.base": "views:\n  - type: table\n    name: To read\n    filters: file.hasTag('float switch')\n",
+        "Shelf.base": "views:\n  - name: To read\n    filters: file.hasTag('float switch')\n",
         "locked.pdf": made.pdf("secret", password="x"),
         "photo.png": made.picture("float"),
     }

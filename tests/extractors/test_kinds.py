@@ -209,7 +209,8 @@ def test_an_org_file_has_headings_tags_links_and_tasks():
 def test_a_page_is_what_there_is_to_read():
     page = (
         "<html><head><title>Boiler &amp; pump</title>"
-        "<meta name=keywords content='heating, float switch'></head><body><nav><a href=/x>menu</a></nav><h1>Care</h1><p>A <a href='pump.html'>pump</a> page.</p>"
+        "<meta name=keywords content='heating, float switch'></head>"
+        "<body><nav><a href=/x>menu</a></nav><h1>Care</h1><p>A <a href='pump.html'>pump</a> page.</p>"
         "<script>alert(1)</script><footer>imprint</footer></body></html>"
     )
     note = extracted("p.html", page)
