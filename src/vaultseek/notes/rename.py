@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vaultseek.errors import NotFound, UsageError
 from vaultseek.index.ledger import Ledger, LinkRow, NoteRow
+from vaultseek.kinds import is_markdown
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.links import markdown_link, parse_destination, wikilink
 from vaultseek.markdown.parse import parse
@@ -59,7 +60,9 @@ class Vault:
         self._root = root
 
     def lines(self, path: str) -> list[str] | None:
-        """Return the lines of a note; None if it cannot be read now."""
+        """Return the lines of a note; None if it cannot be read now, or has no lines that could be edited."""
+        if not is_markdown(path):
+            return None
         file = read_note(self._root, path)
         if file is None or file.problem is not None:
             return None
