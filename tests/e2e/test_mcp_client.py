@@ -91,6 +91,19 @@ TOLD = {
 }
 
 
+async def test_a_base_is_a_table_for_an_agent(daemon, vault):
+    base = "filters: file.hasTag('work')\nviews: [{type: cards, name: V, order: [file.name, aliases]}]\n"
+    root = vault({**NOTES, ".obsidian/app.json": "{}", "Work.base": base})
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    async with agent(daemon, cwd=root) as client:
+        text = (await client.call_tool("table", {"source": "Work.base"})).content[0].text
+        assert "\ntable V: path | file name | aliases\n- Pump.md | Pump | Bilge\n" in text
+        assert "problem: a view of the type cards is shown as a table" in text
+        refused = await client.call_tool("table", {"source": "../Work.base"})
+        assert refused.is_error
+        assert "not inside the vault" in refused.content[0].text
+
+
 async def test_a_missing_daemon_is_started_and_one_that_went_away_is_started_again(daemon, vault):
     root = vault({**NOTES, ".obsidian/app.json": "{}"})
     async with agent(daemon, cwd=root) as client:

@@ -141,6 +141,8 @@ VALUES = {
     "file.tags": ["book", "book/scifi"],
     'file.tags.contains("#Book")': True,
     'tags.contains("book")': True,
+    'file.tags.filter(value.startsWith("#book/"))': ["book/scifi"],
+    'file.tags.filter(value.contains("#book")).length': 2,
     "file.links.length": 4,
     "file.embeds[0].containsAny('jpg', 'png')": True,
     "file.backlinks": ["[[2026-03-14]]", "[[People/Frank Herbert|Frank Herbert]]"],

@@ -92,6 +92,19 @@ def complete_property_value(context: Context, parameter: object, word: str) -> I
     return _items(((f"{name}={item['text']}", _note_count(item)) for item in values), word)
 
 
+def complete_columns(context: Context, parameter: object, word: str) -> Items:
+    """Complete the last property of a list with commas, each with a minus or without."""
+    start, comma, last = word.rpartition(",")
+    minus = "-" if last.startswith("-") else ""
+    names = complete_property(context, parameter, last.removeprefix("-"))
+    return _items(((f"{start}{comma}{minus}{item.value}", item.help or "") for item in names), word)
+
+
+def complete_query_or_file(context: Context, parameter: object, word: str) -> Items:
+    """Complete a part of a query, else a file."""
+    return complete_query(context, parameter, word) or _items([(word, "")], word, kind="file")
+
+
 def complete_vault(context: Context, _: object, word: str) -> Items:
     """Complete a vault by name; complete a path as a folder."""
     vaults = [] if _is_path(word) else _ask_daemon("vault/list", {}).get("vaults") or []

@@ -67,12 +67,13 @@ def _title(table: JSON) -> str:
 
 def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
     """Return the header and the rows, with a line before each group and the summaries after it."""
-    ids = [column["id"] for column in table["columns"]]
+    columns = table["columns"][: _columns_that_fit(len(table["columns"]), terminal)]
+    ids = [column["id"] for column in columns]
     if not (ids and table["rows"]):
         return []
     rows = [[clean(cell_text(row["cells"].get(id))) for id in ids] for row in table["rows"]]
     right = {place for place, id in enumerate(ids) if _is_numeric(table["rows"], id)}
-    header = [clean(column["name"]) for column in table["columns"]]
+    header = [clean(column["name"]) for column in columns]
     widths = _widths([header, *rows], terminal)
     lines = [terminal.paint(_line(header, widths, right, terminal), "dim")]
     place = 0
@@ -85,8 +86,17 @@ def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
         if group.get("summaries"):
             lines.append(terminal.paint(_summary_line(group["summaries"], table), "dim"))
     if table["summaries"]:
-        lines += ["", terminal.paint(_summary_line(table["summaries"], table), "bold")]
+        lines += ["", terminal.paint(_total_line(table), "bold")]
+    if len(columns) < len(table["columns"]):
+        hidden = count(len(table["columns"]) - len(columns), "more column")
+        lines.append(f"… and {hidden}: use a wider screen, or --format csv")
     return lines
+
+
+def _columns_that_fit(number: int, terminal: Terminal) -> int:
+    if not terminal.screen:
+        return number
+    return min(number, (terminal.width + len(_GAP)) // (LEAST_COLUMNS + len(_GAP)))
 
 
 def _group_line(table: JSON, group: JSON, terminal: Terminal) -> str:
@@ -103,6 +113,12 @@ def _summary_line(summaries: Sequence[JSON], table: JSON) -> str:
         column = names.get(each["column"], each["column"])
         texts.append(clean(f"{column}: {each['name']} {cell_text(each['value']) or 'none'}"))
     return " · ".join(texts)
+
+
+def _total_line(table: JSON) -> str:
+    """Return the summaries of all rows, which stand apart from those of the groups."""
+    text = _summary_line(table["summaries"], table)
+    return f"all · {text}" if table["groups"] else text
 
 
 def _is_numeric(rows: Sequence[JSON], id: str) -> bool:
@@ -200,7 +216,7 @@ def _markdown(table: JSON, *, heading: bool) -> str:
         if group.get("summaries"):
             lines += [_summary_line(group["summaries"], table), ""]
     if table["summaries"]:
-        lines += [_summary_line(table["summaries"], table), ""]
+        lines += [_total_line(table), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 

@@ -21,6 +21,7 @@ from vaultseek.tables.values import (
     FormulaError,
     Link,
     Pattern,
+    Tag,
     Value,
     fixed,
     is_empty,
@@ -125,8 +126,17 @@ def _is_type(scope: Scope, value: Value, kind: Value) -> bool:
 # -- texts
 
 
-def _contains(scope: Scope, value: Value, *parts: Value) -> bool:
-    return text_of(parts[0]) in _whole(value)
+def _contains(scope: Scope, value: Value, part: Value) -> bool:
+    return _part(value, part) in _whole(value)
+
+
+def _starts_with(scope: Scope, value: Value, part: Value) -> bool:
+    return text_of(value).startswith(_part(value, part))
+
+
+def _part(value: Value, part: Value) -> str:
+    """Return the text that is looked for; in a tag, the hash may be written or not."""
+    return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 
 def _whole(value: Value) -> str:
@@ -135,11 +145,11 @@ def _whole(value: Value) -> str:
 
 
 def _contains_all(scope: Scope, value: Value, *parts: Value) -> bool:
-    return all(text_of(part) in _whole(value) for part in _flat(parts))
+    return all(_part(value, part) in _whole(value) for part in _flat(parts))
 
 
 def _contains_any(scope: Scope, value: Value, *parts: Value) -> bool:
-    return any(text_of(part) in _whole(value) for part in _flat(parts))
+    return any(_part(value, part) in _whole(value) for part in _flat(parts))
 
 
 def _flat(values: Sequence[Value]) -> list[Value]:
@@ -311,7 +321,7 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "contains": Method(1, 1, _contains),
         "containsAll": Method(1, MOST_ARGUMENTS, _contains_all),
         "containsAny": Method(1, MOST_ARGUMENTS, _contains_any),
-        "startsWith": Method(1, 1, lambda scope, value, part: text_of(value).startswith(text_of(part))),
+        "startsWith": Method(1, 1, _starts_with),
         "endsWith": Method(1, 1, lambda scope, value, part: text_of(value).endswith(text_of(part))),
         "lower": Method(0, 0, lambda scope, value: text_of(value).lower()),
         "upper": Method(0, 0, lambda scope, value: text_of(value).upper()),

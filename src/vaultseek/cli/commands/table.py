@@ -7,6 +7,7 @@ import os
 import click
 
 from vaultseek import limits
+from vaultseek.cli.completion_values import complete_columns, complete_note, complete_query_or_file
 from vaultseek.cli.connect import call_vault
 from vaultseek.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.cli.invocation import Invocation
@@ -24,14 +25,32 @@ _FILES = (".base", ".md")
 
 
 @click.command(cls=QueryCommand)
-@click.argument("source", metavar="FILE.base|NOTE.md|QUERY", nargs=-1, required=True)
-@click.option("--view", metavar="NAME", help="View of a base. By default the first.")
-@click.option("--this", metavar="NOTE", help="Note that the formulas of a base call this.")
-@click.option(
-    "--columns", metavar="LIST", multiple=True, help="Properties, title, modified, … or expressions."
+@click.argument(
+    "source",
+    metavar="FILE.base|NOTE.md|QUERY",
+    nargs=-1,
+    required=True,
+    shell_complete=complete_query_or_file,
 )
-@click.option("--sort", metavar="LIST", multiple=True, help="Columns to sort by; -rating is descending.")
-@click.option("--group", metavar="COLUMN", help="Column to group by.")
+@click.option("--view", metavar="NAME", help="View of a base. By default the first.")
+@click.option(
+    "--this", metavar="NOTE", shell_complete=complete_note, help="Note that the formulas of a base call this."
+)
+@click.option(
+    "--columns",
+    shell_complete=complete_columns,
+    metavar="LIST",
+    multiple=True,
+    help="Properties, title, modified, … or expressions.",
+)
+@click.option(
+    "--sort",
+    shell_complete=complete_columns,
+    metavar="LIST",
+    multiple=True,
+    help="Columns to sort by; -rating is descending.",
+)
+@click.option("--group", metavar="COLUMN", shell_complete=complete_columns, help="Column to group by.")
 @click.option(
     "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
 )
