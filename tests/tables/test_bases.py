@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import Any
 
@@ -362,3 +363,39 @@ def test_a_base_of_very_many_conditions_is_answered(vault):
     base = read_base(many.replace(" || true", ""))
     assert vault.all(narrowings(base.filter, vault.has_property))
     assert vault.all(narrowings(Group("and", ("rating > 0",) * 2000), vault.has_property))
+
+
+texts = st.sampled_from(
+    (*FILTERS, "rating", "file.name", "formula.f", "-", "", "x(", "Average", "values.sum()", "f")
+)
+values = st.recursive(
+    st.one_of(texts, st.none(), st.booleans(), st.integers(-3, 9)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(("and", "or", "not", "property", "f")), inner),
+    ),
+    max_leaves=6,
+)
+views = st.dictionaries(
+    st.sampled_from(("type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries", "x")),
+    values,
+)
+bases = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("filters", "formulas", "properties", "display", "summaries", "y"), values),
+        "views": st.one_of(values, st.lists(views, max_size=2)),
+    },
+)
+
+
+@given(bases)
+def test_any_yaml_is_a_table_or_says_why_not(vault, content):
+    base = read_base(json.dumps(content))
+    for view in base.views:
+        with suppress(UsageError):
+            answer = evaluate(base, view, vault.all(), vault, Surroundings(NOW, Budget()))
+            json.dumps(answer)
+            assert sum(group["count"] for group in answer["groups"]) in (0, answer["count"])
+            for row in answer["rows"]:
+                assert list(row["cells"]) == [column["id"] for column in answer["columns"]]

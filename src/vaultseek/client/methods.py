@@ -623,7 +623,7 @@ class Methods:
             sort: Of a query: columns to sort by; ``-rating`` is descending.
             group: Of a query: column to group by.
             summaries: Of a query: name of the summary of a column, such as ``Average``.
-            limit: Maximum number of rows of a table; by default 10_000.
+            limit: Maximum number of rows of a table; by default that of a list, or of a search by words.
 
         Raises BadQuery, UsageError for a base that cannot be evaluated, BadPath, NotFound, or UsageError if
         several notes have the name.

@@ -181,11 +181,11 @@ class TableParams(VaultParams):
     summaries: dict[str, str] = Field(
         default_factory=dict, description="Of a query: name of the summary of a column, such as ``Average``."
     )
-    limit: int = Field(
-        default=limits.LISTED_ITEMS_MOST,
+    limit: int | None = Field(
+        default=None,
         ge=1,
         le=limits.LISTED_ITEMS_MOST,
-        description="Maximum number of rows of a table.",
+        description="Maximum number of rows of a table; by default that of a list, or of a search by words.",
     )
 
 

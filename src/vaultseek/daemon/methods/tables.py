@@ -74,7 +74,7 @@ class TableMethods:
             vault.options.root,
             call.view,
             this,
-            most=call.limit,
+            most=call.limit or limits.LISTED_ITEMS_MOST,
             budget=_budget(context),
         )
 
@@ -87,6 +87,7 @@ class TableMethods:
         request = SearchRequest(
             with_saved_searches(query, settings.searches),
             settings.search,
+            limit=call.limit and min(call.limit, limits.RESULTS),
             mode=settings.search.mode,
             brief=True,
             seconds=context.remaining(),
@@ -111,7 +112,7 @@ class TableMethods:
             summaries=call.summaries,
             ranked=not parsed.is_listing,
             remarks=remarks,
-            most=call.limit,
+            most=call.limit or limits.LISTED_ITEMS_MOST,
             budget=_budget(context),
         )
 
