@@ -117,7 +117,8 @@ async def test_without_similar_names_the_notes_that_the_name_finds_are_the_neare
             return {"vault": "notes", "items": []}
         if method == "search":
             asked.append(params["query"])
-            return search("graph.md")
+            sure, unsure = search("graph.md")["results"][0], search("far.md")["results"][0]
+            return {**search(), "results": [{**sure, "confidence": 0.8}, {**unsure, "confidence": 0.4}]}
         raise NotFound('no note matches "x"; search for its words instead')
 
     async with client(ask) as agent:
@@ -126,8 +127,31 @@ async def test_without_similar_names_the_notes_that_the_name_finds_are_the_neare
     assert asked == ["graf visualization"]
 
 
+async def test_a_property_that_no_note_has_brings_the_nearest():
+    async def ask(method, params):
+        if method == "complete":
+            names = ["categories"] if params["text"] != "zzz" else []
+            return {"vault": "notes", "items": [{"text": name} for name in names]}
+        return {"vault": "notes", "property": params["name"], "values": [], "total": 0}
+
+    async with client(ask) as agent:
+        told = {
+            name: text_of(await agent.call_tool("list_properties", {"name": name}))
+            for name in ("categoris", "zzz", "Categories")
+        }
+    assert told["categoris"] == 'no note has the property "categoris"; the nearest are "categories"'
+    assert told["zzz"] == 'no note has the property "zzz"; list them without a name'
+    assert "0 values of Categories" in told["Categories"]
+
+
 @pytest.mark.parametrize(
-    ("folder", "told"), [("Features/", '"docs/user/features"'), ("nowhere", '"dev", "docs"')]
+    ("folder", "told"),
+    [
+        ("Features/", '"docs/user/features"'),
+        ("user/fetures", '"docs/user/features"'),
+        ("Fetures", '"docs/user/features"'),
+        ("nowhere", '"dev", "docs"'),
+    ],
 )
 async def test_a_folder_without_notes_brings_those_it_may_be(folder, told):
     async def ask(method, params):

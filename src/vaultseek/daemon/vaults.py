@@ -391,7 +391,8 @@ class VaultRegistry:
 def _similar(name: str, known: Iterable[str]) -> str:
     """Return the question whether the most similar of the known names was meant; nothing if none is."""
     by_folded = {fold(each): each for each in known}
-    close = get_close_matches(fold(name), by_folded, 1)
+    begun = [each for each in by_folded if each.startswith(fold(name))]
+    close = begun or get_close_matches(fold(name), by_folded, 1)
     return f"did you mean {by_folded[close[0]]}? " if close else ""
 
 

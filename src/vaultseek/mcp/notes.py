@@ -16,6 +16,8 @@ from vaultseek.text import quote
 
 NEAREST_NAMES = 5
 """Names in the error for a note that does not exist."""
+NEAR_ENOUGH = 0.5
+"""Confidence from which a note that such a name finds is one of them."""
 _SUGGESTION = re.compile(r"; (?:did you mean .*\?|search for its words instead)$")
 """The daemon's own advice, which names titles; an agent gets paths."""
 
@@ -124,13 +126,15 @@ class Notes:
         return f"{message}; {advice}"
 
     async def _nearest(self, name: str, vault: str | None) -> list[str]:
-        """Return the paths of notes that are named like ``name``, else of those that it finds."""
+        """Return the paths of notes that are named like ``name``, else of those that it finds for certain."""
+        name = name.partition("#")[0].strip() or name
         params: JSON = {"text": name[: limits.QUERY_CHARS], "limit": 2 * NEAREST_NAMES}
         items = (await self._answer("complete", params, vault))["items"]
         words = " ".join(re.findall(r"\w+", name))[: limits.QUERY_CHARS]
         if not items and words:
-            params = {"query": words, "limit": NEAREST_NAMES, "brief": True}
-            items = (await self._answer("search", params, vault))["results"]
+            params = {"query": words, "limit": NEAREST_NAMES}
+            answer = await self._answer("search", params, vault)
+            items = [each for each in answer["results"] if (each.get("confidence") or 0.0) >= NEAR_ENOUGH]
         return list(dict.fromkeys(item["path"] for item in items))[:NEAREST_NAMES]
 
     def _which(self, vault: str | None) -> JSON:

@@ -22,7 +22,7 @@ from vaultseek.mcp.reply import Form, Reply
 from vaultseek.mcp.results import results
 from vaultseek.mcp.wordings import merge_wordings
 from vaultseek.model import JSON, Mode
-from vaultseek.text import quote
+from vaultseek.text import fold, quote
 
 AGENT_TOKENS = 2_000
 AGENT_TOKENS_LEAST = 200
@@ -34,6 +34,8 @@ WORDING_RESULTS = 50
 """Results that each of several wordings contributes, whatever the page, so that no page changes the order."""
 NOTES_AT_ONCE = 20
 """Number of notes that are read in one call."""
+PROPERTIES_NAMED = 3
+"""Names in the error for a property that no note has."""
 EVERY_NOTE: JSON = {"query": "ext:md", "mode": "keyword", "brief": True}
 """The search that lists all notes, the last changed first."""
 
@@ -185,6 +187,8 @@ class Tools:
         """List the properties of the notes, the commonest first; search filters by them with [name:value]."""
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
         form = self._form(max_tokens)
+        if name and not answer["values"]:
+            await self._check_property(name, vault)
         if name:
             return lists.values(answer, lists.page_of(answer["values"], first, AGENT_LIST), form)
         listed = sorted(answer["properties"], key=lambda each: (-each["count"], each["name"]))
@@ -263,6 +267,16 @@ class Tools:
         known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])
         advice = f"; use one of {known}" if known else "; leave it out"
         return f"no note is in the folder {quote(folder)}{advice}"
+
+    async def _check_property(self, name: str, vault: str | None) -> None:
+        """Raise NotFound with the nearest names if no note has the property."""
+        params: JSON = {"kind": "property", "text": name[: limits.QUERY_CHARS], "limit": PROPERTIES_NAMED}
+        names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
+        if fold(name) not in map(fold, names):
+            advice = (
+                f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
+            )
+            raise NotFound(f"no note has the property {quote(name)}; {advice}")
 
     def _form(self, budget: int) -> Form:
         return Form(budget, self._structured)
