@@ -36,6 +36,8 @@ METHODS = frozenset(
 )
 """Methods of the protocol that the page may call: those that read."""
 OF_NO_VAULT = frozenset({"index/status", "search/all"})
+SUPERSEDED = {"superseded": True}
+"""Answer to a call whose place another one has taken."""
 TURNS = 100
 """Tabs whose running search is remembered."""
 
@@ -145,7 +147,7 @@ class API:
         try:
             return await task
         except asyncio.CancelledError:
-            raise UsageError("another search has taken its place") from None
+            return SUPERSEDED
         finally:
             if self._turns.get(turn) is task:
                 del self._turns[turn]

@@ -64,7 +64,7 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
         if match[1]:
             _push_embed(state, attributes, name, match[2].strip())
         else:
-            _push_text(state, "a", attributes, name or match[2].strip().removeprefix("#"))
+            _push_text(state, "a", attributes, name or match[2].strip().removeprefix("#").replace("#", " › "))
     state.pos = match.end()
     return True
 

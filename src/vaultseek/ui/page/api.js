@@ -46,7 +46,10 @@ export async function openSession() {
 export const ask = async (name, body = {}) => (await post(name, body)).json();
 
 /** Call a method of the daemon; a call of the same turn takes the place of one that still runs. */
-export const call = (method, params, { turn, watching = false } = {}) =>
-  ask("call", { method, params, watching, ...(turn ? { turn: `${tab}:${turn}` } : {}) });
+export async function call(method, params, { turn, watching = false } = {}) {
+  const answer = await ask("call", { method, params, watching, ...(turn ? { turn: `${tab}:${turn}` } : {}) });
+  if (answer.superseded) throw new Refusal("another call has taken its place", "superseded", 0);
+  return answer;
+}
 
 export const picture = async (vault, path) => URL.createObjectURL(await (await post("picture", { vault, path })).blob());

@@ -113,7 +113,9 @@ const page = {
 
 const resultOf = (vault, path) => answer?.results.find((result) => result.vault_path === vault && result.path === path);
 
-const read = settled(0, () => showNote({ ...place, of: vaultNamed(place.of)?.path ?? place.of }, page));
+const noteVault = () => vaultNamed(place.of)?.path ?? place.of;
+
+const read = settled(0, () => showNote({ ...place, of: noteVault() }, page));
 
 function beside(result, kind) {
   if (result) go({ note: result.path, of: result.vault_path, line: result.line ?? 0, anchor: "" }, kind);
@@ -144,12 +146,15 @@ async function search() {
     for (const result of found.results) result.vault_path ??= found.vault_path;
     const same = selected < found.results.length && answer?.results[selected]?.path === found.results[selected].path;
     if (!same) selected = Math.max(0, place.note ? found.results.findIndex((each) => each.path === place.note) : 0);
+    const early = !answer && place.note;
     answer = found;
     entered = entered && same;
     trouble(null);
     showList(answer, page);
     showFacets();
     if (place.view === "graph") showGraph(answer, page);
+    // After a reload the note may be there before the results, which know the passage.
+    if (early && resultOf(noteVault(), place.note)) read();
     const waits = found.partial.some((each) => ["loading", "being_read", "being_built", "not_embedded"].includes(each.code));
     if (waits) again = setTimeout(search, AGAIN_PAUSE);
   } catch (error) {
@@ -167,7 +172,7 @@ function showFacets() {
 }
 
 function trouble(error) {
-  if (error?.message === "another search has taken its place") return;
+  if (error?.code === "superseded") return;
   const box = byId("trouble");
   box.hidden = !error;
   box.textContent = error ? error.message : "";
@@ -317,7 +322,8 @@ const THEMES = ["", "light", "dark"];
 function theme(name) {
   document.documentElement.dataset.theme = name;
   localStorage.setItem("theme", name);
-  byId("theme").textContent = name ? name[0].toUpperCase() + name.slice(1) : "Theme";
+  byId("theme").textContent = { light: "☀", dark: "☾" }[name] ?? "◐";
+  byId("theme").setAttribute("aria-label", `Colours: ${name || "as the system"}`);
 }
 byId("theme").addEventListener("click", () => theme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length]));
 

@@ -19,8 +19,10 @@ export async function showState(page) {
     try {
       draw(await call("index/status", {}, { turn: "status", watching: true }), page);
     } catch (error) {
-      byId("state").replaceChildren(el("p", { class: "trouble" }, error.message));
-      shown.clear();
+      if (error.code !== "superseded") {
+        byId("state").replaceChildren(el("p", { class: "trouble" }, error.message));
+        shown.clear();
+      }
     }
   }
   timer = setTimeout(() => showState(page), POLL);

@@ -1,0 +1,607 @@
+"""The page in the browser: a real Chromium, the real command, a real daemon."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from browsing import CHROMIUM, FOREIGN, NARROW, NO_CHROMIUM, WIDE, Served, chromium, served
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
+
+DOT = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+HOSTILE = """# Hostile kettle
+
+<script>window.hit = 1</script>
+<img src=x onerror="window.hit = 2"> <svg/onload="window.hit = 3">
+<iframe srcdoc="<script>parent.hit = 4</script>"></iframe>
+[press](javascript:window.hit=5) [press](data:text/html,<script>1</script>)
+![far](http://notes.example/track.png) ![](//notes.example/x.png)
+[[Pump|" onclick="window.hit = 6]] #tag"onclick="window.hit=7"
+<style>* { display: none }</style><meta http-equiv="refresh" content="0;url=http://notes.example/">
+<base href="http://notes.example/"><form action="http://notes.example/"><input name=q></form>
+<a id="query" name="results">clobber</a>
+"""
+PUMP = """---
+status: open
+tags: [work/pumps]
+---
+# Pump
+
+The 泵 float switch of the pump rings an alarm. Read [[Garden#Slugs]] and [[Nowhere]], #work/alarm.
+
+![[Tea#Steeping]]
+
+![[dot.png|40]]
+
+> [!warning] Water
+> Stand dry.
+"""
+NOTES: dict[str, str | bytes] = {
+    "Projects/Pump.md": PUMP,
+    "Garden.md": "# Garden\n\nRoses.\n\n"
+    + "\n\n".join(f"Line {n}" for n in range(60))
+    + "\n\n## Slugs\n\nThey eat lettuce near the pump.\n",
+    "sub/Tea.md": "# Tea\n\nNot this.\n\n## Steeping\n\nThree minutes in the pot.\n\n## Drinking\n\nHot.\n",
+    "Lonely.md": "---\n- broken\n---\n# Lonely\n\nThe pump without a link.\n",
+    "Hostile.md": HOSTILE,
+    "dot.png": DOT,
+    ".obsidian/app.json": "{}",
+    **{f"log/{n}.md": f"# Log {n}\n\nThe pump ran {n} hours. [[Pump]]\n" for n in range(8)},
+}
+OTHER = {"Boat.md": "# Boat\n\nThe bilge pump of the boat.\n"}
+
+
+class Reader:
+    """A person at the page: what is pressed, and what is seen."""
+
+    def __init__(self, page, served: Served) -> None:
+        from playwright.sync_api import expect
+
+        expect.set_options(timeout=int(os.environ.get("UIT", "30000")))
+        self.expect = expect
+        self.page = page
+        self.served = served
+        self.said: list[str] = []
+        self.requests: list[str] = []
+        page.set_default_timeout(30_000)
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def go(self, address: str = "/") -> None:
+        self.page.goto(self.served.root + address)
+        self.expect(
+            self.page.locator("#results li:visible, #state .vault:visible, #graph svg:visible").first
+        ).to_be_visible()
+
+    def type(self, query: str) -> None:
+        self.page.locator("#query").fill("")
+        self.page.locator("#query").press_sequentially(query)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def sees(self, selector: str, text=None) -> None:
+        place = self.page.locator(selector).first
+        self.expect(place).to_be_visible()
+        if text is not None:
+            self.expect(place).to_contain_text(text)
+
+    def sees_no(self, selector: str) -> None:
+        self.expect(self.page.locator(selector)).to_have_count(0)
+
+    def first(self, title: str) -> None:
+        self.expect(self.page.locator("#results .title").first).to_have_text(title)
+
+
+@pytest.fixture(scope="module")
+def vault(indexed_vault):
+    vault = indexed_vault(NOTES)
+    other = vault.root.parent / "other"
+    other.mkdir()
+    for name, text in OTHER.items():
+        (other / name).write_text(text)
+    assert vault.daemon.run("vault", "add", str(other), "--name", "other").returncode == 0
+    assert vault.daemon.run("index", "--wait", "--vault", "other").returncode == 0
+    return vault
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def command(vault) -> Iterator[Served]:
+    with served(vault.daemon.environment, "--vault", str(vault.root), cwd=vault.root) as command:
+        yield command
+
+
+@pytest.fixture(scope="module")
+def visitor(browser, command):
+    """The browser that has opened the address, with what it keeps."""
+    context = browser.new_context(viewport=WIDE)
+    page = context.new_page()
+    page.goto(command.address)
+    page.locator("#results li").first.wait_for()
+    assert page.url == command.root + "/", "the token is gone from the address"
+    page.close()
+    return context
+
+
+@pytest.fixture
+def reader(visitor, command) -> Iterator[Reader]:
+    page = visitor.new_page()
+    reader = Reader(page, command)
+    reader.go()
+    yield reader
+    page.close()
+    assert reader.said == []
+    assert all(url.startswith((command.root, "blob:")) for url in reader.requests)
+
+
+def test_results_follow_the_typing_and_back_leads_through_queries(reader):
+    reader.type("float swi")
+    reader.first("Pump")
+    assert reader.page.locator("#results mark").first.inner_text().lower() in ("float", "switch")
+    reader.sees("#results li:first-child .meta", "Projects/Pump.md")
+    reader.expect(reader.page.locator("#results li").first).to_contain_text("#work/alarm")
+    reader.sees("#results li:first-child .certainty")
+    reader.expect(reader.page).to_have_url(re.compile(r"q=float\+swi$"))
+    reader.press("ArrowDown")
+    reader.sees("#note h1", "Pump")
+    reader.page.locator("#query").fill("steeping tea")
+    reader.first("Tea")
+    reader.page.go_back()
+    reader.first("Pump")
+    reader.expect(reader.page.locator("#query")).to_have_value("float swi")
+    reader.page.go_forward()
+    reader.first("Tea")
+    reader.page.reload()
+    reader.first("Tea")
+    reader.expect(reader.page.locator("#query")).to_have_value("steeping tea")
+
+
+def test_a_filter_completes_and_becomes_a_chip(reader):
+    reader.type("pump tag:wo")
+    reader.sees("#offers li", "work")
+    reader.expect(reader.page.locator("#query")).to_have_attribute("aria-controls", "offers")
+    reader.press("ArrowDown", "Enter")
+    reader.sees("#chips li", "tag:work")
+    reader.expect(reader.page.locator("#query")).to_have_value("pump ")
+    reader.expect(reader.page.locator("#results li")).to_have_count(1)
+    reader.first("Pump")
+    reader.page.keyboard.type("[sta")
+    reader.sees("#offers li", "status")
+    reader.press("Tab")
+    reader.sees("#offers li", "open")
+    reader.press("Tab")
+    reader.sees("#chips li:nth-child(2)", "[status:open]")
+    reader.page.locator("#query").fill("")
+    reader.press("Backspace")
+    reader.expect(reader.page.locator("#chips li")).to_have_count(1)
+    reader.page.get_by_role("button", name="Remove tag:work").click()
+    reader.expect(reader.page.locator("#chips li")).to_have_count(0)
+
+
+def test_results_offer_what_narrows_them(reader):
+    reader.type("pump")
+    reader.page.locator("#facets button", has_text="path:log/").click()
+    reader.sees("#chips li", "path:log/")
+    reader.expect(reader.page.locator("#results li")).to_have_count(8)
+
+
+def test_several_vaults_are_searched_by_a_switch(reader):
+    reader.type("bilge boat")
+    reader.page.locator("#vault").select_option("other")
+    reader.first("Boat")
+    reader.page.locator("#vault").select_option(label="All vaults")
+    reader.sees("#results .path", "other / Boat.md")
+    reader.page.locator("#results li", has_text="Boat.md").click()
+    reader.sees("#note .where", "other / Boat.md")
+    reader.page.go_back()
+    reader.page.go_back()
+    reader.expect(reader.page.locator("#vault")).to_have_value("other")
+
+
+def test_a_note_opens_beside_the_list_with_its_passage_links_embeds_and_surroundings(reader):
+    reader.type("float switch alarm")
+    reader.first("Pump")
+    reader.press("ArrowDown")
+    reader.sees("#note p.passage", "float switch")
+    reader.sees("#note .passage mark.word")
+    reader.sees("#note .embedded", "Three minutes")
+    reader.expect(reader.page.locator("#note .embedded")).not_to_contain_text("Not this")
+    reader.expect(reader.page.locator("#note .embedded")).not_to_contain_text("Hot")
+    reader.sees("#note blockquote.callout strong", "Water")
+    reader.sees("#note a.lost", "Nowhere")
+    reader.sees("#note summary", "2 properties")
+    picture = reader.page.locator("#note img[data-file]")
+    reader.expect(picture).to_have_attribute("src", re.compile("^blob:"))
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+    reader.sees("#note .around:nth-of-type(1) .count")
+    reader.expect(reader.page.locator("#note details", has_text="Backlinks").locator("li")).to_have_count(8)
+    reader.sees("#note details:has-text('Mentions')", "The pump without a link.")
+    reader.sees("#note >> text=Related")
+
+    reader.page.locator("#note article a", has_text="Slugs").click()
+    reader.sees("#note h1", "Garden")
+    reader.expect(reader.page.locator("#note h2", has_text="Slugs")).to_be_in_viewport()
+    reader.page.go_back()
+    reader.sees("#note h1", "Pump")
+    reader.page.locator("#note article .embedded .from a").click()
+    reader.sees("#note h1", "Tea")
+    reader.page.go_back()
+    reader.page.locator("#note article a.tag", has_text="#work/alarm").click()
+    reader.sees("#chips li", "tag:work/alarm")
+    reader.page.get_by_role("button", name="Close the note").click()
+    reader.expect(reader.page.locator("#note")).to_be_hidden()
+
+
+def test_enter_opens_obsidian_at_the_note(reader, vault):
+    reader.type("float switch alarm")
+    reader.first("Pump")
+    reader.page.evaluate(
+        """() => document.addEventListener("click", (event) => {
+          const link = event.target.closest("a[href^='obsidian:']");
+          if (link) { event.preventDefault(); document.title = link.getAttribute("href"); }
+        }, true)"""
+    )
+    reader.press("Enter")
+    place = str(vault.root / "Projects" / "Pump.md").replace("/", "%2F")
+    reader.expect(reader.page).to_have_title(f"obsidian://open?path={place}")
+
+
+def test_every_bar_is_the_sum_of_its_parts_and_a_lost_note_is_explained(reader):
+    reader.type("pump")
+    reader.first("Pump")
+    reader.press("Escape", "e")
+    reader.sees("#results .stack")
+    labels = [bar.get_attribute("aria-label") for bar in reader.page.locator("#results .stack").all()]
+    assert len(labels) > 8
+    for label in labels:
+        score, *parts = [float(n.replace("−", "-")) for n in re.findall(r"[+−]?\d+\.\d+", label)]
+        assert abs(sum(parts) - score) < 0.005, label
+    assert "words" in labels[0]
+    reader.page.locator("#why-note").press_sequentially("Lone")
+    reader.expect(reader.page.locator("#why-notes option[value='Lonely.md']")).to_have_count(1)
+    reader.page.goto(reader.page.url.replace("q=pump", "q=pump+tag%3Awork"))
+    reader.page.locator("#why-note").fill("Lonely")
+    reader.page.get_by_role("button", name="Explain").click()
+    reader.sees("#verdict", "tag work")
+    reader.sees("#verdict li", "✗")
+
+
+def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
+    reader.type("float switch alarm")
+    reader.first("Pump")
+    reader.press("Escape", "g")
+    reader.sees("#graph svg")
+    circles = reader.page.locator("#graph a.node")
+    reader.expect(circles.first).to_have_attribute("aria-label", re.compile("Pump, score 1.00"))
+    radii = circles.evaluate_all(
+        "nodes => nodes.map(n => Number(n.querySelector('circle').getAttribute('r')))"
+    )
+    assert radii[0] == max(radii)
+    reader.sees("#graph .legend", "words")
+    reader.page.get_by_role("link", name=re.compile("^Tea,")).click()
+    reader.sees("#note h1", "Tea")
+    reader.sees("#graph svg")
+    reader.page.go_back()
+    reader.expect(reader.page.locator("#note")).to_be_hidden()
+
+
+def test_the_state_names_what_is_wrong(reader, vault):
+    report = {
+        "model": "m",
+        "queries": {"all": 7},
+        "variants": {
+            "yours": {
+                "figures": {
+                    "all": {
+                        m: {"mean": 0.5, "low": 0.4, "high": 0.6} for m in ("nDCG@10", "MRR", "Recall@10")
+                    }
+                }
+            }
+        },
+    }
+    reader.press("Escape", "s")
+    box = reader.page.locator("#state .vault", has_text=str(vault.root))
+    reader.expect(box).to_contain_text("ready · 13 notes")
+    reader.expect(box.locator(".problems")).to_contain_text("Lonely.md")
+    box.locator("summary", has_text="Broken links").click()
+    reader.expect(box).to_contain_text("[[Nowhere]]")
+    box.locator("summary", has_text="Orphans").click()
+    reader.expect(box.locator("details", has_text="Orphans")).to_contain_text("Lonely.md")
+    box.locator("summary", has_text="Quality").click()
+    reader.expect(box).to_contain_text("Not measured yet")
+    data = Path(vault.daemon.environment["XDG_DATA_HOME"], "vaultseek")
+    (folder,) = (each for each in (data / "vaults").iterdir() if each.name.startswith("vault-"))
+    kept = data / "evaluate" / folder.name
+    kept.mkdir(parents=True)
+    (kept / "report.json").write_text(json.dumps(report))
+    box.locator("summary", has_text="Quality").click()
+    box.locator("summary", has_text="Quality").click()
+    reader.expect(box.get_by_role("img", name="yours: 0.500, from 0.400 to 0.600")).to_have_count(3)
+    box.locator(".problems a").first.click()
+    reader.sees("#note h1", "Lonely")
+
+
+def test_keys_help_and_theme(reader):
+    reader.press("Escape", "?")
+    reader.sees("dialog[open] h2", "Keys")
+    reader.press("Escape")
+    reader.sees_no("dialog[open]")
+    reader.press("/")
+    reader.expect(reader.page.locator("#query")).to_be_focused()
+    dark = reader.page.locator("#theme")
+    dark.click()
+    dark.click()
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert reader.page.evaluate(f"() => {colour}") == "rgb(23, 25, 29)"
+    dark.click()
+    assert reader.page.evaluate(f"() => {colour}") == "rgb(255, 255, 255)"
+
+
+@pytest.mark.fault("D12")
+def test_nothing_of_a_hostile_note_acts(visitor, command):
+    page = visitor.new_page()
+    reader = Reader(page, command)
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    reader.go("/?q=kettle&note=Hostile.md&of=vault")
+    reader.sees("#note article", "<script>window.hit = 1</script>")
+    reader.sees("#note article", "clobber")
+    for link in page.locator("#note article a").all():
+        href = link.get_attribute("href") or ""
+        assert re.match(r"(/\?|https?://notes\.example/)", href) or not href, href
+    page.locator("#note article").get_by_text("press").first.click()
+    assert page.evaluate("() => window.hit") is None
+    allowed = {"a", "br", "em", "h1", "li", "mark", "p", "span", "strong", "ul"}
+    tags = page.locator("#note article *").evaluate_all("all => all.map(each => each.localName)")
+    assert set(tags) <= allowed
+    attributes = page.locator("#note article *").evaluate_all(
+        "all => all.flatMap(each => each.getAttributeNames())"
+    )
+    assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "srcdoc")]
+    assert asked == []
+    assert all(url.startswith(command.root) for url in reader.requests)
+    assert page.locator("#query").count() == 1
+    page.close()
+
+
+INTRUDER = """async () => {
+  const stopped = [];
+  const inline = document.createElement("script");
+  const attempts = {
+    html: () => { document.body.innerHTML = "<img src=x onerror='window.hit = 1'>"; },
+    handler: () => {
+      document.body.setAttribute("onclick", "window.hit = 2");
+      document.body.click();
+      if (!window.hit) throw 0;
+    },
+    policy: () => trustedTypes.createPolicy("other", {}),
+    fetch: () => fetch("http://notes.example:1/"),
+    script: () => { inline.textContent = "window.hit = 3"; document.head.append(inline); },
+  };
+  for (const [name, act] of Object.entries(attempts)) {
+    try { await act(); } catch { stopped.push(name); }
+  }
+  return [stopped, window.hit ?? null];
+}"""
+
+
+def test_the_policy_stops_a_script_that_got_in(visitor, command):
+    page = visitor.new_page()
+    page.goto(command.root)
+    page.locator("#results li").first.wait_for()
+    stopped = page.evaluate(INTRUDER)
+    assert stopped == [["html", "handler", "policy", "fetch", "script"], None]
+    page.close()
+
+
+class Foreign(http.server.BaseHTTPRequestHandler):
+    """A page of somebody else's, which knows the port and tries everything."""
+
+    target = ""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(FOREIGN_PAGE.replace("TARGET", self.target).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+FOREIGN_PAGE = """<!doctype html><title>foreign</title><iframe id=frame src="TARGET/?q=pump"></iframe>
+<script src="TARGET/main.js" type=module></script><link rel=stylesheet href="TARGET/page.css">
+<img src="TARGET/icon.svg" onload="got.push('image')">
+<script>
+const got = [];
+const body = JSON.stringify({method: "search", params: {query: "pump"}});
+const json = {"Content-Type": "application/json", "X-Vaultseek-Key": "x"};
+const ways = {
+  get: {},
+  post: {method: "POST", body, headers: json},
+  simple: {method: "POST", body},
+  blind: {method: "POST", body, mode: "no-cors"},
+};
+async function attempt(name, act) {
+  try {
+    const seen = await act();
+    if (seen) got.push(`${name}: ${seen}`);
+  } catch {}
+}
+onload = async () => {
+  for (const path of ["/", "/main.js", "/api/about", "/api/call", "/api/session"])
+    for (const [way, options] of Object.entries(ways))
+      await attempt(`${way} ${path}`, async () =>
+        (await (await fetch("TARGET" + path, {credentials: "include", ...options})).text()).length);
+  await attempt("frame", async () => document.getElementById("frame").contentDocument?.body.innerText);
+  document.title = "done";
+};
+</script>"""
+
+
+@contextmanager
+def foreign_page(target: str) -> Iterator[int]:
+    handler = type("Handler", (Foreign,), {"target": target})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("name", [FOREIGN, "127.0.0.1"])
+def test_another_page_in_the_same_browser_gets_nothing(visitor, command, name):
+    with foreign_page(command.root) as port:
+        page = visitor.new_page()
+        page.goto(f"http://{name}:{port}/")
+        page.wait_for_function("document.title === 'done'", timeout=60_000)
+        assert page.evaluate("got") == []
+        frame = page.frames[1]
+        assert "Pump" not in (frame.locator("html").inner_text() if frame.url.startswith("http") else "")
+        page.close()
+
+
+def test_a_name_that_is_pointed_here_gets_nothing(visitor, command):
+    page = visitor.new_page()
+    answer = page.goto(f"http://{FOREIGN}:{command.port}/")
+    assert answer.status == 421
+    got = page.evaluate(
+        """async () => {
+          const options = {method: "POST", headers: {"Content-Type": "application/json"}, body: "{}"};
+          return (await fetch("/api/about", options)).status;
+        }"""
+    )
+    assert got == 421
+    page.close()
+
+
+def test_nobody_gets_in_without_the_token_nor_with_a_used_one(browser, command):
+    for address in (command.root, command.address, f"{command.root}/#token=wrong"):
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+        page.locator("#trouble:not([hidden])").wait_for()
+        assert "vaultseek ui" in page.locator("#trouble").inner_text()
+        assert page.locator("#results li").count() == 0
+        assert context.cookies() == []
+        context.close()
+
+
+WIDTH = """() => Math.max(...[...document.querySelectorAll("html, main, main > section")]
+  .map((each) => each.scrollWidth))"""
+UNNAMED = """() => [...document.querySelectorAll(
+    "a[href], button, input:not([type=checkbox]), select, summary, [role=img], [role=listbox]")]
+  .filter((each) => each.checkVisibility())
+  .filter((each) => !each.getAttribute("aria-label") && !each.textContent.trim())
+  .filter((each) => !each.labels?.length && !each.title)
+  .map((each) => each.outerHTML)"""
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
+def test_everything_has_a_name_and_nothing_is_wider_than_the_screen(visitor, command, size):
+    page = visitor.new_page()
+    page.set_viewport_size(size)
+    reader = Reader(page, command)
+    for address in (
+        "/?q=pump",
+        "/?q=pump&why=1",
+        "/?q=pump&view=graph",
+        "/?view=state",
+        "/?q=pump&note=Projects/Pump.md&of=vault",
+    ):
+        reader.go(address) if "note=" not in address else page.goto(command.root + address)
+        if "note=" in address:
+            reader.sees("#note .embedded")
+        assert page.evaluate(WIDTH) <= size["width"], address
+        unnamed = page.evaluate(UNNAMED)
+        assert unnamed == []
+        assert page.locator("main, header, h1, [role=search]").count() >= 3
+    page.close()
+
+
+def test_the_page_goes_on_when_the_daemon_is_restarted_under_it(reader, vault):
+    reader.type("pump")
+    reader.first("Pump")
+    vault.daemon.kill()
+    reader.page.locator("#query").fill("steeping tea")
+    reader.first("Tea")
+    reader.expect(reader.page.locator("#trouble")).to_be_hidden()
+    vault.daemon.stop()
+    reader.page.locator("#query").fill("float switch alarm")
+    reader.first("Pump")
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_the_page_ends_with_its_terminal_and_says_so(browser, vault, number):
+    with served(vault.daemon.environment, "--all-vaults", cwd=vault.root) as command:
+        context = browser.new_context(viewport=NARROW)
+        reader = Reader(context.new_page(), command)
+        reader.page.goto(command.address)
+        reader.sees("#results li")
+        reader.expect(reader.page.locator("#vault")).to_have_value("*")
+        command.end(number)
+        reader.page.locator("#query").fill("tea")
+        reader.sees("#trouble", "vaultseek ui")
+        context.close()
+
+
+def test_the_page_ends_with_its_parent_and_when_nobody_uses_it(vault):
+    program = (
+        "import subprocess, sys\n"
+        "command = [sys.executable, '-m', 'vaultseek', 'ui', '--no-browser']\n"
+        "page = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)\n"
+        "print(page.pid, page.stdout.readline())\n"
+    )
+    environment = vault.daemon.environment
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        cwd=vault.root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    pid = int(done.stdout.split()[0])
+    if psutil.pid_exists(pid):
+        psutil.wait_procs([psutil.Process(pid)], timeout=60)
+    assert not psutil.pid_exists(pid)
+    unused = (
+        "from vaultseek.ui.server import serve; serve(lambda: None, print, lambda *_: None, unused_seconds=0)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", unused],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "#token=" in ended.stdout

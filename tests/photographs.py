@@ -1,0 +1,68 @@
+"""The pictures of docs/ui.md: the page on the sample vault, as Chromium shows it.
+
+``scripts/record`` makes them where Chromium is installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from browsing import CHROMIUM, NO_CHROMIUM, Served, chromium, served
+from sessions import PROJECT, opened_home
+
+SIZE = {"width": 1180, "height": 720}
+PICTURES: dict[str, tuple[str, str, str]] = {
+    "ui.png": (
+        "/?q=tag%3Awork+float+switch&note=Projects%2FSump%2FFloat+Switch+Wiring.md&of=notes&line=8",
+        "#note .passage mark",
+        "light",
+    ),
+    "ui-why.png": ("/?q=sump+pump&why=1", "#results .stack", "light"),
+    "ui-graph.png": ("/?q=pump+alarm&view=graph", "#graph svg", "light"),
+    "ui-state.png": ("/?view=state", "#state .vault", "dark"),
+}
+"""Each picture: the address that it shows, what is waited for, and the colours."""
+
+
+def photograph(page: Any, command: Served, folder: Path, home: str) -> None:
+    """Write the pictures into a folder, with ``home`` as ``/home/ana``."""
+    for name, (address, there, colours) in PICTURES.items():
+        page.emulate_media(color_scheme=colours)
+        page.goto(command.root + address)
+        page.locator(there).first.wait_for()
+        if "state" in name:
+            for title in ("Broken links", "Orphans"):
+                page.locator("summary", has_text=title).click()
+            page.locator("#state .vault li", has_text="Esperanto").wait_for()
+        if "note=" in address:
+            page.locator("#note details[open]", has_text="Related").wait_for()
+        page.evaluate(
+            """home => {
+              document.activeElement.blur();
+              for (const each of document.querySelectorAll(".where"))
+                each.textContent = each.textContent.replace(home, "/home/ana");
+            }""",
+            home,
+        )
+        page.screenshot(path=folder / name)
+
+
+def main() -> int:
+    """Draw the pictures of the documentation."""
+    if CHROMIUM is None:
+        sys.stderr.write(f"The pictures of docs/ui.md stay as they are: this {NO_CHROMIUM}\n")
+        return 0
+    with opened_home() as home, chromium() as browser:
+        home.index()
+        with served(home.environment, cwd=home.folder / "notes") as command:
+            page = browser.new_context(viewport=SIZE).new_page()
+            page.goto(command.address)
+            page.locator("#results li").first.wait_for()
+            photograph(page, command, PROJECT / "docs", str(home.folder))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
