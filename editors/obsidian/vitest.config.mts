@@ -9,7 +9,7 @@ export default defineConfig({
 		setupFiles: ["obsidian-test-mocks/vitest-setup", "tests/obsidian.ts"],
 		// One daemon serves all files, and two cores are few.
 		fileParallelism: false,
-		testTimeout: 60_000,
+		testTimeout: 240_000,
 		hookTimeout: 120_000,
 		server: { deps: { inline: ["obsidian-test-mocks"] } },
 	},

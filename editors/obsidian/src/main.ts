@@ -93,7 +93,8 @@ export default class VaultseekPlugin extends Plugin {
 		this.register(() => this.state.stop());
 	}
 
-	private openSearch(query?: string): void {
+	/** Open the search window. */
+	openSearch(query?: string): void {
 		new SearchWindow(this.context, (kept) => void this.openResults(kept), query).open();
 	}
 

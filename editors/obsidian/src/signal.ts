@@ -1,9 +1,9 @@
 /** A list of listeners. */
 export class Signal<T> {
-	private readonly listeners = new Set<(value: T) => void>();
+	private readonly listeners = new Set<(value: T) => unknown>();
 
 	/** Call `listener` with each value; returns what ends that. */
-	on(listener: (value: T) => void): () => void {
+	on(listener: (value: T) => unknown): () => void {
 		this.listeners.add(listener);
 		return () => this.listeners.delete(listener);
 	}

@@ -95,12 +95,12 @@ patch(WorkspaceLeaf, {
 patch(Workspace, {
 	setActiveLeaf(this: Workspace, leaf: WorkspaceLeaf) {
 		this.activeLeaf = leaf;
-		const view = leaf.view as unknown as { editor?: object; file?: object } | null;
-		if (view?.editor) {
-			this.activeEditor = { editor: view.editor, file: view.file } as never;
-		}
+		const view: object | null = leaf.view;
 		this.trigger("active-leaf-change", leaf);
-		this.trigger("file-open", view?.file ?? null);
+		if (view instanceof MarkdownView) {
+			this.activeEditor = { editor: view.editor, file: view.file } as never;
+			this.trigger("file-open", view.file);
+		}
 	},
 	getActiveViewOfType(this: Workspace, type: new () => object) {
 		const view = this.activeLeaf?.view;

@@ -39,7 +39,8 @@ export class Home {
 			...Object.fromEntries(homes),
 			HOME: this.folder,
 			XDG_RUNTIME_DIR: join(this.folder, "run"),
-			VAULTSEEK_MODEL__NAME: process.env.VAULTSEEK_TEST_MODEL ?? "hashing",
+			// The pictures show what a user finds, the tests need no model that takes long to load.
+			...(process.env.VAULTSEEK_PICTURES ? {} : { VAULTSEEK_MODEL__NAME: "hashing" }),
 		};
 	}
 
@@ -73,7 +74,7 @@ export class Home {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
 	const home = new Home(await mkdtemp(join(tmpdir(), "vo-")));
 	await home.furnish();
-	for (const [path, text] of Object.entries(HOSTILE)) {
+	for (const [path, text] of Object.entries(process.env.VAULTSEEK_PICTURES ? {} : HOSTILE)) {
 		await home.write(path, text);
 	}
 	await home.vaultseek("vault", "add", home.vault);

@@ -36,6 +36,7 @@ export async function load(home: Home, settings: object = {}): Promise<World> {
 	const app = App.createConfigured__({ adapter, files: notesOf(home.vault) });
 	const plugin = new VaultseekPlugin(app as never, manifest as never);
 	await plugin.saveData({ socket: home.socket, ...settings });
+	Object.assign(plugin, { loaded__: true }); // as load() does, whose end cannot be waited for
 	await plugin.onload();
 	for (const [type, create] of (plugin as unknown as { views__: typeof viewTypes }).views__) {
 		viewTypes.set(type, create);
@@ -66,7 +67,7 @@ export async function load(home: Home, settings: object = {}): Promise<World> {
 
 /** Wait until `condition` is true, and return what it returns. */
 export function eventually<T>(condition: () => T): Promise<NonNullable<T>> {
-	return vi.waitUntil(condition, { timeout: 30_000, interval: 20 }) as Promise<NonNullable<T>>;
+	return vi.waitUntil(condition, { timeout: 60_000, interval: 20 }) as Promise<NonNullable<T>>;
 }
 
 /** Return the texts of the elements below `root` that match a selector. */

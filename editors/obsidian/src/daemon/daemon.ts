@@ -75,6 +75,9 @@ export class Daemon {
 	 */
 	async request<M extends Method>(method: M, params: object, signal?: AbortSignal): Promise<Answers[M]> {
 		const connection = this.connection ?? (await this.connect());
+		if (signal?.aborted) {
+			throw new DaemonError("cancelled", "The request was cancelled before it was sent.");
+		}
 		return send<M>(connection, method, params, signal);
 	}
 

@@ -38,7 +38,8 @@ export interface Result {
 	file_name?: string | null;
 	score: number;
 	modified: string;
-	confidence?: number | null;
+	/** Confidence as lists show it: it falls as the order does. */
+	certainty?: number | null;
 	heading_path?: string[];
 	start_line?: number;
 	end_line?: number;
@@ -81,6 +82,8 @@ export interface Search extends OfVault {
 	partial: MissingLane[];
 	index: IndexNow;
 	interpreted: Interpreted;
+	/** True if none of the best notes has a word of the query or is near to it in meaning. */
+	weak?: boolean;
 	nearest?: { path: string; confidence: number } | null;
 }
 

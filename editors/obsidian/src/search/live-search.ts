@@ -69,6 +69,9 @@ export function remarksOn(answer: Search): string[] {
 	if (answer.index.pending > 0 && remarks.length === 0) {
 		remarks.push(`Still indexing: ${count(answer.index.pending, "text")} left.`);
 	}
+	if (answer.weak && answer.results.length > 0) {
+		remarks.push("No note matches well; these are the nearest.");
+	}
 	return [...remarks, ...answer.interpreted.notes.map((note) => `${capital(shown(note))}.`)];
 }
 

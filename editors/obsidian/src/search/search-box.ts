@@ -24,7 +24,9 @@ export class SearchBox {
 	private readonly message: HTMLElement;
 	private readonly search: LiveSearch;
 	private readonly filters: FilterSuggest;
-	private readonly forget: () => void;
+	private readonly ends: (() => void)[];
+	/** True if the answer that is shown lacks something that is still being indexed. */
+	private lacks = false;
 
 	constructor(
 		context: Context,
@@ -43,11 +45,12 @@ export class SearchBox {
 		this.list = new ResultList(parts.list, parts.actions, this.field);
 		this.filters = new FilterSuggest(context, this.field);
 		this.field.addEventListener("input", () => void this.update());
-		this.forget = context.daemon.linked.on((link) => {
-			if (link.connected) {
-				void this.update();
-			}
-		});
+		const again = (): void => void this.update();
+		this.ends = [
+			context.daemon.linked.on((link) => link.connected && again()),
+			context.daemon.changed.on(again),
+			context.daemon.progress.on((progress) => this.lacks && progress.phase === "done" && again()),
+		];
 	}
 
 	get query(): string {
@@ -76,6 +79,7 @@ export class SearchBox {
 			if (found) {
 				this.show(found.remarks, summary(found.answer));
 				this.list.show(found.answer);
+				this.lacks = found.answer.partial.length > 0 || found.answer.index.pending > 0;
 				if (found.nothing) {
 					this.message.createDiv({ cls: "vaultseek-nothing", text: found.nothing });
 				}
@@ -89,7 +93,7 @@ export class SearchBox {
 
 	/** Stop searching; nothing is left that listens. */
 	stop(): void {
-		this.forget();
+		this.ends.forEach((end) => end());
 		this.search.stop();
 		this.filters.close();
 	}

@@ -62,7 +62,6 @@ export class SearchPane extends ItemView {
 		);
 		this.box = box;
 		box.field.addEventListener("keydown", (event) => this.press(event));
-		this.register(context.daemon.changed.on(() => void box.update()));
 		await box.update();
 	}
 

@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openSocket, socketPath } from "../src/daemon/address";
+import { Daemon, type Link } from "../src/daemon/daemon";
+import { DaemonError, NotConnected, problemOf } from "../src/daemon/errors";
+import { Latest } from "../src/latest";
+import { Home } from "./real-daemon";
+import { eventually, load, sharedHome, texts, type } from "./world";
+
+const RETRY = { first: 20, most: 50 };
+const home = sharedHome();
+const daemons: Daemon[] = [];
+
+function daemonAt(address: string): { daemon: Daemon; links: Link[] } {
+	const daemon = new Daemon(() => address, "test", RETRY);
+	const links: Link[] = [];
+	daemon.linked.on((link) => links.push(link));
+	daemons.push(daemon);
+	daemon.start();
+	return { daemon, links };
+}
+
+afterEach(() => daemons.splice(0).forEach((daemon) => daemon.stop()));
+
+describe("the connection", () => {
+	it("asks the daemon, and tells its errors by their codes", async () => {
+		const { daemon, links } = daemonAt(home.socket);
+		const answer = await daemon.request("search", { cwd: home.vault, query: "float switch", limit: 1 });
+		expect(answer.results[0]!.title).toBe("Float Switch Wiring");
+		expect(links).toEqual([{ connected: true, version: "0.1.0" }]);
+		const wrong = daemon.request("note/get", { cwd: home.vault, note: "../../etc/passwd" });
+		await expect(wrong).rejects.toThrow(DaemonError);
+		await expect(wrong).rejects.toMatchObject({ code: "bad_path" });
+	});
+
+	it("cancels a request that is not wanted any more", async () => {
+		const { daemon } = daemonAt(home.socket);
+		const search = (signal: AbortSignal): Promise<unknown> =>
+			daemon.request("search", { cwd: home.vault, query: "float", wait: true }, signal);
+		for (const when of ["before it is connected", "while the daemon works"]) {
+			const control = new AbortController();
+			const request = search(control.signal);
+			control.abort();
+			await expect(request, when).rejects.toMatchObject({ code: "cancelled" });
+		}
+	});
+
+	it("returns the answer to the latest question alone", async () => {
+		const { daemon } = daemonAt(home.socket);
+		const latest = new Latest();
+		const ask = (query: string): Promise<string | null> =>
+			latest.run(async (signal) => (await daemon.request("search", { cwd: home.vault, query }, signal)).query);
+		const answers = await Promise.all(["f", "fl", "flo", "float"].map(ask));
+		expect(answers).toEqual([null, null, null, "float"]);
+	});
+
+	it("says which command starts a daemon", async () => {
+		const { daemon, links } = daemonAt(join(home.folder, "nothing.sock"));
+		const error = await daemon.request("index/status", {}).catch((each: unknown) => each);
+		expect(error).toBeInstanceOf(NotConnected);
+		expect(problemOf(error)).toEqual({
+			text: "No vaultseek daemon is running. The search goes on by itself once one runs.",
+			command: "vaultseek start",
+		});
+		expect(links).toEqual([{ connected: false, reason: "No vaultseek daemon is running." }]);
+	});
+
+	it("refuses a path that the system would cut", async () => {
+		await expect(openSocket(`/${"x".repeat(120)}`)).rejects.toThrow("too long");
+	});
+
+	it("fails what waits, when the other side closes, and connects again", async () => {
+		const folder = await mkdtemp(join(tmpdir(), "vs-"));
+		const path = join(folder, "s");
+		let connections = 0;
+		const server: Server = createServer((socket) => {
+			connections += 1;
+			socket.on("error", () => undefined);
+			socket.destroy();
+		}).listen(path);
+		const { daemon } = daemonAt(path);
+		await expect(daemon.request("index/status", {})).rejects.toThrow(NotConnected);
+		await eventually(() => connections > 2);
+		daemon.stop();
+		await expect(daemon.request("index/status", {})).rejects.toThrow("The plugin is off.");
+		server.close();
+		await rm(folder, { recursive: true });
+	});
+
+	it("finds the socket where the daemon puts it", () => {
+		expect(socketPath(" /x/y.sock ")).toBe("/x/y.sock");
+		expect(socketPath("", home.environment)).toBe(home.socket);
+		expect(socketPath("", { XDG_STATE_HOME: "/state" })).toBe("/state/vaultseek/run/daemon.sock");
+		expect(socketPath("", { XDG_RUNTIME_DIR: "/nowhere", XDG_STATE_HOME: "not/absolute" })).toMatch(/vaultseek\/run\/daemon.sock$/);
+	});
+});
+
+describe("a daemon that comes and goes", () => {
+	let own: Home;
+
+	beforeAll(async () => {
+		own = new Home(await mkdtemp(join(tmpdir(), "vo-")));
+		await own.furnish();
+	});
+
+	afterAll(async () => {
+		await own.vaultseek("stop");
+		await rm(own.folder, { recursive: true, force: true });
+	});
+
+	it("is found by an open window and by the status bar, without any action", async () => {
+		const world = await load(own);
+		const bar = (world.plugin as unknown as { statusBarItems__: HTMLElement[] }).statusBarItems__[0]!;
+		const label = (): string => bar.querySelector(".vaultseek-status-label")!.textContent ?? "";
+		expect(await eventually(label)).toBe("No daemon");
+		world.plugin.openSearch();
+		type("float switch wiring");
+		await eventually(() => texts(".vaultseek-problem code")[0] === "vaultseek start");
+
+		await own.vaultseek("start");
+		await eventually(() => texts(".vaultseek-result-title")[0] === "Float Switch Wiring");
+		await eventually(() => label() === "110 notes");
+
+		await own.vaultseek("stop");
+		await eventually(() => label() === "No daemon");
+		type("slimy visitors");
+		await eventually(() => texts(".vaultseek-problem code")[0] === "vaultseek start");
+		await own.vaultseek("start");
+		await eventually(() => texts(".vaultseek-result-title")[0] === "Slimy Visitors");
+		world.unload();
+	});
+
+	it("tells how far it is while it indexes", async () => {
+		await own.vaultseek("start");
+		const world = await load(own);
+		const bar = (world.plugin as unknown as { statusBarItems__: HTMLElement[] }).statusBarItems__[0]!;
+		const labels = new Set<string>();
+		new MutationObserver(() => labels.add(bar.textContent ?? "")).observe(bar, { childList: true, subtree: true, characterData: true });
+		await eventually(() => bar.textContent === "110 notes");
+		await Promise.all(Array.from({ length: 300 }, (_, n) => own.write(`New ${n}.md`, `# New ${n}\n\n${"slow words ".repeat(300)}`)));
+		await eventually(() => bar.textContent === "410 notes");
+		expect([...labels].filter((each) => /^Indexing \d+ of \d+/.test(each)).length).toBeGreaterThan(0);
+		world.unload();
+	});
+});

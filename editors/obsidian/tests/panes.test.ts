@@ -1,0 +1,109 @@
+import type { WorkspaceLeaf } from "obsidian-test-mocks/obsidian";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { RELATED_PANE, type RelatedPane } from "../src/related/related-pane";
+import { SEARCH_PANE, type SearchPane } from "../src/search/search-pane";
+import { notices, opened } from "./obsidian";
+import { eventually, load, sharedHome, texts, type, type World } from "./world";
+
+let world: World;
+const home = sharedHome();
+
+beforeAll(async () => {
+	world = await load(home);
+});
+
+afterAll(() => world.unload());
+
+afterEach(() => {
+	notices.length = opened.length = 0;
+});
+
+/** Show the pane of a type through its command, and return it. */
+async function pane<T>(command: string, viewType: string): Promise<T & { contentEl: HTMLElement }> {
+	const { commands__: commands } = world.plugin as unknown as { commands__: Map<string, { callback(): void }> };
+	commands.get(command)!.callback();
+	const leaf = (): WorkspaceLeaf | undefined => world.app.workspace.getLeavesOfType(viewType)[0];
+	await eventually(() => leaf()?.view);
+	return leaf()!.view as never;
+}
+
+describe("the pane of related notes", () => {
+	it("follows the active note, and gives a reason for each", async () => {
+		await world.edit("Projects/Sump/Sump Pump Replacement.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to Sump Pump Replacement");
+		const rows = [...view.contentEl.querySelectorAll(".vaultseek-related")];
+		const wiring = rows.find((row) => texts(".vaultseek-result-title", row)[0] === "Float Switch Wiring")!;
+		expect(texts(".vaultseek-badge", wiring)).toContain("linked from here");
+		expect(rows.every((row) => texts(".vaultseek-badge", row).length > 0)).toBe(true);
+
+		await world.edit("Projects/Sump/Float Switch Wiring.md");
+		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to Float Switch Wiring");
+	});
+
+	it("follows the selected paragraph", async () => {
+		const editor = await world.edit("Inbox.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		editor.setValue("The lettuce was gone: Spanish slugs, fourteen heads.");
+		editor.setSelection({ line: 0, ch: 0 }, { line: 0, ch: 51 });
+		document.dispatchEvent(new Event("selectionchange"));
+		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to the selection");
+		const first = view.contentEl.querySelector(".vaultseek-related")!;
+		expect(texts(".vaultseek-result-title", first)).toEqual(["Slimy Visitors"]);
+		expect(texts(".vaultseek-badge", first)).toContain("same words");
+		expect(texts(".vaultseek-selection", view.contentEl)[0]).toContain("Spanish slugs");
+	});
+
+	it("inserts a link to a note at the cursor", async () => {
+		const editor = await world.edit("Projects/Sump/Sump Pump Replacement.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to Sump Pump Replacement");
+		const title = texts(".vaultseek-related .vaultseek-result-title", view.contentEl)[0]!;
+		editor.setValue("");
+		view.contentEl.querySelector<HTMLElement>(".vaultseek-related button")!.click();
+		expect(editor.getValue()).toBe(`[[${title}]]`);
+		expect(opened.length).toBe(1);
+	});
+
+	it("makes a mention a link in the editor, and says when its line has changed", async () => {
+		await home.write("Zebrafinch.md", "# Zebrafinch\n");
+		await home.write("Mentions.md", "# Mentions\n\n[[Zebrafinch]] and a zebrafinch here.\n\nA zebrafinch there.\n");
+		world.unload();
+		world = await load(home);
+		await world.edit("Zebrafinch.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await eventually(() => texts(".vaultseek-section", view.contentEl)[1] === "2 mentions without a link");
+		const mentions = (): HTMLElement[] => [...view.contentEl.querySelectorAll<HTMLElement>(".vaultseek-mention")];
+		expect(texts(".vaultseek-excerpt mark", mentions()[0]!).at(-1)).toBe("zebrafinch");
+		mentions()[0]!.querySelector("button")!.click();
+		await eventually(() => mentions().length === 1);
+		const editor = world.app.workspace.activeEditor!.editor!;
+		expect(editor.getLine(2)).toBe("[[Zebrafinch]] and a [[Zebrafinch|zebrafinch]] here.");
+		editor.undo();
+		expect(editor.getLine(2)).toBe("[[Zebrafinch]] and a zebrafinch here.");
+	});
+});
+
+describe("the pane of results", () => {
+	it("keeps a search, opens its notes, and is stored with the layout", async () => {
+		world.plugin.settings = { ...world.plugin.settings, click: "tab" };
+		const view = await pane<SearchPane>("results", SEARCH_PANE);
+		expect(view.contentEl.textContent).toContain("Type a search");
+		type("float switch wiring", view.contentEl);
+		await eventually(() => texts(".vaultseek-result-title", view.contentEl)[0] === "Float Switch Wiring");
+		expect(view.getState()).toEqual({ query: "float switch wiring" });
+		expect(view.getDisplayText()).toBe("Search: float switch wiring");
+		view.contentEl.querySelector<HTMLElement>(".vaultseek-result")!.click();
+		expect((await eventually(() => opened[0])).path).toBe("Projects/Sump/Float Switch Wiring.md");
+		await view.setState({ query: "slimy visitors" }, {} as never);
+		await eventually(() => texts(".vaultseek-result-title", view.contentEl)[0] === "Slimy Visitors");
+	});
+
+	it("searches again when notes change", async () => {
+		const view = await pane<SearchPane>("results", SEARCH_PANE);
+		await view.setState({ query: "quaggafoal" }, {} as never);
+		await eventually(() => texts(".vaultseek-summary", view.contentEl)[0]);
+		await home.write("Quagga.md", "# Quagga\n\nA quaggafoal.\n");
+		await eventually(() => texts(".vaultseek-result-title", view.contentEl)[0] === "Quagga");
+	});
+});
