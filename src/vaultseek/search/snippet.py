@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 from vaultseek.index.keyword.index import KeywordAnswer
 from vaultseek.index.keyword.query_terms import parse_query_terms
@@ -203,23 +204,26 @@ def _shown_place(
     all are hidden.
     """
     lines = text.split("\n")
+    offsets = list(accumulate((len(each) + 1 for each in lines), initial=0))
     share = len(line) / max(len(text), 1)
-    shown = [
-        (place, span)
-        for place in places
-        if (span := _range_of(lines[place[0]], line, sum(map(len, lines[: place[0]])) * share))
-    ]
-    inside = (pair for pair in shown if pair[1][0] < dense[1] and dense[0] < pair[1][1])
-    return next(inside, shown[0] if shown else (places[0], None))
+    first: tuple[_Place, _Range] | None = None
+    for place in sorted(places, key=lambda each: abs(offsets[each[0]] * share - dense[0])):
+        span = _range_of(lines[place[0]], line, offsets[place[0]] * share)
+        if span and span[0] < dense[1] and dense[0] < span[1]:
+            return place, span
+        if span and (first is None or place < first[0]):
+            first = place, span
+    return first or (places[0], None)
 
 
 def _range_of(markdown: str, line: str, near: float) -> _Range | None:
     """Return where a line of Markdown stands in the plain ``line``, nearest to an offset; None if nowhere."""
     plain = plain_line(markdown)
-    starts = [match.start() for match in re.finditer(re.escape(plain), line)] if plain else []
-    if not starts:
+    start = line.find(plain) if plain else -1
+    if start < 0:
         return None
-    start = min(starts, key=lambda start: abs(start - near))
+    while (later := line.find(plain, start + 1)) >= 0 and abs(later - near) < abs(start - near):
+        start = later
     return start, start + len(plain)
 
 
