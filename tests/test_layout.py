@@ -69,6 +69,7 @@ ENGINES = {
     "yaml": {"markdown/yamlcore.py"},
     "sentence_transformers": {"models/embed.py", "models/rerank.py"},
     "tomlkit": {"settings/edit.py"},
+    "prometheus_client": {"daemon/team/metrics.py", "daemon/team/metrics_server.py"},
     "prompt_toolkit": {"cli/live/screen.py"},
     "simsimd": {"index/vectors/matrix.py"},
     "torch": {"models/bert_torch.py"},

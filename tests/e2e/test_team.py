@@ -15,6 +15,7 @@ import pytest
 from vaultseek import paths
 from vaultseek.client import Client
 from vaultseek.daemon.team.gate import ALLOWED
+from vaultseek.daemon.team.grants import token_digest, token_proof
 from vaultseek.errors import Busy, Forbidden, UsageError, VaultseekError
 from vaultseek.messages.methods import METHODS
 from worlds import write_files
@@ -78,15 +79,11 @@ path = "{wiki}"
 name = "other"
 path = "{other}"
 """
-    made = {
-        name: daemon.json("team", "token", name, *sees)
-        for name, sees in {
-            "anna": ["wiki/Handbook"],
-            "boss": ["wiki"],
-            "slow": ["wiki"],
-            "all": ["*"],
-        }.items()
-    }
+    made = {"anna": daemon.json("team", "token", "anna", "wiki/Handbook")}
+    for name, sees in {"boss": "wiki", "slow": "wiki", "all": "*"}.items():
+        settings = {"name": name, "sha256": token_digest(f"token of {name}"), "sees": [sees]}
+        of_client = {"token": f"token of {name}", "proof": token_proof(f"token of {name}")}
+        made[name] = {"settings": settings, "address_file": of_client}
 
     def block(name: str) -> str:
         settings = made[name]["settings"] | ({"requests_per_minute": 2} if name == "slow" else {})

@@ -21,7 +21,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.team.grants import TeamGate
-from vaultseek.daemon.team.metrics import Metrics, MetricsServer
+from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.indexing.model_source import ModelSource
@@ -151,6 +151,8 @@ async def _team(
                 if not is_of_this_machine(address[0]):
                     log.warning("%s can be reached from other machines, without encryption", settings.listen)
             if metrics is not None and (address := address_of(settings.metrics)) is not None:
+                from vaultseek.daemon.team.metrics_server import MetricsServer
+
                 parts.callback(MetricsServer(*address, metrics).close)
         except Unavailable as error:
             log.error("%s", error)

@@ -17,6 +17,7 @@ from vaultseek.doctor.system import (
     check_python,
     check_watches,
 )
+from vaultseek.doctor.team import check_team
 from vaultseek.doctor.vaults import check_index, check_notes, check_vectors, count_folders, known_vaults
 
 
@@ -39,6 +40,7 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
         yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
         yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
     yield from _guarded("inotify", lambda: check_watches(count_folders(vaults), daemon_pid(status)))
+    yield from _guarded("team", lambda: check_team(settings))
     yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
         yield from _guarded("worker", lambda: check_worker(settings))

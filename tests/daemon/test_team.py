@@ -1,0 +1,119 @@
+"""The rights and limits of a team's tokens, without a daemon."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from vaultseek.daemon.team.audit import AuditLog, entry_of
+from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
+from vaultseek.daemon.team.quota import Quotas
+from vaultseek.doctor.team import check_team
+from vaultseek.errors import Busy
+from vaultseek.settings.model import Settings, TeamSettings, TokenSettings, VaultSettings, address_of
+
+
+def token(*sees: str, **more: int) -> TokenSettings:
+    return TokenSettings.model_validate({"name": "ana", "sha256": token_digest("x"), "sees": sees, **more})
+
+
+@pytest.mark.parametrize(
+    ("sees", "vault", "folders"),
+    [
+        (["wiki"], "wiki", None),
+        (["Wiki"], "wIKI", None),
+        (["*"], "anything", None),
+        (["wiki/A"], "wiki", ("A",)),
+        (["wiki/A/", "wiki/A/B", "wiki/AB"], "wiki", ("A", "AB")),
+        (["wiki/A", "wiki"], "wiki", None),
+        (["wiki/A", "*"], "wiki", None),
+        (["wiki/A"], "other", ()),
+    ],
+)
+def test_what_a_token_sees(sees, vault, folders):
+    grant = Grant(token(*sees))
+    assert grant.folders(vault) == folders
+    assert grant.sees(vault) == (folders != ())
+
+
+@pytest.mark.parametrize("sees", ["", "/", "/etc", "wiki/../other", "wiki//A", "wiki/.", "wiki/A\n"])
+def test_what_no_token_may_be_said_to_see(sees):
+    with pytest.raises(ValidationError):
+        token(sees)
+
+
+def test_a_minute_of_requests_may_come_at_once_and_grows_back_steadily():
+    now = [100.0]
+    quotas, grant = Quotas(lambda: now[0]), Grant(token("wiki", requests_per_minute=60, in_flight=2))
+    for _ in range(60):
+        with quotas.request(grant):
+            pass
+    with pytest.raises(Busy), quotas.request(grant):
+        pass
+    now[0] += 1.0
+    with quotas.request(grant):
+        pass
+    now[0] += 3600.0
+    with (
+        quotas.request(grant),
+        quotas.request(grant),
+        pytest.raises(Busy, match="being answered"),
+        quotas.request(grant),
+    ):
+        pass
+    with pytest.raises(ZeroDivisionError), quotas.request(grant):
+        _ = 1 / 0
+    with quotas.request(grant), quotas.request(grant):
+        pass
+
+
+def test_the_audit_log_is_private_and_has_a_line_for_each_entry(tmp_path: Path):
+    log = AuditLog(tmp_path / "state" / "audit.log")
+    log.write(entry_of("ana", "cli\nent", "search", {"vault": "a\nb", "note": 5}))
+    log.write({"method": "search"}, "a\nquery")
+    log.close()
+    entries = [json.loads(line) for line in log.file.read_text().splitlines()]
+    assert [each["method"] for each in entries] == ["search", "search"]
+    assert "query" not in entries[0]
+    assert entries[1]["query"] == "a\nquery"
+    assert stat.S_IMODE(log.file.stat().st_mode) == 0o600
+
+
+def test_a_proof_tells_nothing_of_the_digest():
+    assert token_proof("x") != token_digest("x")
+    assert token_proof("x") != token_proof("y")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:7447", ("127.0.0.1", 7447)),
+        ("[::1]:80", ("::1", 80)),
+        (":80", None),
+        ("host", None),
+        ("a:65536", None),
+        ("a:1e3", None),
+    ],
+)
+def test_addresses(text, address):
+    assert address_of(text) == address
+
+
+def test_the_doctor_names_tokens_that_see_nothing_and_open_addresses(tmp_path: Path):
+    (tmp_path / "wiki" / "A").mkdir(parents=True)
+    vaults = (VaultSettings(name="wiki", path=tmp_path / "wiki"),)
+
+    def messages(listen: str, *sees: str) -> list[str]:
+        team = TeamSettings(listen=listen, tokens=(token(*sees),))
+        return [each.message for each in check_team(Settings(vaults=vaults, team=team))]
+
+    assert messages("127.0.0.1:7447", "wiki/A", "*") == ["listens on 127.0.0.1:7447 for 1 tokens"]
+    assert "no folder" in messages("127.0.0.1:7447", "wiki/B")[0]
+    assert "no vault" in messages("127.0.0.1:7447", "wik")[0]
+    assert "without encryption" in messages("0.0.0.0:7447", "wiki")[0]
+    assert "not set" in messages("", "wiki")[0]
+    assert list(check_team(Settings())) == []
