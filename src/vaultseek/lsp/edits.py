@@ -38,7 +38,7 @@ def workspace_edit(
     changes = {
         path: list(_text_edits(text, by_path[path])) for path, text in texts.items() if text is not None
     }
-    if not session.can("workspace.workspace_edit.document_changes"):
+    if not _takes_documents(session):
         return types.WorkspaceEdit(changes={spot.uri(path): made for path, made in changes.items()})
     documents = [_document_edit(session, spot.uri(path), made) for path, made in changes.items()]
     return types.WorkspaceEdit(document_changes=[*documents, *operations])
@@ -46,15 +46,20 @@ def workspace_edit(
 
 def replacing(session: Session, uri: str, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
     """Return edits of one document."""
-    if not session.can("workspace.workspace_edit.document_changes"):
+    if not _takes_documents(session):
         return types.WorkspaceEdit(changes={uri: list(edits)})
     return types.WorkspaceEdit(document_changes=[_document_edit(session, uri, edits)])
 
 
 def can_do(session: Session, operation: types.ResourceOperationKind) -> bool:
     """True if the client creates or renames files for us."""
-    operations = session.can("workspace.workspace_edit.resource_operations") or ()
-    return bool(session.can("workspace.workspace_edit.document_changes")) and operation in operations
+    return operation in (session.can("workspace.workspace_edit.resource_operations") or ())
+
+
+def _takes_documents(session: Session) -> bool:
+    """True for the newer form of edits; Neovim 0.7 takes it, but names only the operations on files."""
+    edit = "workspace.workspace_edit"
+    return bool(session.can(f"{edit}.document_changes") or session.can(f"{edit}.resource_operations"))
 
 
 def _text_edits(text: Text, edits: Iterable[Edit]) -> Iterable[types.TextEdit]:

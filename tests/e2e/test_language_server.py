@@ -1,0 +1,338 @@
+"""The language server: pygls' own client, the real command, a real daemon, every feature."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from lsp_client import CAPABILITIES, ENCODINGS, editor, position
+from worlds import write_files
+
+NOTES = {
+    "Pump.md": "---\ntags: [work/pumps]\naliases: [Bilge]\nstatus: open\n---\n"
+    "# Pump\n\nSwitch E-4107. [[Tea]]\n\n## Alarm\nIt rings. ^al1\n",
+    "Garden.md": "# Garden\n\nSlugs eat the lettuce. See [[Pump|the pump]]\n"
+    "and [[nowhere]] and [[pump#Alarm]].\n"
+    "The Bilge, 🧗 [[Pump#^al1]] #work/pumps\n",
+    "sub/Tea.md": "Green tea at the bilge. #drinks\n\n```sh\n#work\n```\n",
+    "sub/Pear.md": "# Pear\n[tea](Tea.md) ![[p.png]] [[Pump#Nope]] [[Twin]] [[#^none]]\n",
+    "a/Twin.md": "",
+    "b/Twin.md": "---\nbroken: [\n---\n",
+    "sub/p.png": "not really",
+}
+
+
+@pytest.fixture(scope="module")
+def served(indexed_vault):
+    """A vault that a daemon has indexed."""
+    return indexed_vault(NOTES)
+
+
+def opened(served, **more):
+    return editor(served.daemon.environment, served.root, **more)
+
+
+def document(uri: str) -> types.TextDocumentIdentifier:
+    return types.TextDocumentIdentifier(uri)
+
+
+async def completed(here, marked: str, path: str = "Garden.md") -> dict[str, str]:
+    """Return the label and the new text of what is completed at the mark."""
+    text, at = position(marked)
+    uri = here.open(path, text)
+    answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
+    here.close(path)
+    return {item.label: item.text_edit.new_text for item in (answer.items if answer else ())}
+
+
+async def test_whatever_can_be_named_is_completed(served):
+    async with opened(served) as here:
+        assert (await completed(here, "[[pu¦"))["Pump"] == "Pump]]"
+        assert await completed(here, "[[bil¦]]") == {"Bilge": "Pump|Bilge"}
+        twins = await completed(here, "x [[twin¦]]")
+        assert set(twins.values()) <= {"a/Twin", "b/Twin"}
+        assert await completed(here, "[[Pump#al¦]]") == {"Alarm": "Pump#Alarm"}
+        assert await completed(here, "[[Pump^al¦") == {"al1": "Pump#^al1]]"}
+        assert await completed(here, "## Own head\n[[#own¦") == {"Own head": "#Own head]]"}
+        assert await completed(here, "[[##alar¦") == {"Alarm": "Pump#Alarm]]"}
+        assert await completed(here, "[[^^al¦") == {"al1": "Pump#^al1]]"}
+        assert (await completed(here, "![[p.p¦"))["p.png"] == "p.png]]"
+        assert (await completed(here, "[x](Tea¦"))["Tea"] == "Tea.md)"
+        assert "work/pumps" in await completed(here, "#wor¦")
+        assert await completed(here, "---\nstat¦\n---\n") == {"status": "status: "}
+        assert await completed(here, "---\nstatus: o¦\n---\n") == {"open": "open"}
+        assert "work/pumps" in await completed(here, "---\ntags:\n  - wor¦\n---\n")
+        assert await completed(here, "```\n[[pu¦\n```\n") == {}
+        text, at = position("[[Pump¦")
+        uri = here.open("Garden.md", text)
+        answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
+        item = await here.client.completion_item_resolve_async(answer.items[0])
+        assert "Switch E-4107" in item.documentation.value
+
+
+async def test_links_lead_where_obsidian_would_lead(served):
+    async with opened(served) as here:
+        uri = here.open("Garden.md")
+        (at,) = await here.client.text_document_definition_async(
+            types.DefinitionParams(document(uri), types.Position(3, 22))
+        )
+        assert (at.uri, at.range.start.line) == (here.uri("Pump.md"), 9)
+        links = await here.client.text_document_document_link_async(types.DocumentLinkParams(document(uri)))
+        assert [link.target for link in links] == [
+            here.uri("Pump.md"),
+            here.uri("Pump.md") + "#L10",
+            here.uri("Pump.md") + "#L11",
+        ]
+        shown = await here.client.text_document_hover_async(
+            types.HoverParams(document(uri), types.Position(2, 33))
+        )
+        assert "Switch E-4107" in shown.contents.value
+        assert "4 backlinks: Garden, Pear" in shown.contents.value
+        assert (shown.range.start.character, shown.range.end.character) == (27, 44)
+        context = types.ReferenceContext(include_declaration=False)
+        found = await here.client.text_document_references_async(
+            types.ReferenceParams(context, document(uri), types.Position(2, 33))
+        )
+        assert [here.path(each.uri) for each in found] == ["Garden.md"] * 3 + ["sub/Pear.md"]
+        tagged = await here.client.text_document_references_async(
+            types.ReferenceParams(context, document(uri), types.Position(4, 34))
+        )
+        assert [(here.path(each.uri), each.range.start.line) for each in tagged] == [
+            ("Garden.md", 4),
+            ("Pump.md", 1),
+        ]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+async def test_ranges_are_in_the_units_of_the_client(served, encoding):
+    line = "漢字 e\u0301 🧗‍♀️ [[nowhere]] \u2028 [[Pump]]"
+    units = {"utf-8": lambda text: len(text.encode()), "utf-32": len}
+    units["utf-16"] = lambda text: len(text.encode("utf-16-le")) // 2
+    unit = units[encoding]
+    async with opened(served, encoding=encoding) as here:
+        assert here.server.position_encoding == ENCODINGS[encoding]
+        uri = here.open("Garden.md", f"\r\n{line}\r\nx")
+        (item,) = await here.until_published("Garden.md", lambda items: items)
+        start = line.index("[[nowhere")
+        at = item.range
+        assert (at.start.line, at.start.character) == (1, unit(line[:start]))
+        assert at.end.character == unit(line[: start + len("[[nowhere]]")])
+        links = await here.client.text_document_document_link_async(types.DocumentLinkParams(document(uri)))
+        assert links[0].range.start.character == unit(line[: line.index("[[Pump")])
+        name = types.Range(
+            types.Position(1, unit(line[: start + 2])), types.Position(1, unit(line[: start + 9]))
+        )
+        here.change("Garden.md", 2, types.TextDocumentContentChangePartial(name, "Tea"))
+        await here.until_published("Garden.md", lambda items: items == [])
+
+
+async def test_what_is_wrong_with_links_is_said_for_the_editors_text_and_for_the_whole_vault(served):
+    async with opened(served) as here:
+        here.open("sub/Pear.md")
+        items = await here.until_published("sub/Pear.md", lambda items: items)
+        assert [item.code for item in items] == ["missing_heading", "ambiguous", "missing_block"]
+        pump = here.open("Pump.md")
+        here.change("Pump.md", 2, types.TextDocumentContentChangeWholeDocument("# Pump\n## Nope\n"))
+        here.change(
+            "sub/Pear.md", 2, types.TextDocumentContentChangeWholeDocument("[[Pump#Nope]] [[Pump#Alarm]]")
+        )
+        (item,) = await here.until_published("sub/Pear.md", lambda items: items and len(items) == 1)
+        assert (item.code, item.range.start.character) == ("missing_heading", 14)
+        assert pump
+    text = CAPABILITIES["text_document"]
+    pulling = types.TextDocumentClientCapabilities(
+        **{**vars_of(text), "diagnostic": types.DiagnosticClientCapabilities()}
+    )
+    async with opened(served, text_document=pulling) as here:
+        uri = here.open("Garden.md")
+        report = await here.client.text_document_diagnostic_async(
+            types.DocumentDiagnosticParams(document(uri))
+        )
+        assert [item.code for item in report.items] == ["missing_note"]
+        whole = await here.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams([]))
+        codes = {here.path(each.uri): [item.code for item in each.items] for each in whole.items}
+        assert codes == {
+            "b/Twin.md": ["bad_frontmatter"],
+            "sub/Pear.md": ["missing_heading", "ambiguous", "missing_block"],
+        }
+        known = [types.PreviousResultId(each.uri, each.result_id) for each in whole.items]
+        again = await here.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams(known))
+        assert {each.kind for each in again.items} == {types.DocumentDiagnosticReportKind.Unchanged}
+        assert here.published == {}
+
+
+def vars_of(value) -> dict:
+    return {name: getattr(value, name) for name in type(value).__slots__ if not name.startswith("__")}
+
+
+async def test_the_search_is_the_list_of_symbols(served):
+    async with opened(served) as here:
+        found = await here.client.workspace_symbol_async(types.WorkspaceSymbolParams("lettuce"))
+        assert (found[0].name, here.path(found[0].location.uri)) == ("Garden", "Garden.md")
+        assert found[0].location.range.start.line == 2
+        assert await here.client.workspace_symbol_async(types.WorkspaceSymbolParams(""))
+    async with opened(served, name="Visual Studio Code") as here:
+        found = await here.client.workspace_symbol_async(types.WorkspaceSymbolParams("lettuce"))
+        assert found[0].name == "lettuce · 01 Garden", "it drops what lacks the letters of the query"
+
+
+async def test_headings_are_the_outline_and_folds_and_counts_are_there_when_asked_for(served):
+    async with opened(served, options={"codeLens": True, "inlayHints": True}) as here:
+        uri = here.open("Pump.md")
+        (top,) = await here.client.text_document_document_symbol_async(
+            types.DocumentSymbolParams(document(uri))
+        )
+        assert (top.name, [child.name for child in top.children]) == ("Pump", ["Alarm"])
+        assert (top.range.start.line, top.range.end.line) == (5, 10)
+        folds = await here.client.text_document_folding_range_async(types.FoldingRangeParams(document(uri)))
+        assert [(fold.start_line, fold.end_line) for fold in folds] == [(0, 4), (5, 10), (9, 10)]
+        lenses = await here.client.text_document_code_lens_async(types.CodeLensParams(document(uri)))
+        assert [(lens.range.start.line, lens.command.title) for lens in lenses] == [
+            (5, "4 backlinks"),
+            (9, "1 link"),
+        ]
+        whole = types.Range(types.Position(0, 0), types.Position(20, 0))
+        hints = await here.client.text_document_inlay_hint_async(types.InlayHintParams(document(uri), whole))
+        assert [hint.label for hint in hints] == ["4 backlinks", "1 link"]
+    async with opened(served) as here:
+        uri = here.open("Pump.md")
+        assert not await here.client.text_document_code_lens_async(types.CodeLensParams(document(uri)))
+
+
+async def actions_at(here, path: str, line: int, column: int) -> dict[str, types.CodeAction]:
+    at = types.Range(types.Position(line, column), types.Position(line, column))
+    params = types.CodeActionParams(document(here.uri(path)), at, types.CodeActionContext([]))
+    return {action.title: action for action in await here.client.text_document_code_action_async(params)}
+
+
+def new_texts(edit: types.WorkspaceEdit) -> list[str]:
+    return [change.new_text for each in edit.document_changes for change in getattr(each, "edits", ())]
+
+
+async def test_links_can_be_mended_and_mentions_linked(served):
+    async with opened(served) as here:
+        here.open(
+            "Garden.md", "See [[Pumpe]] and [[Pump#Alram]] and [[Twin]].\nThe bilge and the Bilge, `Bilge`.\n"
+        )
+        repairs = await actions_at(here, "Garden.md", 0, 7)
+        (made,) = repairs["Create Pumpe.md"].edit.document_changes
+        assert made.uri == here.uri("Pumpe.md")
+        assert new_texts(repairs["Change to Pump"].edit) == ["Pump"]
+        assert new_texts((await actions_at(here, "Garden.md", 0, 20))["Change to #Alarm"].edit) == [
+            "Pump#Alarm"
+        ]
+        assert new_texts((await actions_at(here, "Garden.md", 0, 40))["Lead to b/Twin.md"].edit) == ["b/Twin"]
+        mention = await actions_at(here, "Garden.md", 1, 6)
+        assert new_texts(mention["Link bilge to Pump.md"].edit) == ["[[Pump|bilge]]"]
+        every = await here.client.code_action_resolve_async(
+            mention["Link every mention of Pump in this note"]
+        )
+        assert new_texts(every.edit) == ["[[Pump|bilge]]", "[[Pump|Bilge]]"]
+        assert "vaultseek.related" in str(mention["Related notes"])
+
+
+async def test_commands_search_and_explain(served):
+    async with opened(served) as here:
+        run = here.client.workspace_execute_command_async
+        found = await run(types.ExecuteCommandParams("vaultseek.search", arguments=["lettuce", 1]))
+        assert [result["uri"] for result in found] == [here.uri("Garden.md")]
+        like = await run(types.ExecuteCommandParams("vaultseek.related", arguments=[here.uri("Pump.md")]))
+        assert "Garden.md" in [result["path"] for result in like]
+        links = await run(types.ExecuteCommandParams("vaultseek.backlinks", arguments=[here.uri("Pump.md")]))
+        assert len(links) == 4
+        why = await run(
+            types.ExecuteCommandParams("vaultseek.why", arguments=["slugs", here.uri("Garden.md")])
+        )
+        assert why["verdict"] == "found"
+        with pytest.raises(JsonRpcException, match="needs a query"):
+            await run(types.ExecuteCommandParams("vaultseek.search", arguments=[]))
+
+
+async def test_renames_are_proposed_with_every_link(served):
+    async with opened(served) as here:
+        uri = here.open("Garden.md")
+        at = types.Position(2, 31)
+        ready = await here.client.text_document_prepare_rename_async(
+            types.PrepareRenameParams(document(uri), at)
+        )
+        assert (ready.placeholder, ready.range.start.character, ready.range.end.character) == ("Pump", 29, 33)
+        here.change(
+            "Garden.md", 2, types.TextDocumentContentChangeWholeDocument("\n\nNot saved: [[Pump#Alarm|x]]\n")
+        )
+        at = types.Position(2, 15)
+        edit = await here.client.text_document_rename_async(types.RenameParams(document(uri), at, "Valve"))
+        *edits, file = edit.document_changes
+        assert (file.old_uri, file.new_uri) == (here.uri("Pump.md"), here.uri("Valve.md"))
+        assert {
+            here.path(each.text_document.uri): [one.new_text for one in each.edits] for each in edits
+        } == {
+            "Garden.md": ["Valve#Alarm|x"],
+            "sub/Pear.md": ["Valve#Nope"],
+        }
+        heading = await here.client.text_document_rename_async(
+            types.RenameParams(document(uri), types.Position(2, 20), "Bell")
+        )
+        assert {
+            here.path(each.text_document.uri): new_texts_of(each) for each in heading.document_changes
+        } == {
+            "Pump.md": ["Bell"],
+            "Garden.md": ["Pump#Bell|x"],
+        }
+        moved = await here.client.workspace_will_rename_files_async(
+            types.RenameFilesParams([types.FileRename(here.uri("sub"), here.uri("deep/sub"))])
+        )
+        assert moved is None, "links by name still lead there"
+        moved = await here.client.workspace_will_rename_files_async(
+            types.RenameFilesParams([types.FileRename(here.uri("sub/Tea.md"), here.uri("Leaf tea.md"))])
+        )
+        assert {here.path(each.text_document.uri): new_texts_of(each) for each in moved.document_changes} == {
+            "Pump.md": ["Leaf tea"],
+            "sub/Pear.md": ["../Leaf%20tea.md"],
+        }
+        with pytest.raises(JsonRpcException, match="already"):
+            await here.client.text_document_rename_async(types.RenameParams(document(uri), at, "Garden"))
+
+
+def new_texts_of(change: types.TextDocumentEdit) -> list[str]:
+    return [each.new_text for each in change.edits]
+
+
+async def test_each_note_belongs_to_the_vault_that_the_daemon_sees(served, tmp_path):
+    outer = write_files(tmp_path / "outer", {".obsidian/app.json": "{}", "A.md": "[[B]]\n"})
+    inner = write_files(outer / "inner", {".obsidian/app.json": "{}", "B.md": "[[A]]\n"})
+    async with opened(served, folders=[outer, inner]) as here:
+        uri = (inner / "B.md").as_uri()
+        item = types.TextDocumentItem(uri, "markdown", 1, "[[A]]")
+        here.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        async with asyncio.timeout(60):
+            while not here.published.get(uri):
+                await asyncio.sleep(0.02)
+        (problem,) = here.published[uri]
+        assert problem.code == "missing_note", "the inner vault knows nothing of the outer one"
+        stray = tmp_path / "stray.md"
+        item = types.TextDocumentItem(stray.as_uri(), "markdown", 1, "[[A]]")
+        here.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        assert not await here.client.text_document_document_link_async(
+            types.DocumentLinkParams(document(stray.as_uri()))
+        )
+
+
+async def test_without_a_daemon_that_may_be_started_the_editor_is_told_and_works(tmp_path, daemon):
+    daemon.environment["VAULTSEEK_DAEMON__AUTOSTART"] = "false"
+    root: Path = write_files(tmp_path / "vault", {"A.md": "# A\n## B\n"})
+    async with editor(daemon.environment, root) as here:
+        uri = here.open("A.md")
+        (top,) = await here.client.text_document_document_symbol_async(
+            types.DocumentSymbolParams(document(uri))
+        )
+        assert [child.name for child in top.children] == ["B"]
+        async with asyncio.timeout(30):
+            while not here.messages:
+                await asyncio.sleep(0.02)
+        assert here.messages == [
+            "vaultseek: no daemon is running, and this command may not start one; run `vaultseek start`"
+        ]
