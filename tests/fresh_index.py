@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from near import Near
 from semantic_here import WorkerHere
 from vaultseek.evaluate.vault import index_vault
 from vaultseek.indexing.embed import EmbeddingSpec
@@ -35,7 +36,7 @@ class IndexHere:
         asyncio.run(index_vault(self.vault))
 
     def answers(self, queries: tuple[str, ...] = QUERIES, modes: tuple[str, ...] = MODES) -> list[Any]:
-        """Return what searches of these modes see, with scores to six places."""
+        """Return what searches of these modes see, with scores that are compared to six places."""
         return asyncio.run(self._answers(queries, modes))
 
     def close(self) -> None:
@@ -49,7 +50,7 @@ class IndexHere:
             for query in queries:
                 request = SearchRequest(query, SearchSettings(), limit=50, mode=mode)  # type: ignore[arg-type]
                 answer = await searcher.search(request)
-                found = [(each["path"], round(each["score"], 6)) for each in answer["results"]]
+                found = [(each["path"], Near(each["score"])) for each in answer["results"]]
                 rows.append((mode, query, answer["partial"], sorted(found)))
         return rows
 

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 
 from daemons import Daemon, eventually
+from near import Near
 from vaultseek.client import Client
 from vaultseek.errors import VaultseekError
 from worlds import own_directories, write_files
@@ -76,7 +77,7 @@ class Running:
         return vault
 
     def answers(self, queries: tuple[str, ...] = QUERIES) -> list[Any]:
-        """Return what searches of every mode see, with scores to six places."""
+        """Return what searches of every mode see, with scores that are compared to six places."""
         rows: list[Any] = []
         with self.client() as client:
             for mode in ("keyword", "semantic", "hybrid"):
@@ -89,7 +90,7 @@ class Running:
                         deadline_ms=60_000,
                         timeout=CALL_SECONDS,
                     )
-                    found = [(each["path"], round(each["score"], 6)) for each in answer["results"]]
+                    found = [(each["path"], Near(each["score"])) for each in answer["results"]]
                     rows.append((mode, query, answer["partial"], sorted(found)))
         return rows
 
