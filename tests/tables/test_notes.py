@@ -6,6 +6,7 @@ import pytest
 
 from vaultseek.errors import UsageError
 from vaultseek.tables.notes import table_of_notes
+from worlds import World, write_files
 
 
 def table(world, *columns, ids=None, **more):
@@ -46,7 +47,7 @@ def test_groups_and_summaries(world):
     assert [(group["value"], group["count"]) for group in answer["groups"]] == [
         ("open", 2),
         ("done", 1),
-        (None, 2),
+        (None, 3),
     ]
     assert answer["summaries"] == [{"column": "rating", "name": "Average", "value": 8}]
     assert answer["group"] == "status"
@@ -61,6 +62,27 @@ def test_what_no_note_has_is_named_and_what_is_no_expression_an_error(world):
     for column, told in (("foo()", "no function"), ("rating +", "ends where"), ('"x', "not closed")):
         with pytest.raises(UsageError, match=told):
             table(world, column)
+
+
+def test_links_of_every_row_are_read_whatever_the_order(world):
+    ids = sorted(
+        world.ledger.notes.ids(), key=lambda id: world.ledger.notes.by_id([id])[id].path, reverse=True
+    )
+    links = {row["path"]: row["cells"]["links"] for row in table(world, "path, links", ids=ids)["rows"]}
+    assert links["2026-03-14.md"] == ["[[Dune#Spice|some]]"]
+    assert links["People/Frank Herbert.md"] == ["[[Dune]]"]
+    assert len(links["Books/Dune.md"]) == 4
+
+
+def test_a_base_has_no_links_and_tags_as_in_obsidian(tmp_path):
+    files = {
+        "a.md": "---\ntags: x\n---\n",
+        "b.base": "filters: file.hasTag('x') || file.hasLink(link('[[a]]'))\n",
+    }
+    world = World(write_files(tmp_path / "vault", files), tmp_path)
+    rows = table(world, "path, links, tags, backlinks")["rows"]
+    assert [list(row["cells"].values()) for row in rows] == [["a.md", [], ["x"], []], ["b.base", [], [], []]]
+    world.close()
 
 
 def test_a_column_is_named_like_a_fact_only_if_no_property_is(world):

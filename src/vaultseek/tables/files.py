@@ -14,6 +14,7 @@ from vaultseek.markdown.links import property_link
 from vaultseek.markdown.resolve import Names
 from vaultseek.tables.dates import of_timestamp, read_date
 from vaultseek.tables.narrow import Narrowing
+from vaultseek.tables.place import has_base
 from vaultseek.tables.values import Date, FileName, Link, Tag, Value
 from vaultseek.text import fold
 from vaultseek.vault.scan import file_stat
@@ -73,8 +74,10 @@ class File:
 
     @cached_property
     def tags(self) -> list[Tag]:
-        """Every tag, of the text and of the properties."""
-        return [] if self._row is None else [Tag(tag) for tag in json.loads(self._row[3])]
+        """Every tag, of the text and of the properties; a base has none."""
+        return (
+            [] if self._row is None or has_base(self.path) else [Tag(tag) for tag in json.loads(self._row[3])]
+        )
 
     @cached_property
     def properties(self) -> Properties:
@@ -229,14 +232,15 @@ class VaultFiles:
         for (path,) in self.ledger.select(sql, *(value for each in narrowed for value in each.values)):
             yield File(self, path)
 
-    def notes(self, ids: Sequence[int]) -> list[File]:
-        """Return the notes with these ids, in their order; those that no longer exist are left out."""
+    def notes(self, ids: Sequence[int], *, by_path: bool = False) -> list[File]:
+        """Return the notes with these ids, in their order or by path; those that are gone are left out."""
         rows: dict[int, Sequence[Any]] = {}
         for start in range(0, len(ids), SQL_VARIABLES):
             part = ids[start : start + SQL_VARIABLES]
             sql = f"SELECT {_COLUMNS} FROM notes WHERE id IN ({', '.join('?' * len(part))})"
             rows |= {row[0]: row for row in self.ledger.select(sql, *part)}
-        return self._keep([File(self, rows[id][1], rows[id]) for id in ids if id in rows])
+        files = [File(self, rows[id][1], rows[id]) for id in ids if id in rows]
+        return self._keep(sorted(files, key=lambda file: file.path) if by_path else files)
 
     def at(self, path: str) -> File | None:
         """Return the file at a path, None if the index knows none."""
@@ -261,8 +265,11 @@ class VaultFiles:
         return bool(self.ledger.select(sql, f'%"{escaped}":%'))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links of a note, read together with those of the files that follow it."""
-        if file.number is None:
+        """Return the links of a note, read together with those of the files that follow it.
+
+        A base has none in Obsidian, though the index knows which notes it names.
+        """
+        if file.number is None or has_base(file.path):
             return ()
         if file.number not in self._links:
             notes = [each.number for each in self._following(file) if each.number is not None]
@@ -279,14 +286,14 @@ class VaultFiles:
             paths = [each.path for each in self._following(file)]
             found: dict[str, dict[str, None]] = {path: {} for path in paths}
             for row in self.ledger.links.to_paths(paths):
-                if row.resolved is not None and row.source != row.resolved:
+                if row.resolved is not None and row.source != row.resolved and not has_base(row.source):
                     found[row.resolved][row.source] = None
             self._backlinks |= {path: list(sources) for path, sources in found.items()}
         files = map(self.at, self._backlinks[file.path])
         return [each for each in files if each is not None]
 
     def _keep(self, files: list[File]) -> list[File]:
-        self._read = files
+        self._read = tuple(files)
         self._places = {file.path: place for place, file in enumerate(files)}
         self._at |= {file.path: file for file in files}
         return files

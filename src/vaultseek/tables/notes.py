@@ -58,9 +58,7 @@ def table_of_notes(
     A minus before a column of ``sort`` or ``group`` means descending. Raises UsageError.
     """
     vault = VaultFiles(ledger, root)
-    files = vault.notes(ids)
-    if not ranked:
-        files.sort(key=lambda file: file.path)
+    files = vault.notes(ids, by_path=not ranked)
     shown = tuple(dict.fromkeys(each for column in columns for each in _split(column))) or _common(files)
     view = View(
         name="",
