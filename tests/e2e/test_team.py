@@ -44,7 +44,11 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "note/related": [{"note": "Pump", "limit": 50}],
     "graph/neighbors": [{"note": "Pump", "depth": 3}],
     "complete": [{"kind": kind, "text": ""} for kind in ("note", "tag", "property")]
-    + [{"kind": "value", "property": "owner"}, {"kind": "heading", "note": "Pump"}],
+    + [
+        {"kind": "value", "property": "owner"},
+        {"kind": "heading", "note": "Pump"},
+        {"text": "", "source": "Handbook/Pump.md"},
+    ],
     "links/outgoing": [{"note": "Pump"}],
     "links/backlinks": [{"note": "Pump"}],
     "links/unresolved": [{}, {"note": "Pump"}],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from vaultseek.index.ledger.scoped import Folders
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.limits import OPENING_CHARS
+from vaultseek.markdown.resolve import Names
 from vaultseek.model import JSON, Reason
 from vaultseek.worker import SemanticAnswer
 
@@ -58,6 +59,14 @@ class ScopedVault:
     @cached_property
     def _graph(self) -> Graph:
         return Graph(self.ids.tolist(), self.ledger.links.edges(), self.revision)
+
+    @cached_property
+    def indexer(self) -> ScopedNames:
+        """The part of the indexer that is of use here: the names of the visible files."""
+        names = Names()
+        for path, aliases in self.ledger.link_targets():
+            names.add(path, aliases)
+        return ScopedNames(names)
 
     def keyword_reason(self) -> Reason | None:
         """See `OpenVault`, as for all of the following."""
@@ -105,6 +114,12 @@ class ScopedVault:
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer, with the counts of the visible notes."""
         return self._vault.activity.index_json(self.ledger.counts(), self.revision)
+
+
+class ScopedNames(NamedTuple):
+    """The files that links may lead to."""
+
+    names: Names
 
 
 class ScopedKeywordIndex:
