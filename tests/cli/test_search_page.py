@@ -161,6 +161,7 @@ def test_missing_lanes_and_pending_passages_are_reported_in_plain_words() -> Non
         ),
         ({"lane": "keyword"}, "hybrid", "keyword search was left out"),
         ({"lane": "expansion", "reason": "paused"}, "hybrid", "expansion was left out (paused)"),
+        ({"lane": "keyword", "vault": "work"}, "hybrid", "work: keyword search was left out"),
     ],
 )
 def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:

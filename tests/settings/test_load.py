@@ -283,6 +283,15 @@ def test_the_file_is_blamed_where_the_variable_is_right(
     assert "config.toml: search.rrf_k" in error_message(load_text, "[search]\nrrf_k = 'x'\nlimit = 1\n")
 
 
+def test_a_key_that_is_set_by_both_of_its_names_is_reported(load_text: LoadText) -> None:
+    text = "[search]\nsemantic_weight = 1.0\nrrf_vector_weight = 2.0\n"
+    expected = "search.semantic_weight: rrf_vector_weight is another name for it and is set, too"
+    assert expected in error_message(load_text, text)
+    with pytest.raises(UsageError, match="keyword_weight: rrf_keyword_weight is another name for it"):
+        with_overrides(SearchSettings(), {"keyword_weight": 1, "rrf_keyword_weight": 2})
+    assert load_text("[search]\nrrf_vector_weight = 2.0\n").search.semantic_weight == 2.0
+
+
 def test_a_request_overrides_some_settings() -> None:
     base = SearchSettings(limit=4, rrf_k=30.0)
     made = with_overrides(

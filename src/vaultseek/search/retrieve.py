@@ -19,6 +19,7 @@ from vaultseek.index.keyword.index import ChunkHit, KeywordAnswer
 from vaultseek.index.keyword.inverter import PROPERTIES
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
+from vaultseek.markdown.plain import plain_line
 from vaultseek.model import Chunk, Reason
 from vaultseek.query.expression import find
 from vaultseek.query.leaves import PropertyFilter
@@ -35,7 +36,9 @@ last: which of equals come first would depend on when they were indexed."""
 PROPERTIES_LEAD = 0.5
 """Share of the properties' score by word that no passage of the text may reach where they are shown."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""A passage shorter than this with fewer letters is not shown if another one can be."""
+"""A passage shorter than this, or one of HTML, that shows fewer letters is not shown if another can be."""
+TAGS = 3
+"""Signs of HTML in a passage that may be nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +122,20 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     chunks = ledger.chunks.by_number([number for number, _ in best.values()])
     passages = {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
     hits = {hit.id for each in by_word.values() for hit in each}
-    empty = [note for note, chunk in passages.items() if chunk.id not in hits and _is_wordless(chunk.text)]
+    empty = [note for note, chunk in passages.items() if _is_wordless(chunk.text, chunk.id in hits)]
     if empty:
         passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger)
     return passages | {row.id: properties_passage(row, passages.get(row.id)) for row in matching}
 
 
-def _is_wordless(text: str) -> bool:
-    """True for the end of a table, a rule or an image: it has a vector, too, but says nothing."""
-    return len(text) < SHORT_CHARS and sum(map(str.isalpha, text)) < LEAST_LETTERS
+def _is_wordless(text: str, has_word: bool = False) -> bool:
+    """True for the end of a table or an image: it has a vector, too, or a word in an address, but shows
+    nothing."""
+    is_html = text.count("<") >= TAGS
+    if not is_html and (has_word or len(text) >= SHORT_CHARS):
+        return False
+    below = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    return sum(map(str.isalpha, plain_line(below))) < LEAST_LETTERS
 
 
 def _with_words(

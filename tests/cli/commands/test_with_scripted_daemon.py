@@ -250,6 +250,12 @@ def test_what_was_not_understood_is_said_beside_paths_and_places(run: Run) -> No
         assert err == "vaultseek: before:x was taken as words; expected a date\n"
 
 
+def test_notes_of_one_name_are_told_apart_in_completions(run: Run) -> None:
+    names = [("Readme", "a/Readme.md"), ("readme", "b/readme.md"), ("Reading", "Reading.md")]
+    daemon = FakeDaemon(complete={"items": [{"text": text, "path": path} for text, path in names]})
+    assert run(daemon, "complete", "read")[1].split() == ["a/Readme.md", "b/readme.md", "Reading"]
+
+
 def test_search_json_is_the_answer_in_one_line_of_utf8(run: Run) -> None:
     answer = {**ANSWER, "query": "温水器\x1b\x9b\ud800", "extra": 1}
     code, out, err = run(FakeDaemon(search=answer), "search", "--json", "x")
