@@ -93,6 +93,7 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
     found = shelf.json("table", "spice tag:book", "--columns", "title")["tables"][0]
     assert found["rows"][0]["path"] == "Books/Dune.md"
     assert shelf.run("table", "tag:nothing").returncode == 1
+    assert shelf.run("table", "path:Dune.md", "--columns", "title").stdout == "title\nDune\n"
     excluded = shelf.json("table", "-tag:book", "ext:md", "--columns", "path")["tables"][0]
     assert [row["path"] for row in excluded["rows"]] == ["Frank Herbert.md"]
 

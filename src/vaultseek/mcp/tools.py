@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -36,6 +37,8 @@ NOTES_AT_ONCE = 20
 """Number of notes that are read in one call."""
 PROPERTIES_NAMED = 3
 """Names in the error for a property that no note has."""
+_OPERATOR = re.compile(r"-?[a-z-]+:\S")
+"""The beginning of a query such as ``path:a.md``, which is no file."""
 EVERY_NOTE: JSON = {"query": "ext:md", "mode": "keyword", "brief": True}
 """The search that lists all notes, the last changed first."""
 
@@ -235,7 +238,7 @@ class Tools:
 
         columns, sort and group are for a query; a base has its own.
         """
-        is_file = source.lower().endswith((".base", ".md"))
+        is_file = source.lower().endswith((".base", ".md")) and not _OPERATOR.match(source)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
         asked: JSON = {"columns": columns, "sort": sort, "group": group, "view": view, "limit": last}
         params = {name: value for name, value in asked.items() if value is not None}

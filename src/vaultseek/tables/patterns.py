@@ -55,7 +55,9 @@ def _referred(reference: re.Match[str], match: Any) -> str:
 
 def _run(pattern: Pattern, method: str, *arguments: Any, **more: Any) -> Any:
     try:
-        return getattr(_compiled(pattern), method)(*arguments, timeout=FORMULA_PATTERN_SECONDS, **more)
+        run = getattr(_compiled(pattern), method)
+        # Concurrent: others are served while a text is matched.
+        return run(*arguments, timeout=FORMULA_PATTERN_SECONDS, concurrent=True, **more)
     except TimeoutError:
         raise FormulaError(f"/{printable(pattern.source, 40)}/ takes too long; make it simpler") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import click
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from vaultseek.model import JSON
 
 _FILES = (".base", ".md")
+_OPERATOR = re.compile(r"-?[a-z-]+:\S")
+"""The beginning of a query such as ``path:a.md``, which is no file."""
 
 
 @click.command(cls=QueryCommand)
@@ -86,7 +89,7 @@ def table(
     """
     text = " ".join(unescaped(word) for word in source)
     params: JSON = {"limit": limit}
-    if text.lower().endswith(_FILES):
+    if text.lower().endswith(_FILES) and not _OPERATOR.match(text):
         _refuse_columns(columns, sort, group, summary)
         params |= {"file": _file(text, invocation), "view": view, "this": this}
     else:
