@@ -64,6 +64,12 @@ async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(regis
         await registry.find(str(tmp_path / "named"), None)
 
 
+@pytest.mark.parametrize("name", ["kpet", "ke"])
+async def test_a_wrong_name_is_answered_with_the_nearest(registry, name):
+    with pytest.raises(VaultMissing, match=r"; did you mean kept\? use --vault NAME"):
+        await registry.find(name, None)
+
+
 async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypatch):
     monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.02)
     monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
