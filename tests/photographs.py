@@ -55,7 +55,7 @@ def main() -> int:
         sys.stderr.write(f"The pictures of docs/ui.md stay as they are: this {NO_CHROMIUM}\n")
         return 0
     with opened_home() as home, chromium() as browser:
-        home.index()
+        home.run("vaultseek index --wait")
         with served(home.environment, cwd=home.folder / "notes") as command:
             page = browser.new_context(viewport=SIZE).new_page()
             page.goto(command.address)

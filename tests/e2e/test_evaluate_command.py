@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 NOTES = {
@@ -43,6 +46,9 @@ def test_a_vault_is_measured_and_the_page_is_complete(daemon, vault, judged, tmp
     assert "<svg" in report.read_text()
     assert "graph = false" in report.read_text()
     assert "http" not in report.read_text()
+    (kept,) = Path(daemon.environment["XDG_DATA_HOME"]).rglob("report.json")
+    assert json.loads(kept.read_text()) == data, "the page in the browser shows it"
+    assert kept.stat().st_mode & 0o777 == 0o600
 
 
 def test_an_unwritable_page_is_reported_before_measuring(daemon, vault, judged, tmp_path):

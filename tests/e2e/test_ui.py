@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import json
-import os
 import re
 import signal
 import subprocess
@@ -73,7 +72,7 @@ class Reader:
     def __init__(self, page, served: Served) -> None:
         from playwright.sync_api import expect
 
-        expect.set_options(timeout=int(os.environ.get("UIT", "30000")))
+        expect.set_options(timeout=30_000)
         self.expect = expect
         self.page = page
         self.served = served
@@ -361,7 +360,6 @@ def test_keys_help_and_theme(reader):
     assert reader.page.evaluate(f"() => {colour}") == "rgb(255, 255, 255)"
 
 
-@pytest.mark.fault("D12")
 def test_nothing_of_a_hostile_note_acts(visitor, command):
     page = visitor.new_page()
     reader = Reader(page, command)

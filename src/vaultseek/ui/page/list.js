@@ -31,12 +31,19 @@ function summary(answer, page) {
   lines.push(el("span", {}, what));
   const nearest = answer.nearest ?? answer.vaults?.map((vault) => vault.nearest).find(Boolean);
   if (!answer.results.length && nearest) lines.push(el("span", {}, ` The nearest is ${nearest.path}.`));
-  for (const each of answer.partial) lines.push(el("span", { class: "partial" }, ` Without ${each.lane}${each.vault ? ` of ${each.vault}` : ""}: ${each.reason}.`));
+  for (const each of answer.partial) lines.push(el("span", { class: "partial" }, left(each)));
   for (const note of answer.interpreted.notes) lines.push(el("span", { class: "partial" }, ` ${note}.`));
   const indexes = answer.index ? [answer.index] : answer.vaults.map((vault) => vault.index);
   const pending = indexes.reduce((all, index) => all + index.pending, 0);
   if (pending) lines.push(el("span", { class: "partial" }, ` ${number(pending)} still to be indexed.`));
   return lines;
+}
+
+const NAMES = { keyword: "words", semantic: "meaning", graph: "links" };
+
+function left({ lane, vault, reason }) {
+  const of = vault ? ` in ${vault}` : "";
+  return lane === "vault" ? ` Notes may be missing${of}: ${reason}.` : ` Without ${NAMES[lane] ?? lane}${of}: ${reason}.`;
 }
 
 function item(result, place, page) {
