@@ -273,22 +273,22 @@ class VaultFiles:
             return ()
         if file.number not in self._links:
             notes = [each.number for each in self._following(file) if each.number is not None]
-            found: dict[int, list[LinkRow]] = {note: [] for note in notes}
+            links: dict[int, list[LinkRow]] = {note: [] for note in notes}
             for row in self.ledger.links.from_notes(notes):
                 if row.link.target:
-                    found[row.note].append(row)
-            self._links |= found
+                    links[row.note].append(row)
+            self._links |= links
         return self._links[file.number]
 
     def backlinks_of(self, file: File) -> list[File]:
         """Return the notes that link to a file, by path."""
         if file.path not in self._backlinks:
             paths = [each.path for each in self._following(file)]
-            found: dict[str, dict[str, None]] = {path: {} for path in paths}
+            sources_of: dict[str, dict[str, None]] = {path: {} for path in paths}
             for row in self.ledger.links.to_paths(paths):
                 if row.resolved is not None and row.source != row.resolved and not has_base(row.source):
-                    found[row.resolved][row.source] = None
-            self._backlinks |= {path: list(sources) for path, sources in found.items()}
+                    sources_of[row.resolved][row.source] = None
+            self._backlinks |= {path: list(sources) for path, sources in sources_of.items()}
         files = map(self.at, self._backlinks[file.path])
         return [each for each in files if each is not None]
 

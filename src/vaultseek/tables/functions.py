@@ -92,16 +92,16 @@ def _number(scope: Scope, values: Sequence[Value]) -> Value:
     value = values[0]
     if value is None:
         return None
-    found = timestamp(value) if isinstance(value, Date) else as_number(value)
-    if found is None:
+    result = timestamp(value) if isinstance(value, Date) else as_number(value)
+    if result is None:
         raise FormulaError(f"{quote(text_of(value), 40)} is no number")
-    return number(found)
+    return number(result)
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
     """Return the numbers among the arguments, those of lists included."""
     flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    return [found for each in flat if (found := as_number(each)) is not None]
+    return [own for each in flat if (own := as_number(each)) is not None]
 
 
 def _today(scope: Scope, values: Sequence[Value]) -> Value:
