@@ -195,7 +195,7 @@ class Searcher:
         retrieval = combine_lanes(keyword, semantic)
         clock.milliseconds.update(retrieval.milliseconds)
         population = self._vault.ledger.counts().notes if filtered is None else len(filtered.ids)
-        lanes = score_lanes(parsed, retrieval, population, self._vault.ledger.notes.paths)
+        lanes = score_lanes(parsed, retrieval, population, self._vault.ledger.paths_of)
         return _Evidence(parsed, filtered, retrieval, lanes)
 
     def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:

@@ -116,6 +116,10 @@ class Ledger:
         rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
         return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
 
+    def paths_of(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return the paths of notes by id; ids that no longer exist are left out."""
+        return dict(self._database.all_in("SELECT id, path FROM notes WHERE id IN ({})", ids))
+
     def set_chunking_version(self, version: str) -> bool:
         """Record how notes are parsed and chunked; if that changed, mark every note to be read again.
 

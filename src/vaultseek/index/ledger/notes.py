@@ -135,10 +135,6 @@ class NoteTable:
         self._rows.clear()
         self._name_words.clear()
 
-    def paths(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the paths of notes by id; ids that no longer exist are left out."""
-        return dict(self._database.all_in("SELECT id, path FROM notes WHERE id IN ({})", ids))
-
     def name_words(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the folded names and headings of each of these notes, as one text."""
         return self._name_words.get_or_read(ids, self._read_name_words)
