@@ -252,6 +252,8 @@ def test_the_problem_of_a_pdf_has_a_name():
     assert codes(extracted("a.pdf", made.scan("float"))) == ["no_text"]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_ocr_reads_pictures_and_scans():
     picture = extracted("s.png", made.picture("Replace the float switch"), ocr=True)
     assert "float switch" in "\n".join(picture.lines)

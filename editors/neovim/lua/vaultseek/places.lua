@@ -73,12 +73,18 @@ end
 function M.view(file)
   local extension = file:lower():match("%.(%w+)$")
   local viewed = { pdf = true, png = true, jpg = true, jpeg = true, webp = true, bmp = true, tif = true, tiff = true }
-  if not viewed[extension] or not vim.ui.open then
+  if not viewed[extension] then
     return false
   end
-  local _, problem = vim.ui.open(file)
-  if problem then
-    say.warn(problem)
+  if vim.ui.open then
+    local _, problem = vim.ui.open(file)
+    return true, problem and say.warn(problem)
+  end
+  local opener = vim.fn.has("mac") == 1 and "open" or "xdg-open"
+  if vim.fn.executable(opener) == 0 then
+    say.warn(("%s is not installed, so nothing shows %s"):format(opener, say.clean(file)))
+  else
+    vim.fn.jobstart({ opener, file }, { detach = true })
   end
   return true
 end
