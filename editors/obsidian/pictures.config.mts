@@ -1,4 +1,3 @@
-import { mergeConfig } from "vitest/config";
 import tests from "./vitest.config.mjs";
 
-export default mergeConfig(tests, { test: { include: ["tests/pictures/*.pictures.ts"] } });
+export default { ...tests, test: { ...tests.test, include: ["tests/pictures/*.pictures.ts"] } };
