@@ -45,7 +45,7 @@ export class Context {
 		}
 		const line = place.line ?? place.start_line ?? 1;
 		const passage = { file, line, firstLine: place.start_line ?? line, lastLine: place.end_line ?? line };
-		await openPassage(this.app, this.flash, { ...passage, page: place.place ?? undefined }, pane);
+		await openPassage(this.app, this.flash, { ...passage, page: place.place ? `#${place.place}` : undefined }, pane);
 	}
 
 	/** Insert a link at the cursor of the note that is edited; with `toHeading`, to the heading above the passage. */

@@ -51,7 +51,7 @@ export interface Result {
 	tags?: string[];
 	lanes?: Record<string, LanePart | null>;
 	via?: Via | null;
-	/** The place in a file that is no note, as a link writes it behind the path: `#page=3`. */
+	/** The part of a file that is no note, as a link writes it behind the path and a `#`: `page=3`. */
 	place?: string | null;
 }
 
