@@ -251,9 +251,19 @@ def _notes_begun(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     """
     begun = parsed.request.begun
     if not begun and _MONTH.fullmatch(parsed.query.rank_text):
-        begun = tuple(ledger.notes.ids_of_days(parsed.query.rank_text, DAYS_OF_MONTH))
+        begun = _notes_of_month(parsed.query.rank_text, ledger)
     inside = those_within(begun, allowed)
     return [id for id in dict.fromkeys(begun) if id in inside]
+
+
+def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
+    """Return the ids of the notes called by a month, 2026-03, or by a day of it, in their order."""
+    sql = (
+        "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
+        " ORDER BY length(name), name LIMIT ?"
+    )
+    days = (f"{month}-", f"{month}.", f"{month}-[0-3][0-9]*")
+    return tuple(row[0] for row in ledger.select(sql, month, *days, DAYS_OF_MONTH))
 
 
 def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:

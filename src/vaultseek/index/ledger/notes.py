@@ -148,15 +148,6 @@ class NoteTable:
         """Return the ids of notes whose title, alias or file name is ``name``, ignoring case."""
         return {row[0] for row in self._database.all("SELECT note FROM names WHERE name = ?", fold(name))}
 
-    def ids_of_days(self, month: str, limit: int) -> list[int]:
-        """Return the ids of the notes called by a ``month``, 2026-03, or by a day of it, in their order."""
-        sql = (
-            "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
-            " ORDER BY length(name), name LIMIT ?"
-        )
-        days = f"{month}-[0-3][0-9]*"
-        return [row[0] for row in self._database.all(sql, month, f"{month}-", f"{month}.", days, limit)]
-
     def aliases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the path and the aliases of every note."""
         for path, aliases in self._database.all("SELECT path, aliases FROM notes"):
