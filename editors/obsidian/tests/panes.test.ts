@@ -68,6 +68,7 @@ describe("the pane of related notes", () => {
 	it("makes a mention a link in the editor, and says when its line has changed", async () => {
 		await home.write("Zebrafinch.md", "# Zebrafinch\n");
 		await home.write("Mentions.md", "# Mentions\n\n[[Zebrafinch]] and a zebrafinch here.\n\nA zebrafinch there.\n");
+		await home.vaultseek("index", "--wait", "--vault", home.vault);
 		world.unload();
 		world = await load(home);
 		await world.edit("Zebrafinch.md");
