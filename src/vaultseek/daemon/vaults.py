@@ -244,7 +244,8 @@ class VaultRegistry:
             path = Path(folder) / path
         if not path.is_absolute():
             like = _similar(name, self._known().values())
-            raise VaultMissing(f"no vault named {name!r} and no such folder; {like}{self._choices()}")
+            advice = f"{like}{self._choices()}"
+            raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
         if not path.is_dir() and not self._is_known(path):
             problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
             raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")

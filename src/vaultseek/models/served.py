@@ -229,7 +229,7 @@ class ServedEncoder:
         try:
             vectors = np.asarray(rows, dtype=np.float32).reshape(count, -1)
         except (TypeError, ValueError):
-            raise WorkerUnavailable(f"the server gave something else than {count} vectors") from None
+            raise WorkerUnavailable(f"the server gave something else than {count} vectors; check that it serves an embedding model") from None
         if self._probe is not None and vectors.shape[1] != len(self._probe):
             raise WorkerUnavailable(self._changed(f"of {vectors.shape[1]} numbers"))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -248,7 +248,7 @@ class ServedEncoder:
                 raise self._server.wrong(error) from None
             probe = self._unit(rows, 1)[0]
             if not np.isfinite(probe).all() or not len(probe):
-                raise WorkerUnavailable("the server gave numbers that are not finite")
+                raise WorkerUnavailable("the server gave numbers that are not finite; check its model")
             if before is None:
                 self._remember(probe)
             elif before.shape != probe.shape or float(before @ probe) < SAME_MODEL:
@@ -338,7 +338,7 @@ def _class_of(path: str, base: str) -> Any:
     if not isinstance(kind, type) or not issubclass(
         kind, getattr(importlib.import_module(parent_module), parent)
     ):
-        raise ConfigError(f"{path} is not derived from LlamaIndex's {parent}; name another class")
+        raise ConfigError(f"{path} is not derived from LlamaIndex's {parent}; set another class")
     return kind
 
 

@@ -139,7 +139,7 @@ def _key_of_file(file: Path) -> str:
             status = os.fstat(stream.fileno())
             if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or status.st_uid != os.geteuid():
                 raise ConfigError(
-                    f"others can read the key in {file}, or it is not yours; `chmod 600` the file"
+                    f"others can read the key in {file}, or it is not yours; run `chmod 600` on it"
                 )
             value = stream.read(limits.KEY_BYTES).decode("utf-8", "replace").strip()
     except OSError as error:

@@ -31,7 +31,7 @@ def base_path(name: str, ledger: Ledger, root: Path) -> str:
     wanted = f"/{fold(path)}"
     candidates = sorted((each for each in known if f"/{fold(each)}".endswith(wanted)), key=_depth)
     if not candidates:
-        raise NotFound(f"no base is called {quote(name)}{_advice(known)}")
+        raise NotFound(f"no base is called {quote(name)}; {_advice(known)}")
     if len(candidates) > 1 and _depth(candidates[0])[0] == _depth(candidates[1])[0]:
         paths = ", ".join(printable(each) for each in candidates[:CANDIDATES_NAMED])
         raise UsageError(f"{quote(name)} matches {len(candidates)} bases: {paths}; give the full path")
@@ -50,6 +50,6 @@ def _depth(path: str) -> tuple[int, str]:
 
 def _advice(known: set[str]) -> str:
     if not known:
-        return "; there is no file of this kind in the vault"
+        return "there is no file of this kind in the vault"
     names = ", ".join(quote(each) for each in sorted(known, key=_depth)[:3])
-    return f"; there are {names}" + (", …" if len(known) > 3 else "")
+    return f"there are {names}" + (", …" if len(known) > 3 else "")

@@ -31,10 +31,10 @@ class Budget:
         if self._steps >= STEPS_BETWEEN_CHECKS:
             self._steps = 0
             if self._cancelled():
-                raise Cancelled("nobody waits for the table any more")
+                raise Cancelled("nobody waits for the table any more; its query must be sent again")
             if time.monotonic() > self._end:
                 seconds = f"{self._seconds:.0f} s"
-                raise UsageError(f"the table takes longer than {seconds}; filter by a tag or a folder first")
+                raise UsageError(f"the table takes longer than {seconds}; add a filter by tag or folder")
 
 
 @dataclass(slots=True)

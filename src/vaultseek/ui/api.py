@@ -74,7 +74,7 @@ class API:
         """Return the daemon's answer to a method; with ``turn``, instead of the former call of that turn."""
         method, params = _text(body, "method"), body.get("params")
         if method not in METHODS or not isinstance(params, dict):
-            raise UsageError(f"the page may not call {quote(method)}")
+            raise UsageError(f"the page may not call {quote(method)}; use the socket")
         if method not in OF_NO_VAULT:
             params = {**params, "vault": await self._known(_text(params, "vault"))}
         turn = body.get("turn")
@@ -103,7 +103,7 @@ class API:
         """Return the graph of the notes in ``notes``, each with its vault and path."""
         notes = body.get("notes")
         if not isinstance(notes, list):
-            raise UsageError("notes is not a list")
+            raise UsageError("notes must be a list")
         places = [
             Place(await self._known(_text(note, "vault")), _text(note, "path"))
             for note in notes[:NODES]
@@ -160,7 +160,7 @@ async def _answer(ask: Ask, method: str, params: JSON) -> JSON:
 def _text(body: Any, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str):
-        raise UsageError(f"{name} is not a text")
+        raise UsageError(f"{name} must be a text")
     return value
 
 

@@ -120,9 +120,9 @@ async def _body(request: Request) -> JSON:
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError):
-        raise UsageError("the body is not JSON") from None
+        raise UsageError("the body must be JSON") from None
     if not isinstance(body, dict):
-        raise UsageError("the body is not an object")
+        raise UsageError("the body must be an object")
     return body
 
 

@@ -27,13 +27,13 @@ def read_picture(root: Path, path: str) -> Picture:
     """
     parts = path.split("/")
     if "\0" in path or any(not part or part.startswith(".") for part in parts):
-        raise BadPath(f"{printable(path)} is not a file of the vault")
+        raise BadPath(f"{printable(path)} is not a file of the vault; give its path in the vault")
     file = read_note(root, path)
     if file is None:
-        raise NotFound(f"{printable(path)} does not exist")
+        raise NotFound(f"{printable(path)} does not exist; check the link")
     type = None if file.problem else _type_of(file.data)
     if type is None:
-        raise Unavailable(f"{printable(path)} is no picture that can be shown; open it in its own program")
+        raise Unavailable(f"{printable(path)} is no picture that can be shown; use its own program")
     return Picture(file.data, type)
 
 

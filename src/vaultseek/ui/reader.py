@@ -64,7 +64,7 @@ def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:
             while first > 1 and lines[first - 2].strip():
                 first -= 1
             return Part(first, number)
-    raise NotFound(f"{note['path']} has no block {anchor}")
+    raise NotFound(f"{note['path']} has no block {anchor}; check the link")
 
 
 def _window(lines: list[str], part: Part, line: int) -> Part:

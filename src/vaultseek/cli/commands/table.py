@@ -133,5 +133,5 @@ def _refuse_columns(*given: object) -> None:
 def _assigned(text: str) -> tuple[str, str]:
     column, sign, name = text.rpartition("=")
     if not (sign and column.strip() and name.strip()):
-        raise UsageError(f"--summary {text}: write it as rating=Average")
+        raise UsageError(f"--summary {text} names no figure; write it as rating=Average")
     return column.strip(), name.strip()

@@ -70,7 +70,7 @@ class Gate:
             elif grant is None:
                 answer = await handler(params, context)
             else:
-                raise Forbidden("these rights are not known here")
+                raise Forbidden("these rights are not known here; connect again")
             return answer
         except VaultseekError as error:
             outcome = error.code

@@ -35,9 +35,9 @@ class Quotas:
         use.left = min(most, use.left + (now - use.since) * most / 60)
         use.since = now
         if use.left < 1:
-            raise Busy(f"more than {most} requests in a minute with this token; wait a moment")
+            raise Busy(f"more than {most} requests in a minute with this token; try again in a moment")
         if use.running >= grant.token.in_flight:
-            raise Busy(f"{use.running} requests with this token are being answered; wait for one of them")
+            raise Busy(f"{use.running} requests with this token are being answered; try again after one of them")
         use.left -= 1
         use.running += 1
         try:

@@ -80,7 +80,7 @@ class Views:
         names = self.names(grant)
         seen = {name: vault for name, vault in vaults.items() if name in names}
         if not seen:
-            raise UsageError("there is no vault that this token may see")
+            raise UsageError("there is no vault that this token may see; ask whoever runs the server")
         return {
             name: vault if isinstance(vault, Exception) else await self._seen(vault, grant)
             for name, vault in seen.items()
