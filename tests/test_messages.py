@@ -337,7 +337,8 @@ PLACES: dict[str, Callable[[Path], None]] = {
 }
 ELSEWHERE = {
     "path_too_long": "no system here has such paths",
-    "bad_base": "no problem of a note; tests/tables provoke it",
+    "bad_base": "of a base, not of a note",
+    "query": "of a table, not of a note",
     "unreadable": "root may read everything",
     "unreadable_folder": "root may read everything",
     "not_embedded": "needs a model that fails",

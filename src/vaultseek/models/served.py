@@ -229,7 +229,7 @@ class ServedEncoder:
         try:
             vectors = np.asarray(rows, dtype=np.float32).reshape(count, -1)
         except (TypeError, ValueError):
-            raise WorkerUnavailable(f"the server gave something else than {count} vectors; check that it serves an embedding model") from None
+            raise WorkerUnavailable(f"the server gave no {count} vectors; check that it embeds") from None
         if self._probe is not None and vectors.shape[1] != len(self._probe):
             raise WorkerUnavailable(self._changed(f"of {vectors.shape[1]} numbers"))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -159,7 +159,7 @@ def _content(lines: Sequence[str], block: CodeBlock) -> str:
 def _text(root: Path, path: str) -> str:
     file = read_note(root, path)
     if file is None:
-        raise NotFound(f"{printable(path)} no longer exists; list the bases with `vaultseek search kind:base --paths`")
+        raise NotFound(f"{printable(path)} no longer exists; check its path")
     if file.problem is not None:
         raise Unavailable(f"{printable(path)} cannot be read: {file.problem.message}")
     text, _ = decode(file.data)

@@ -37,7 +37,7 @@ class Quotas:
         if use.left < 1:
             raise Busy(f"more than {most} requests in a minute with this token; try again in a moment")
         if use.running >= grant.token.in_flight:
-            raise Busy(f"{use.running} requests with this token are being answered; try again after one of them")
+            raise Busy(f"{use.running} requests with this token are at work; try again after one of them")
         use.left -= 1
         use.running += 1
         try:
