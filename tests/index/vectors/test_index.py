@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -279,6 +280,35 @@ def test_another_models_vectors_are_damage(tmp_path: Path) -> None:
         index.apply(entries(unit(3, 9), first=3))
     assert "\n" not in str(caught.value)
     directory.close()
+
+
+def cut_to_half(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def overwrite(file: Path) -> None:
+    with file.open("r+b") as rows:
+        rows.write(bytes(range(64)))
+    os.utime(file, ns=(0, 0))  # a clock ticks too seldom to tell it from the write before
+
+
+@pytest.mark.fault("B4")
+@pytest.mark.parametrize("damage", [cut_to_half, overwrite])
+def test_rows_that_another_program_changes_are_damage(damage: Callable[[Path], None], tmp_path: Path) -> None:
+    store = MemoryStore()
+    index = VectorIndex(store, tmp_path, "chunks")
+    for first in (0, 3):
+        index.apply(entries(unit(3), first=first))
+        assert len(index.search(unit(1)[0], 9).notes) == first + 3
+    (rows_file,) = tmp_path.glob("chunks.*.rows")
+    damage(rows_file)
+    with pytest.raises(IndexDamaged, match="another program"):
+        index.search(unit(1)[0], 9)
+    with pytest.raises(IndexDamaged, match="another program"):
+        index.vectors([1])
+    with pytest.raises(IndexDamaged, match="another program"):
+        index.apply(entries(unit(3), first=6))
+    assert len(VectorIndex(store, tmp_path, "chunks").search(unit(1)[0], 9).notes) == 6
 
 
 def test_a_full_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from vaultseek import limits
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.vectors.columns import Column
-from vaultseek.index.vectors.matrix import Matrix, VectorHits
+from vaultseek.index.vectors.matrix import Matrix, Snapshot, VectorHits
 from vaultseek.index.vectors.matrix_file import FileDamaged, MatrixFile
 from vaultseek.index.vectors.port import NoteIds, Numbers, StoreState, VectorBatch, VectorStore
 from vaultseek.models.encoder import Vectors
@@ -94,7 +94,7 @@ class VectorIndex:
         Notes as near as the ``k``-th are returned, too. ``allowed`` are the notes to search in. The filter is
         exact and precedes the cut: there are ``k`` notes in the result if ``k`` allowed ones have a vector.
         """
-        matrix, snapshot = self._current
+        matrix, snapshot = self._intact()
         if len(snapshot.numbers) and vector.shape != snapshot.vectors.shape[1:]:
             raise ValueError(f"a vector of {len(vector)} numbers, not {snapshot.vectors.shape[1]}")
         if matrix.in_budget:
@@ -104,7 +104,7 @@ class VectorIndex:
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
         """Return those notes that have a vector, and the vector of each; of several, that of the least
         number."""
-        _, snapshot = self._current
+        _, snapshot = self._intact()
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
         rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]
         found, first = np.unique(snapshot.notes[rows], return_index=True)
@@ -114,6 +114,15 @@ class VectorIndex:
         """Return the numbers of all vectors of these notes."""
         _, snapshot = self._current
         return snapshot.numbers[snapshot.rows_of(np.asarray(notes, dtype=np.int64))]
+
+    def _intact(self) -> tuple[Matrix, Snapshot]:
+        """Return the matrix and its snapshot. Raises ``IndexDamaged`` if another program wrote its file."""
+        current = self._current
+        if self._file is not None and not self._file.is_intact():
+            raise IndexDamaged(
+                "the vectors were changed by another program; the vector index has to be rebuilt"
+            )
+        return current
 
     def _load(self) -> Matrix:
         """Return the matrix, from its files if they are of the store's state, else from the store."""
@@ -139,7 +148,7 @@ class VectorIndex:
 
     def _append(self, batch: VectorBatch, deletes: Numbers, state: StoreState) -> None:
         """Write to the matrix, and make its files anew where most of them is of no use."""
-        _, snapshot = self._current
+        _, snapshot = self._intact()
         if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
             raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
         if self._file is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -51,6 +52,39 @@ class _Record:
     checksum: int
 
 
+@dataclass(slots=True)
+class _Mapping:
+    """The rows as they are mapped: the descriptor of their file, the bytes in use, and when the file was last
+    written here, in nanoseconds, None while that happens."""
+
+    file: int
+    size: int
+    written: int | None
+
+    def __del__(self) -> None:
+        os.close(self.file)
+
+    def is_intact(self) -> bool:
+        """True if nobody else has shortened the file or written to it."""
+        written = self.written
+        status = os.fstat(self.file)
+        if status.st_size < self.size:
+            return False
+        return written in (None, status.st_mtime_ns) or self.written != written
+
+    @contextlib.contextmanager
+    def writing(self, path: Path) -> Iterator[None]:
+        """Expect a write to ``path``, which need not be the mapped file any more."""
+        if not os.path.samestat(path.stat(), os.fstat(self.file)):
+            yield
+            return
+        self.written = None
+        try:
+            yield
+        finally:
+            self.written = os.fstat(self.file).st_mtime_ns
+
+
 class MatrixFile:
     """The files of the collection ``name`` in ``folder``. One thread writes."""
 
@@ -62,6 +96,7 @@ class MatrixFile:
         self._dimension = 0
         self._count = 0
         self._end = _HEADER.size
+        self._mapping: _Mapping | None = None
         self.records = 0
 
     @property
@@ -96,7 +131,8 @@ class MatrixFile:
         rows = np.ascontiguousarray(batch.vectors, dtype=_FLOAT)
         record = _pack(state, dimension, batch, deletes, zlib.crc32(rows.data))
         try:
-            _write_at(self._rows, self._count * dimension * _FLOAT.itemsize, rows.data)
+            with self._mapping.writing(self._rows) if self._mapping else contextlib.nullcontext():
+                _write_at(self._rows, self._count * dimension * _FLOAT.itemsize, rows.data)
             _write_at(self._journal, self._end, record)
         except OSError as error:
             if not paths.is_disk_full(error):
@@ -111,12 +147,18 @@ class MatrixFile:
     def vectors(self) -> Vectors:
         """Return the rows, mapped into memory."""
         if not self._count:
+            self._mapping = None
             return np.zeros((0, self._dimension), np.float32)
-        with self._rows.open("rb") as file:
-            mapped = mmap.mmap(
-                file.fileno(), self._count * self._dimension * _FLOAT.itemsize, access=mmap.ACCESS_READ
-            )
+        size = self._count * self._dimension * _FLOAT.itemsize
+        file = os.open(self._rows, os.O_RDONLY | os.O_CLOEXEC)
+        self._mapping = _Mapping(file, size, os.fstat(file).st_mtime_ns)
+        mapped = mmap.mmap(file, size, access=mmap.ACCESS_READ)
         return np.frombuffer(mapped, dtype=np.float32).reshape(self._count, self._dimension)
+
+    def is_intact(self) -> bool:
+        """True unless another program shortened or wrote the mapped rows."""
+        mapping = self._mapping
+        return mapping is None or mapping.is_intact()
 
     def replace(self, pages: Iterable[VectorBatch], state: StoreState) -> None:
         """Make the files anew with all that is in ``pages``."""
