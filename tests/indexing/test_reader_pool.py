@@ -113,11 +113,11 @@ def test_a_note_that_ends_its_process_is_left_alone(
     plan: str, index: Index, vault: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAULTSEEK_FAILPOINTS", f"note.read folder 2/note 23.md={plan}")
-    opened = index(vault(NOTES))
+    opened = index(vault(NOTES | {"folder 2/note 23.md": "# Title\n\nOkapi"}))
     problems = [(path, problem.code) for path, problem in opened.ledger.problems.all()]
     assert ("folder 2/note 23.md", "ends_daemon") in problems
     assert len(opened.keyword_index) == len(NOTES)
-    assert words(opened, "word23") == []
+    assert words(opened, "okapi") == []
     assert words(opened, "note 23")[0] == "folder 2/note 23.md", "by its name"
     assert words(opened, "word24") == ["folder 0/note 24.md"]
 
