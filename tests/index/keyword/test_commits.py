@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 import stat
 import subprocess
@@ -130,6 +131,14 @@ def test_files_are_private(tmp_path: Path) -> None:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "index").stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "index").iterdir()} == {0o600}
+
+
+def test_a_seeded_generator_repeats_no_segment(tmp_path: Path) -> None:
+    index = KeywordIndex.create(tmp_path / "index")
+    for number in range(4):
+        random.seed(0)
+        index.apply([note(2 * number, "red"), note(2 * number + 1, "red")], [2 * number - 1], f"{number}")
+    assert {hit.note for hit in index.search("red", 10).hits} == {0, 2, 4, 6, 7}
 
 
 def test_nothing_is_left_over(directory: Path) -> None:

@@ -57,6 +57,7 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
 
     def __init__(self, indexname: str) -> None:
         super().__init__(indexname)
+        self.segid = uuid.uuid4().hex[:16]  # Whoosh's is of ``random``, and repeats where that is seeded
         self._size = 0
         self.deleted: set[int] = set()
 
