@@ -352,7 +352,7 @@ async def test_the_child_dies_with_the_daemon(until: Any, frozen: bool) -> None:
         from vaultseek.worker import SemanticWorker, WorkerSettings
 
         async def main():
-            model = SimpleNamespace(name="hashing", directory=None, fault=None)
+            model = SimpleNamespace(name="hashing", directory=None, fault=None, service=None)
             worker = SemanticWorker(model, settings=WorkerSettings(stores="memory"))
             await worker.ready()
             print(worker.state.pid, flush=True)
