@@ -222,6 +222,15 @@ def test_what_a_kill_leaves_at_the_end_of_the_files_is_overwritten(store: Counti
     assert Counting.reads == 0
 
 
+@pytest.mark.fault("B4")
+def test_folders_in_place_of_the_files_are_replaced(store: Counting, folder: Path) -> None:
+    before = answers(filled(store, folder))
+    for path in list(folder.iterdir()):
+        path.unlink()
+        (path / "inside").mkdir(parents=True)
+    assert answers(VectorIndex(store, folder, "chunks")) == before
+
+
 @pytest.mark.fault("B12")
 def test_files_that_are_mostly_of_no_use_are_made_again(
     store: Counting, folder: Path, monkeypatch: pytest.MonkeyPatch

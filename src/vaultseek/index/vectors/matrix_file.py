@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import shutil
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -166,6 +167,9 @@ class MatrixFile:
         number = _number_of(self._journal) + 1
         new = MatrixFile(self._folder, f"{self._name}.new")
         new._rows = self._folder / f"{self._name}.{number}.rows"
+        for path in (new._rows, new._journal, self._journal):
+            if path.is_dir():  # damage: a file cannot take its place
+                shutil.rmtree(path)
         new._rows.write_bytes(b"")
         header = struct.pack("<8sI", _MAGIC, number)
         new._journal.write_bytes(header + struct.pack("<I", zlib.crc32(header)))
