@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,23 @@ def test_the_bound_of_an_error_holds() -> None:
     for query in queries:
         scores, bound = codes.scores(query, None)
         assert np.abs(scores - vectors @ query).max() <= bound < 0.05
+
+
+@pytest.mark.fault("J2")
+@pytest.mark.parametrize("full", [0, 1 << 30])
+def test_a_search_takes_no_reference_that_it_was_not_given(
+    full: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_module, "SCAN_FULL", full)
+    matrix, vectors = Matrix(1 << 30), unit(50, 8)
+    matrix.append(batch(range(50), range(50), vectors), NONE)
+    snapshot = matrix.snapshot(vectors)
+    gc.collect()
+    before = sys.getrefcount(None)
+    for _ in range(1000):
+        snapshot.search(vectors[0], 3)
+    gc.collect()
+    assert abs(sys.getrefcount(None) - before) < 100
 
 
 def test_a_vector_of_nothing_has_codes() -> None:

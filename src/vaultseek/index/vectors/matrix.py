@@ -251,10 +251,11 @@ class Matrix:
 
 def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, in this thread only."""
-    scores = np.empty((1, len(rows)), dtype=np.float32)
-    if len(rows):
-        simsimd.cdist(vector, rows, "dot", out=scores, out_dtype="float32")
-    products: Scores = scores[0]
+    if not len(rows):
+        return np.zeros(0, np.float32)
+    # Not into an array of ours: with ``out``, each call takes away a reference to None that it was not given,
+    # and the process dies after as many calls as there were.
+    products: Scores = np.asarray(simsimd.cdist(vector, rows, "dot", out_dtype="float32"))[0]
     return products
 
 
