@@ -121,12 +121,11 @@ export class VaultState {
 	private async subscribe(): Promise<void> {
 		const { context } = this;
 		try {
-			const { vault, vault_path } = await context.ask("complete", { kind: "tag", text: "", limit: 1 });
+			const { vault } = await context.ask("complete", { kind: "tag", text: "", limit: 1 });
 			this.name = vault;
 			const { vaults } = await context.daemon.request("index/subscribe", { vault });
 			this.progress = vaults.find((each) => each.vault === vault) ?? null;
-			// Whatever was asked before may have missed a change.
-			context.daemon.changed.fire({ vault, vault_path, revision: 0, paths: [], more: true });
+			await this.refresh();
 		} catch (error) {
 			if (context.daemon.state.connected) {
 				const about = error instanceof Error ? error.message : String(error);
