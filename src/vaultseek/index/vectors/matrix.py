@@ -255,7 +255,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
         return np.zeros(0, np.float32)
     # Not into an array of ours: with ``out``, each call takes away a reference to None that it was not given,
     # and the process dies after as many calls as there were.
-    products: Scores = np.asarray(simsimd.cdist(vector, rows, "dot", out_dtype="float32"))[0]
+    tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
+    products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
     return products
 
 
