@@ -1,4 +1,4 @@
-"""Who opened a connection: the session is for the user who runs the page."""
+"""The user who opened a connection: the session is for the one who runs the page."""
 
 from __future__ import annotations
 
