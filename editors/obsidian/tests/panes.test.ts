@@ -82,6 +82,7 @@ describe("the pane of related notes", () => {
 		expect(editor.getLine(2)).toBe("[[Zebrafinch]] and a [[Zebrafinch|zebrafinch]] here.");
 		editor.undo();
 		expect(editor.getLine(2)).toBe("[[Zebrafinch]] and a zebrafinch here.");
+		expect(texts(".vaultseek-section", view.contentEl)[0]).toBe("Related to Zebrafinch");
 	});
 });
 

@@ -9,7 +9,9 @@ let window_: SearchWindow;
 const kept: string[] = [];
 
 beforeAll(async () => {
-	world = await load(sharedHome());
+	const home = sharedHome();
+	await home.vaultseek("index", "--wait", "--vault", home.vault); // other tests wrote notes just now
+	world = await load(home);
 });
 
 afterAll(() => world.unload());

@@ -14,13 +14,30 @@ export function askMentions(context: Context, file: TFile, signal: AbortSignal):
 	return context.ask("links/unlinked", { note: context.notes.name(file), limit: MOST }, signal);
 }
 
-/** Draw the mentions of `target` into `el`. */
-export function drawMentions(el: HTMLElement, context: Context, target: TFile, unlinked: Unlinked): void {
-	if (unlinked.mentions.length === 0) {
+/** Mentions that were made links here. The daemon hears of them when Obsidian saves their notes. */
+export class Linked {
+	private readonly places = new Set<string>();
+	/** The note that was last opened for one. */
+	file: TFile | null = null;
+
+	add(mention: Mention): void {
+		this.places.add(`${mention.line} ${mention.path}`);
+	}
+
+	has(mention: Mention): boolean {
+		return this.places.has(`${mention.line} ${mention.path}`);
+	}
+}
+
+/** Draw the mentions of `target` into `el`, without those that are links by now. */
+export function drawMentions(el: HTMLElement, context: Context, target: TFile, unlinked: Unlinked, linked: Linked): void {
+	const mentions = unlinked.mentions.filter((mention) => !linked.has(mention));
+	if (mentions.length === 0) {
 		return;
 	}
-	el.createDiv({ cls: "vaultseek-section", text: `${count(unlinked.total, "mention")} without a link` });
-	for (const mention of unlinked.mentions) {
+	const total = unlinked.total - (unlinked.mentions.length - mentions.length);
+	el.createDiv({ cls: "vaultseek-section", text: `${count(total, "mention")} without a link` });
+	for (const mention of mentions) {
 		const row = el.createDiv({ cls: "vaultseek-mention" });
 		row.createDiv({ cls: "vaultseek-result-title", text: shown(mention.title), attr: { dir: "auto" } });
 		const text = row.createDiv({ cls: "vaultseek-excerpt", attr: { dir: "auto" } });
@@ -31,7 +48,7 @@ export function drawMentions(el: HTMLElement, context: Context, target: TFile, u
 		button.setAttrs({ "aria-label": "Make the mention a link, in the editor" });
 		button.addEventListener("click", (event) => {
 			event.stopPropagation();
-			linkMention(context, unlinked, mention, target)
+			linkMention(context, unlinked, mention, target, linked)
 				.then((done) => done && row.remove())
 				.catch((error) => context.complain(error));
 		});
@@ -47,6 +64,7 @@ export async function linkMention(
 	from: Unlinked,
 	mention: Mention,
 	target: TFile,
+	linked: Linked,
 ): Promise<boolean> {
 	const file = context.notes.file(from.vault_path, mention.path);
 	if (!file) {
@@ -54,6 +72,7 @@ export async function linkMention(
 		return false;
 	}
 	const { line } = mention;
+	linked.file = file;
 	const view = await openPassage(context.app, context.flash, { file, line, firstLine: line, lastLine: line }, "tab");
 	const span = view && mentionAt(view.editor, line - 1, mention.name);
 	if (!view || !span) {
@@ -63,6 +82,7 @@ export async function linkMention(
 	const [start, end] = span;
 	const written = view.editor.getRange(start, end);
 	const alias = written === target.basename ? undefined : written;
+	linked.add(mention);
 	view.editor.replaceRange(linkTo(context.app, target, file.path, undefined, alias), start, end);
 	return true;
 }

@@ -8,7 +8,7 @@ import { drawProblem } from "../problem";
 import { makeDraggable } from "../search/result-list";
 import { paneFor } from "../search/search-window";
 import { shown } from "../text";
-import { askMentions, drawMentions } from "./mentions";
+import { askMentions, drawMentions, Linked } from "./mentions";
 import { reasonsOf, reasonsOfResult } from "./reasons";
 
 export const RELATED_PANE = "vaultseek-related";
@@ -34,6 +34,7 @@ interface Row {
 export class RelatedPane extends ItemView {
 	private readonly latest = new Latest();
 	private subject: { file: TFile; selection: string } | null = null;
+	private linked = new Linked();
 
 	constructor(
 		leaf: WorkspaceLeaf,
@@ -90,8 +91,12 @@ export class RelatedPane extends ItemView {
 		}
 		const selected = this.app.workspace.activeEditor?.editor?.getSelection().trim() ?? "";
 		const selection = selected.length < SELECTED_CHARS ? "" : selected.slice(0, MOST_CHARS);
+		if (file === this.linked.file && !selection) {
+			return; // the other mentions stay in sight
+		}
 		if (this.subject?.file !== file || this.subject.selection !== selection) {
 			this.subject = { file, selection };
+			this.linked = new Linked();
 			await this.refresh();
 		}
 	}
@@ -130,7 +135,7 @@ export class RelatedPane extends ItemView {
 				related,
 				related.results.map((each) => ({ ...each, reasons: reasonsOf(each) })),
 			);
-			drawMentions(this.contentEl, this.context, file, unlinked);
+			drawMentions(this.contentEl, this.context, file, unlinked, this.linked);
 		};
 	}
 

@@ -121,11 +121,12 @@ export class VaultState {
 	private async subscribe(): Promise<void> {
 		const { context } = this;
 		try {
-			const { vault } = await context.ask("complete", { kind: "tag", text: "", limit: 1 });
+			const { vault, vault_path } = await context.ask("complete", { kind: "tag", text: "", limit: 1 });
 			this.name = vault;
 			const { vaults } = await context.daemon.request("index/subscribe", { vault });
 			this.progress = vaults.find((each) => each.vault === vault) ?? null;
-			await this.refresh();
+			// Whatever was asked before may have missed a change.
+			context.daemon.changed.fire({ vault, vault_path, revision: 0, paths: [], more: true });
 		} catch (error) {
 			if (context.daemon.state.connected) {
 				const about = error instanceof Error ? error.message : String(error);
