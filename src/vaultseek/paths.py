@@ -59,7 +59,7 @@ def socket_file() -> Path:
 
 def socket_name() -> str:
     """Return ``socket_file`` as a string, without the cost of importing pathlib."""
-    return os.path.join(_runtime_folder(), "daemon.sock")  # noqa: PTH118
+    return os.path.join(_runtime_folder(), "daemon.sock")
 
 
 def log_file() -> Path:
@@ -122,7 +122,7 @@ def folder_bytes(path: Path) -> int:
     for folder, _, names in os.walk(path):
         for name in names:
             with contextlib.suppress(OSError):
-                sizes += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+                sizes += os.lstat(os.path.join(folder, name)).st_size
     return sizes
 
 
@@ -202,19 +202,19 @@ def _directory(variable: str, fallback: str) -> Path:
 
 def _runtime_folder() -> str:
     base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and os.path.isdir(base):  # noqa: PTH112
-        return os.path.join(base, APP)  # noqa: PTH118
-    return os.path.join(_folder("XDG_STATE_HOME", "user_state_dir"), "run")  # noqa: PTH118
+    if base and os.path.isdir(base):
+        return os.path.join(base, APP)
+    return os.path.join(_folder("XDG_STATE_HOME", "user_state_dir"), "run")
 
 
 def _folder(variable: str, fallback: str) -> str:
     base = os.environ.get(variable)
-    if base and os.path.isabs(base):  # noqa: PTH117 - the variable is a plain string, the standard wants it absolute
-        return os.path.join(base, APP)  # noqa: PTH118
+    if base and os.path.isabs(base):  # the variable is a plain string, the standard wants it absolute
+        return os.path.join(base, APP)
     home = os.environ.get("HOME", "")
     if not base and sys.platform == "linux" and home.startswith("/") and "ANDROID_DATA" not in os.environ:
         # The answer of platformdirs, whose import takes longer than a search.
-        return os.path.join(home, _OF_LINUX[variable], APP)  # noqa: PTH118
+        return os.path.join(home, _OF_LINUX[variable], APP)
     import platformdirs
 
     return str(getattr(platformdirs, fallback)(APP, appauthor=False))

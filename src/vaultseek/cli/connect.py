@@ -41,10 +41,10 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
 
 def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> JSON:
     """Call ``method`` about a note, which may be a file in any folder."""
-    if (os.sep in note or note.endswith(".md")) and os.path.isfile(note):  # noqa: PTH113
+    if (os.sep in note or note.endswith(".md")) and os.path.isfile(note):
         note = os.path.realpath(note)
         if invocation.vault is None:
-            invocation.folder = os.path.dirname(note)  # noqa: PTH120
+            invocation.folder = os.path.dirname(note)
     return call_vault(invocation, method, note=note, **params)
 
 

@@ -57,7 +57,7 @@ class Invocation:
 def current_folder() -> str:
     """Return the current folder, or the root if the current folder has been removed."""
     try:
-        return os.getcwd()  # noqa: PTH109 - pathlib is not loaded here
+        return os.getcwd()
     except OSError:
         return os.sep
 
@@ -68,4 +68,4 @@ def vault_argument(vault: str) -> str:
     A word is a name first, and only then a folder inside the current one.
     """
     is_path = os.sep in vault or vault.startswith("~") or vault in (os.curdir, os.pardir)
-    return os.path.abspath(os.path.expanduser(vault)) if is_path else vault  # noqa: PTH100, PTH111
+    return os.path.abspath(os.path.expanduser(vault)) if is_path else vault

@@ -37,7 +37,7 @@ def _vault_option(invocation: Invocation, vault: str) -> Path:
             if known.name.casefold() == vault.casefold():
                 return known.path
     if path.is_dir():
-        return Path(os.path.abspath(path))  # noqa: PTH100
+        return Path(os.path.abspath(path))
     if path.exists():
         raise UsageError(f"--vault {vault} is a file, expected a folder or the name of a vault")
     like = get_close_matches(

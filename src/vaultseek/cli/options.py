@@ -99,7 +99,7 @@ def _set_config(context: click.Context, _: click.Parameter, value: str | None) -
         return
     from pathlib import Path
 
-    file = Path(os.path.abspath(value))  # noqa: PTH100 - absolute, links kept
+    file = Path(os.path.abspath(value))  # absolute, links kept
     if not file.exists():
         raise ConfigError(f"{file}: no such file; set --config to a TOML file")
     context.ensure_object(Invocation).config = file

@@ -51,7 +51,7 @@ def with_addresses(answer: JSON) -> JSON:
     """Return ``answer`` with the address of each result's note, by which a launcher opens it in Obsidian."""
     for result in answer.get("results") or ():
         vault = str(result.get("vault_path") or answer.get("vault_path") or "")
-        result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))  # noqa: PTH118
+        result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))
     return answer
 
 
@@ -86,7 +86,7 @@ def print_places(answer: JSON) -> None:
 def _openable(item: JSON, answer: JSON) -> str:
     """Return the path of an item's note, relative if the current folder is in the vault."""
     vault = str(item.get("vault_path") or answer.get("vault_path") or "")
-    file = os.path.join(vault, item["path"])  # noqa: PTH118
+    file = os.path.join(vault, item["path"])
     return os.path.relpath(file) if _contains_current_folder(vault) else file
 
 

@@ -209,7 +209,7 @@ def reach(path: Path | str, until: float | None) -> tuple[socket.socket, Secrets
 
 def _beside(name: str, suffix: str) -> str:
     """Return the path ``name`` with another suffix."""
-    return os.path.splitext(name)[0] + suffix  # noqa: PTH122 - pathlib is not loaded here
+    return os.path.splitext(name)[0] + suffix
 
 
 def make_folders(folder: Path) -> None:
@@ -250,9 +250,9 @@ def address(path: Path | str) -> Iterator[str]:
         raise Unavailable(
             f"the path of the socket is too long for this system; choose a shorter one than {name}"
         )
-    folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)  # noqa: PTH120 - pathlib is not loaded here
+    folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)
     try:
-        yield f"/proc/self/fd/{folder}/{os.path.basename(name)}"  # noqa: PTH119
+        yield f"/proc/self/fd/{folder}/{os.path.basename(name)}"
     finally:
         os.close(folder)
 
@@ -458,6 +458,6 @@ def _socket_fault(inherited: socket.socket, path: Path) -> str | None:
 
 def _same_place(one: str, other: Path) -> bool:
     try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - pathlib is not loaded here
+        return os.path.samefile(one, other)
     except OSError:
         return False

@@ -50,7 +50,7 @@ def init(file: Path | None, folder: Path | None) -> int:
     from vaultseek.settings.edit import create
     from vaultseek.settings.reference import example
 
-    file = Path(os.path.abspath(file or paths.config_file()))  # noqa: PTH100
+    file = Path(os.path.abspath(file or paths.config_file()))
     root = Path(os.path.realpath(folder)) if folder else None
     if root is not None and Path(os.path.realpath(Path.home())).is_relative_to(root):
         raise UsageError(f"{root} contains your home directory; use the folder of your notes as --vault")

@@ -85,7 +85,7 @@ def _file(invocation: Invocation, note: str) -> tuple[Path | None, JSON]:
 def _find_file(invocation: Invocation, note: str) -> Path:
     """Return the file that ``note`` means: a path from here, else a path, name or alias in the vault."""
     if os.path.lexists(note):
-        return Path(os.path.abspath(note))  # noqa: PTH100 - the inspector decides about links
+        return Path(os.path.abspath(note))  # the inspector decides about links
     root = vault_of(invocation, Path(current_folder()))
     if root is None:
         raise NotFound(f"{note}: no such file; to look it up in a vault by path or name, use --vault DIR")
@@ -110,9 +110,9 @@ def _standard_input(invocation: Invocation, path: str | None) -> tuple[Path | No
 def _path_in_vault(path: str, root: Path | None) -> str:
     """Return ``path`` relative to the vault's root. Raise BadPath if it leads out of the vault."""
     inside = os.path.normpath(path)
-    if root is not None and os.path.isabs(inside) and _is_inside(Path(inside), root):  # noqa: PTH117
+    if root is not None and os.path.isabs(inside) and _is_inside(Path(inside), root):
         inside = os.path.relpath(inside, root)
-    if os.path.isabs(inside) or inside in ("..", ".") or inside.startswith(f"..{os.sep}"):  # noqa: PTH117
+    if os.path.isabs(inside) or inside in ("..", ".") or inside.startswith(f"..{os.sep}"):
         raise BadPath(f"--path {path} is outside the vault; use a path from its root, such as ideas/draft.md")
     return inside
 

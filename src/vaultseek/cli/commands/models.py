@@ -263,7 +263,7 @@ def _resolve(model: str) -> tuple[str, Kind]:
         verify_packed(PACKED[model])
         return model, "embedding"
     fetched = paths.model_directory(model)
-    folder = Path(os.path.abspath(os.path.expanduser(model)))  # noqa: PTH100, PTH111
+    folder = Path(os.path.abspath(os.path.expanduser(model)))
     if fetched is not None and fetched.is_dir():
         return model, check_model(fetched)
     if folder.is_dir():

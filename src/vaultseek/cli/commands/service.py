@@ -170,7 +170,7 @@ def _needs_network(invocation: Invocation) -> bool:
 
 
 def _is_absolute(folder: str) -> bool:
-    return os.path.isabs(folder)  # noqa: PTH117
+    return os.path.isabs(folder)
 
 
 def _read_end(log: Path) -> str:

@@ -114,11 +114,11 @@ def table(
 
 def _file(name: str, invocation: Invocation) -> str:
     """Return a base or note as the daemon takes it; a file of the current folder tells the vault, too."""
-    if not os.path.isfile(name):  # noqa: PTH113
+    if not os.path.isfile(name):
         return name
     path = os.path.realpath(name)
     if invocation.vault is None:
-        invocation.folder = os.path.dirname(path)  # noqa: PTH120
+        invocation.folder = os.path.dirname(path)
     return path
 
 

@@ -66,7 +66,7 @@ def add(
     json_: bool,
 ) -> int:
     """Index and watch the notes in DIR from now on."""
-    path = os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111
+    path = os.path.abspath(os.path.expanduser(folder))
     params = {"path": path, "name": name, "language": language, "exclude": list(exclude)}
     answer = call_daemon(invocation, "vault/add", params)
     return _print(answer, f"added {answer['name']}: {answer['path']}", json_=json_)
