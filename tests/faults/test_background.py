@@ -18,6 +18,7 @@ from vaultseek import limits, paths
 from vaultseek.daemon import folder_watch, main, tasks
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.upkeep import IndexUpkeep
 from vaultseek.indexing import concepts, embed, outdated_vectors
 from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -82,7 +83,7 @@ def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:
     [
         (VaultFollower, "_follow"),
         (FolderWatch, "check"),
-        (VaultFollower, "_merge_segments"),
+        (IndexUpkeep, "merge_segments"),
         (embed, "follow"),
         (concepts, "follow"),
     ],
@@ -255,7 +256,7 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
         await follower.rescan()
         await follower.wait_until_embedded()
     before = vectors.keys_after("", 1000)
-    await follower.compact()
+    await follower.upkeep.compact()
     after = vectors.keys_after("", 1000)
     assert len(after) <= 4 < len(before)
     store = follower.vault.embedding.store

@@ -1,22 +1,21 @@
-"""Keep an open vault up to date with its folder: watch, settle, reconcile, index, embed, merge."""
+"""Keep an open vault up to date with its folder: watch, settle, reconcile, index, embed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from vaultseek import paths
-from vaultseek.daemon import folder_watch
 from vaultseek.daemon.files import WaitingFiles
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.tasks import Work, keep_running
-from vaultseek.errors import Busy, Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
+from vaultseek.daemon.upkeep import IndexUpkeep
+from vaultseek.errors import Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING
 from vaultseek.indexing import concepts, embed, reconcile, second_space
 from vaultseek.indexing.open_vault import OpenVault
@@ -34,9 +33,6 @@ NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 FIRST_SCAN_SECONDS = 0.8
 """Longest wait of searches for the first scan of a new vault, from when it was opened."""
-COMPACT_SECONDS = 86_400.0
-"""Time after which what is left of deleted text is removed from the files of the index."""
-COMPACT_POLL_SECONDS = 600.0
 EMBED_POLL_SECONDS = 0.05
 EMBED_FAILURES = 100
 """Failed checks of the embedding after which a waiting client gets an error."""
@@ -68,7 +64,7 @@ class VaultFollower:
         self._watch = FolderWatch(options.root, lambda: self.state == "vault_missing", options.rescan_seconds)
         self._tasks: list[asyncio.Task[None]] = []
         self._files = WaitingFiles()
-        self._merge_wake = asyncio.Event()
+        self.upkeep = IndexUpkeep(vault)
         self._scanned = asyncio.Condition()
         self._scans_begun = 0
         self._scans_done = 0
@@ -88,7 +84,7 @@ class VaultFollower:
         """Start the tasks. Searches can be answered already; the first scan follows."""
         vault = self.vault
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
-        self._spawn(self._check_ledger, "ledger")
+        self._spawn(self._report_damage, "ledger")
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
             self._spawn(self._serve_paused, "serve")
@@ -99,8 +95,8 @@ class VaultFollower:
         if (second := vault.spaces.second) is not None:
             self._spawn(partial(second_space.follow, second, self._is_idle), "second space")
         self._spawn(self._watch.check, "check")
-        self._spawn(self._merge_segments, "merge")
-        self._spawn(self._compact_daily, "compact")
+        self._spawn(self.upkeep.merge_segments, "merge")
+        self._spawn(partial(self.upkeep.compact_daily, self._has_time_to_compact), "compact")
         self._spawn(partial(concepts.follow, vault.concepts, self._is_idle), "concepts")
         if vault.options.expansion:
             vault.concepts.enable()
@@ -271,19 +267,6 @@ class VaultFollower:
         if self._is_idle():
             await self.vault.concepts.refresh()
 
-    async def compact(self) -> None:
-        """Remove what is left of deleted text from the files of the keyword index and of the ledger, and many
-        vectors of no use.
-
-        Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
-        """
-        while await asyncio.to_thread(self.vault.merge_keyword_segments, purge=True):
-            await asyncio.sleep(0)
-        await self.vault.forget_outdated_vectors()
-        await self.vault.in_writer(self.vault.indexer.prune_texts)
-        if not await self.vault.in_writer(self.vault.ledger.compact, time.time()):
-            raise Busy(f"another program reads the index of {self.vault.name}; try again")
-
     # -- tasks -----------------------------------------------------------------------------------------
 
     async def _serve_paused(self) -> None:
@@ -352,37 +335,8 @@ class VaultFollower:
             return False
         return True
 
-    async def _merge_segments(self) -> None:
-        """Merge segments of the keyword index, beside searches and saves."""
-        while True:
-            await self._merge_wake.wait()
-            self._merge_wake.clear()
-            try:
-                while await asyncio.to_thread(self.vault.merge_keyword_segments):
-                    await asyncio.sleep(0)
-            except (IndexDamaged, Busy, OSError) as error:
-                log.warning("merging the keyword index of %s: %s", self.vault.name, error)
-
-    async def _compact_daily(self) -> None:
-        """Compact the index a day after it was, if anything has changed, as soon as there is time for it."""
-        ledger = self.vault.ledger
-        while True:
-            compacted, revision = await asyncio.to_thread(ledger.compacted)
-            if time.time() - compacted < COMPACT_SECONDS or ledger.revision == revision:
-                await asyncio.sleep(COMPACT_POLL_SECONDS)
-            elif not self._is_idle() and not (self._is_read() and self.worker.state.status == "broken"):
-                await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
-            else:
-                try:
-                    await self.compact()
-                except (IndexDamaged, Busy, OSError, sqlite3.Error) as error:
-                    log.warning("compacting the index of %s: %s", self.vault.name, error)
-                    await asyncio.sleep(COMPACT_POLL_SECONDS)
-
-    async def _check_ledger(self) -> None:
-        """Report damage of the ledger, which SQLite may not notice: its file may be gone or another one."""
-        while await asyncio.to_thread(self.vault.ledger.is_sound):
-            await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
+    async def _report_damage(self) -> None:
+        await self.upkeep.wait_for_damage()
         self._on_damage(self)
 
     # -- steps -----------------------------------------------------------------------------------------
@@ -438,7 +392,7 @@ class VaultFollower:
         last_change = time.time() if changed else vault.activity.last_change
         done, total = self._files.progress()
         vault.activity = replace(vault.activity, notes_done=done, notes_total=total, last_change=last_change)
-        self._merge_wake.set()
+        self.upkeep.changed.set()
         vault.embedding.wake.set()
         vault.concepts.wake.set()
         if vault.spaces.second is not None:
@@ -493,6 +447,9 @@ class VaultFollower:
         """True if everything is read and embedded, so that there is time for the concept vocabulary."""
         reason = self.vault.keyword_reason() or self.vault.semantic_reason()
         return reason is None and self._is_read() and not self.pending
+
+    def _has_time_to_compact(self) -> bool:
+        return self._is_idle() or (self._is_read() and self.worker.state.status == "broken")
 
     def _is_read(self) -> bool:
         return self.state in ("ready", "polling") and not self.vault.activity.notes_left

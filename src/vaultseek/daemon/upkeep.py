@@ -1,0 +1,76 @@
+"""Keep the files of a vault's index small, free of deleted text, and sound."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+
+from vaultseek.daemon import folder_watch
+from vaultseek.errors import Busy, IndexDamaged
+from vaultseek.indexing.open_vault import OpenVault
+
+COMPACT_SECONDS = 86_400.0
+"""Time after which what is left of deleted text is removed from the files of the index."""
+COMPACT_POLL_SECONDS = 600.0
+
+log = logging.getLogger(__name__)
+
+
+class IndexUpkeep:
+    """Merging, compacting and checking of the index of one open vault, beside searches and saves.
+
+    ``changed`` is set by whoever has changed the keyword index, so that its segments may need merging.
+    """
+
+    def __init__(self, vault: OpenVault) -> None:
+        self._vault = vault
+        self.changed = asyncio.Event()
+
+    async def merge_segments(self) -> None:
+        """Merge segments of the keyword index after each change, for ever."""
+        while True:
+            await self.changed.wait()
+            self.changed.clear()
+            try:
+                while await asyncio.to_thread(self._vault.merge_keyword_segments):
+                    await asyncio.sleep(0)
+            except (IndexDamaged, Busy, OSError) as error:
+                log.warning("merging the keyword index of %s: %s", self._vault.name, error)
+
+    async def compact(self) -> None:
+        """Remove what is left of deleted text from the files of the keyword index and of the ledger, and many
+        vectors of no use.
+
+        Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
+        """
+        vault = self._vault
+        while await asyncio.to_thread(vault.merge_keyword_segments, purge=True):
+            await asyncio.sleep(0)
+        await vault.forget_outdated_vectors()
+        await vault.in_writer(vault.indexer.prune_texts)
+        if not await vault.in_writer(vault.ledger.compact, time.time()):
+            raise Busy(f"another program reads the index of {vault.name}; try again")
+
+    async def compact_daily(self, has_time: Callable[[], bool]) -> None:
+        """Compact the index, for ever: a day after the last time, if it has changed and there is time."""
+        ledger = self._vault.ledger
+        while True:
+            compacted, revision = await asyncio.to_thread(ledger.compacted)
+            if time.time() - compacted < COMPACT_SECONDS or ledger.revision == revision:
+                await asyncio.sleep(COMPACT_POLL_SECONDS)
+            elif not has_time():
+                await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
+            else:
+                try:
+                    await self.compact()
+                except (IndexDamaged, Busy, OSError, sqlite3.Error) as error:
+                    log.warning("compacting the index of %s: %s", self._vault.name, error)
+                    await asyncio.sleep(COMPACT_POLL_SECONDS)
+
+    async def wait_for_damage(self) -> None:
+        """Return once the ledger is damaged. SQLite may not notice: its file may be gone or another."""
+        while await asyncio.to_thread(self._vault.ledger.is_sound):
+            await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
