@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,16 @@ ENCODINGS["utf-32"] = types.PositionEncodingKind.Utf32
 
 
 class Editor:
-    """The client, the vault, and what the server told it."""
+    """The client, the vault, and what the server told it, or asked it to do."""
 
     def __init__(self, client: LanguageClient, root: Path) -> None:
         self.client = client
         self.root = root
         self.published: dict[str, list[types.Diagnostic]] = {}
         self.messages: list[str] = []
+        self.logged: list[str] = []
+        self.asked: list[str] = []
+        self.progress: list[tuple[str, Any]] = []
         self.server: types.ServerCapabilities | None = None
 
     def uri(self, path: str) -> str:
@@ -54,6 +58,13 @@ class Editor:
         """Close a note."""
         document = types.TextDocumentIdentifier(self.uri(path))
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
+
+    async def until(self, condition: Callable[[], Any]) -> Any:
+        """Return what ``condition`` returns as soon as it is true."""
+        async with asyncio.timeout(60):
+            while not (value := condition()):
+                await asyncio.sleep(0.02)
+        return value
 
     async def until_published(self, path: str, condition: Any) -> list[types.Diagnostic]:
         """Return the diagnostics of a note when ``condition`` is true of them."""
@@ -110,6 +121,22 @@ async def editor(
     def show(params: types.ShowMessageParams) -> None:
         made.messages.append(params.message)
 
+    @client.feature(types.WINDOW_LOG_MESSAGE)
+    def log(params: types.LogMessageParams) -> None:
+        made.logged.append(params.message)
+
+    @client.feature(types.PROGRESS)
+    def progress(params: types.ProgressParams) -> None:
+        made.progress.append((str(params.token), params.value))
+
+    for method in (
+        types.WORKSPACE_DIAGNOSTIC_REFRESH,
+        types.WORKSPACE_CODE_LENS_REFRESH,
+        types.WORKSPACE_INLAY_HINT_REFRESH,
+        types.WINDOW_WORK_DONE_PROGRESS_CREATE,
+    ):
+        client.feature(method)(partial(_note, made.asked, method))
+
     await client.start_io(
         sys.executable, "-m", "vaultseek", "lsp", *arguments, env=dict(environment), cwd=root
     )
@@ -132,6 +159,10 @@ async def editor(
         await client.shutdown_async(None)
         client.exit(None)
         await client.stop()
+
+
+def _note(asked: list[str], method: str, *_: Any) -> None:
+    asked.append(method)
 
 
 def position(text: str, mark: str = "¦") -> tuple[str, types.Position]:

@@ -61,7 +61,8 @@ async def test_whatever_can_be_named_is_completed(served):
         assert await completed(here, "[[##alar¦") == {"Alarm": "Pump#Alarm]]"}
         assert await completed(here, "[[^^al¦") == {"al1": "Pump#^al1]]"}
         assert (await completed(here, "![[p.p¦"))["p.png"] == "p.png]]"
-        assert (await completed(here, "[x](Tea¦"))["Tea"] == "Tea.md)"
+        tea = await completed(here, "[x](Tea¦")
+        assert tea["Tea"] == "sub/Tea.md)", "without Obsidian, a Markdown link is a relative path"
         assert "work/pumps" in await completed(here, "#wor¦")
         assert await completed(here, "---\nstat¦\n---\n") == {"status": "status: "}
         assert await completed(here, "---\nstatus: o¦\n---\n") == {"open": "open"}
@@ -72,6 +73,53 @@ async def test_whatever_can_be_named_is_completed(served):
         answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
         item = await here.client.completion_item_resolve_async(answer.items[0])
         assert "Switch E-4107" in item.documentation.value
+
+
+async def test_a_part_of_a_path_is_completed_and_a_table_keeps_its_cells(served):
+    async with opened(served) as here:
+        assert await completed(here, "[[sub/te¦") == {"sub/Tea": "Tea]]"}
+        assert await completed(here, "[[/sub/te¦") == {"sub/Tea": "Tea]]"}
+        assert await completed(here, "[x](sub/Te¦)") == {"sub/Tea": "sub/Tea.md"}
+        assert await completed(here, "[x](../pu¦", "sub/Pear.md") == {"Pump": "../Pump.md)"}
+        assert await completed(here, "[x](./¦", "sub/Pear.md") == {
+            "sub/Tea": "./Tea.md)",
+            "sub/Pear": "./Pear.md)",
+            "sub/p.png": "./p.png)",
+        }
+        assert await completed(here, "![[sub/p¦") == {"sub/p.png": "p.png]]", "sub/Pear": "Pear]]"}
+        assert await completed(here, "[[Pump^rings¦") == {"al1": "Pump#^al1]]"}, "by words of the block"
+        assert await completed(here, "| a |\n| - |\n| [[bil¦ |") == {"Bilge": r"Pump\|Bilge]]"}
+        assert await completed(here, "a | [[bil¦\n- | -\n") == {"Bilge": r"Pump\|Bilge]]"}
+        assert await completed(here, "a | [[bil¦") == {"Bilge": "Pump|Bilge]]"}
+        assert await completed(here, "# Twice\n# Twice\n[[#tw¦") == {"Twice": "#Twice]]"}
+        here.open("Garden.md", "| a |\n|---|\n| The Bilge |\n")
+        mention = await actions_at(here, "Garden.md", 2, 8)
+        assert new_texts(mention["Link Bilge to Pump.md"].edit) == [r"[[Pump\|Bilge]]"]
+
+
+async def test_references_are_those_of_the_editors_text(served):
+    async def referred(here, path: str, line: int, column: int) -> list[tuple[str, int, int]]:
+        context = types.ReferenceContext(include_declaration=False)
+        params = types.ReferenceParams(context, document(here.uri(path)), types.Position(line, column))
+        places = await here.client.text_document_references_async(params)
+        return [(here.path(each.uri), each.range.start.line, each.range.start.character) for each in places]
+
+    async with opened(served) as here:
+        here.open("Pump.md")
+        assert await referred(here, "Pump.md", 10, 3) == [("Garden.md", 4, 14)], "the block's own"
+        assert await referred(here, "Pump.md", 9, 3) == [("Garden.md", 3, 20)], "the heading's own"
+        here.open("Garden.md", "\n🧗 [[Pump#^AL1]] [[Pump#New one]]\n")
+        assert await referred(here, "Pump.md", 10, 3) == [("Garden.md", 1, 3)]
+        assert await referred(here, "Pump.md", 9, 3) == []
+        text = "# Pump\n\n## New one\n[[#New one]] [[Pump#new one]]\n"
+        here.change("Pump.md", 2, types.TextDocumentContentChangeWholeDocument(text))
+        places = [("Garden.md", 1, 17), ("Pump.md", 3, 0), ("Pump.md", 3, 13)]
+        assert await referred(here, "Pump.md", 2, 3) == places
+        assert await referred(here, "Pump.md", 0, 3) == [
+            ("Garden.md", 1, 3),
+            ("Garden.md", 1, 17),
+            ("sub/Pear.md", 1, 25),
+        ], "the note's, from the editor's text where it is open"
 
 
 async def test_links_lead_where_obsidian_would_lead(served):

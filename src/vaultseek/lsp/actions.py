@@ -9,6 +9,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from vaultseek.lsp.cursor import in_table
 from vaultseek.lsp.documents import Text
 from vaultseek.lsp.edits import can_do, replacing
 from vaultseek.lsp.session import Session, Spot
@@ -107,7 +108,11 @@ def _better(
     """Yield titles of actions, the link, and its better target or, with true, fragment."""
     link, answer = target.link, target.answer
     if target.problem == "missing_note":
+        offered: set[str] = set()
         for item in answer.get("similar") or ():
+            if item["link"] in offered:
+                continue
+            offered.add(item["link"])
             yield f"Change to {printable(item['text'])}", link, (item["link"], False)
     elif target.problem == "ambiguous":
         for path in (target.path, *answer["candidates"]):
@@ -158,7 +163,7 @@ async def _mentions(
             continue
         for note in mention["notes"]:
             edit = types.TextEdit(
-                text.range(place), _as_link(mention["name"], note, markdown=answer["markdown"])
+                text.range(place), _as_link(text, place.line, mention["name"], note, answer["markdown"])
             )
             actions.append(
                 types.CodeAction(
@@ -185,7 +190,7 @@ async def _every_mention(session: Session, spot: Spot, text: Text, path: str) ->
             if note is not None:
                 line = first + mention["line"] - 1
                 place = Place(line, mention["column"] - 1, mention["end_column"] - 1)
-                new = _as_link(mention["name"], note, markdown=answer["markdown"])
+                new = _as_link(text, line, mention["name"], note, answer["markdown"])
                 edits.append(types.TextEdit(text.range(place), new))
     return edits
 
@@ -215,8 +220,9 @@ def _is_prose(text: Text, number: int) -> bool:
     return not re.match(r"[ \t]*#{1,6}[ \t]", text.line(number))
 
 
-def _as_link(name: str, note: JSON, *, markdown: bool) -> str:
+def _as_link(text: Text, line: int, name: str, note: JSON, markdown: bool) -> str:
     link = str(note["link"])
     if markdown:
         return f"[{name}]({destination(link)})"
-    return f"[[{link}]]" if link == name else f"[[{link}|{name}]]"
+    bar = r"\|" if in_table(text.lines, line) else "|"
+    return f"[[{link}]]" if link == name else f"[[{link}{bar}{name}]]"

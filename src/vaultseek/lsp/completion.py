@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 import re
 from typing import Any
 from urllib.parse import unquote
@@ -16,6 +17,8 @@ from vaultseek.lsp.session import Session, Spot
 from vaultseek.markdown.plain import shown_heading
 from vaultseek.markdown.spelling import destination, linkable_heading
 from vaultseek.model import JSON, Place
+from vaultseek.notes.anchors import block_text
+from vaultseek.notes.new_links import has_obsidian
 from vaultseek.text import fold, remove_hidden
 
 COMPLETED = 50
@@ -48,10 +51,15 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     items, markdown = await _items(session, spot, text, typing)
     edit = text.range(Place(line, typing.start, column))
     shown = text.line(line)[typing.start : column]
-    made = (_item(item, typing, edit, spot, markdown=markdown) for item in items)
+    made = [item for each in items if (item := _item(each, typing, edit, spot, markdown=markdown))]
+    if typing.kind == "heading":  # of those with one text, a link can only lead to the first
+        unique: dict[tuple[str | None, str], types.CompletionItem] = {}
+        for item in made:
+            unique.setdefault((item.detail, item.label), item)
+        made = list(unique.values())
     return types.CompletionList(
         is_incomplete=True,
-        items=[_ordered(item, number, shown) for number, item in enumerate(filter(None, made))],
+        items=[_ordered(item, number, shown) for number, item in enumerate(made)],
     )
 
 
@@ -92,6 +100,10 @@ async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> tu
 
 async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> tuple[list[JSON], bool]:
     """Return notes, and for embeds and Markdown links the other files, too."""
+    folder = posixpath.dirname(spot.path)
+    dotted = typing.form == "markdown" and typing.typed.startswith(("./", "../"))
+    if dotted:
+        common = {**common, "text": _from_root(folder, typing.typed)[:500]}
     wanted = [session.ask("complete", spot.root, kind="note", source=spot.path, **common)]
     if typing.form != "wikilink":
         wanted.append(session.ask("complete", spot.root, kind="file", source=spot.path, **common))
@@ -102,7 +114,21 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     ranks = {"prefix": 0, "word": 1, "inside": 2, "fuzzy": 3}
     if not embeds or typing.typed:
         items.sort(key=lambda item: ranks[item["match"]])
+    if dotted or (typing.form == "markdown" and not has_obsidian(spot.root)):
+        dots = typing.typed.startswith("./")
+        items = [{**item, "link": _from_folder(folder, item["path"], dots=dots)} for item in items]
     return items[:COMPLETED], bool(notes.get("markdown"))
+
+
+def _from_root(folder: str, typed: str) -> str:
+    """Return the path in the vault that a relative one of a note in ``folder`` means."""
+    path = posixpath.normpath(posixpath.join(folder, typed)).removeprefix("../")
+    return f"{path}/".removeprefix("./") if typed.endswith("/") else path
+
+
+def _from_folder(folder: str, path: str, *, dots: bool) -> str:
+    relative = posixpath.relpath(path, folder or ".")
+    return f"./{relative}" if dots and not relative.startswith("../") else relative
 
 
 async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
@@ -131,7 +157,12 @@ def _own_headings(text: Text, typed: str) -> list[JSON]:
 
 def _own_blocks(text: Text, typed: str) -> list[JSON]:
     items = (
-        {"text": block.id, "line": block.line, "of": text.line(block.line).strip(), "path": text.path}
+        {
+            "text": block.id,
+            "line": block.line,
+            "of": block_text(text.lines, block.line, block.id),
+            "path": text.path,
+        }
         for block in text.note.blocks
     )
     return [item for item in items if fold(typed) in fold(f"{item['text']} {item['of']}")]
@@ -185,7 +216,8 @@ def _note_target(item: JSON, typing: Typing) -> str:
         path = link if link.endswith(".md") or not str(item["path"]).endswith(".md") else f"{link}.md"
         return destination(path)
     named = item.get("is") in ("alias", "title")
-    return f"{link}|{item['text']}" if named else link
+    bar = r"\|" if typing.in_table else "|"
+    return f"{link}{bar}{item['text']}" if named else link
 
 
 def _part_target(item: JSON, typing: Typing) -> str:

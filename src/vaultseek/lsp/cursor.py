@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
+from urllib.parse import unquote
 
 from vaultseek.lsp.documents import Text
-from vaultseek.model import CompletionKind, Heading, Link, Note, Place, PlacedTag
+from vaultseek.model import BlockId, CompletionKind, Heading, Link, Note, Place, PlacedTag
 from vaultseek.notes.tag_places import frontmatter_tags
+
+TABLE_ROWS = 1000
+"""Rows above a line in which the head of its table is looked for."""
 
 
 def link_at(note: Note, line: int, column: int) -> Link | None:
@@ -31,6 +36,11 @@ def heading_at(note: Note, line: int) -> Heading | None:
     return next((heading for heading in note.headings if heading.line == line), None)
 
 
+def block_at(note: Note, line: int) -> BlockId | None:
+    """Return the block whose id stands in a line."""
+    return next((block for block in note.blocks if block.line == line), None)
+
+
 def _contains(place: Place, line: int, column: int) -> bool:
     return place.line == line and place.start <= column <= place.end
 
@@ -40,7 +50,8 @@ class Typing:
     """A name that is being typed: its kind, the text so far, and the columns that a completion replaces.
 
     ``note`` is the note of a heading or block, "" for the open one and None for every note. ``closing``
-    follows what is inserted. ``quote`` is the quotation mark before a value in frontmatter.
+    follows what is inserted. ``quote`` is the quotation mark before a value in frontmatter. ``in_table`` is
+    true in a row of a table, where a bar ends the cell.
     """
 
     kind: CompletionKind
@@ -51,6 +62,7 @@ class Typing:
     form: Literal["wikilink", "markdown", "embed", "word"] = "word"
     closing: str = ""
     quote: str = ""
+    in_table: bool = False
 
 
 def typing_at(text: Text, line: int, column: int) -> Typing | None:
@@ -61,12 +73,26 @@ def typing_at(text: Text, line: int, column: int) -> Typing | None:
         return None
     if before.count("`") % 2:
         return None
-    return (
-        _wikilink(before, after)
-        or _markdown_target(before, after)
-        or _frontmatter(text, line, before, after)
-        or _tag(before)
-    )
+    wikilink = _wikilink(before, after)
+    if wikilink is not None:
+        return replace(wikilink, in_table=in_table(text.lines, line))
+    return _markdown_target(before, after) or _frontmatter(text, line, before, after) or _tag(before)
+
+
+_RULE = re.compile(r"[>\s]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
+
+
+def in_table(lines: Sequence[str], line: int) -> bool:
+    """True if a line, 1-based, is a row of a table."""
+    if "|" in "".join(lines[line : line + 1]) and _RULE.match(lines[line]):
+        return True  # the head
+    for number in range(line - 1, max(0, line - TABLE_ROWS), -1):
+        above = lines[number - 1]
+        if "|" not in above:
+            return False
+        if _RULE.match(above):
+            return True
+    return False
 
 
 _WIKI = re.compile(r"(!?)\[\[([^\[\]|]*)\Z")
@@ -109,7 +135,7 @@ def _markdown_target(before: str, after: str) -> Typing | None:
     form: Literal["embed", "markdown"] = "embed" if match[1] else "markdown"
     return Typing(
         "note",
-        target,
+        unquote(target),
         start,
         form=form if form == "markdown" else "markdown",
         closing=closing,

@@ -14,6 +14,8 @@ from vaultseek.model import JSON
 
 START_AGAIN_SECONDS = 30.0
 """Time after a failed start before the next one is tried."""
+SUBSCRIBE_AGAIN_SECONDS = 2.0
+"""Time between two looks for a daemon that has ended."""
 
 log = logging.getLogger(__name__)
 
@@ -21,17 +23,19 @@ log = logging.getLogger(__name__)
 class Daemon:
     """The daemon: ``start`` starts one unless it runs, or raises VaultseekError.
 
-    ``on_notification`` gets what the daemon tells its subscribers; ``on_failure`` is told why it cannot be
-    asked, each time the cause is another.
+    ``on_notification`` gets what the daemon tells its subscribers, ``on_return`` is called when it does so
+    again after a pause; ``on_failure`` is told why it cannot be asked, each time the cause is another.
     """
 
     def __init__(
         self,
         start: Callable[[], object],
         on_notification: Callable[[str, JSON], object],
+        on_return: Callable[[], object],
         on_failure: Callable[[str], object],
     ) -> None:
         self._start = start
+        self._on_return = on_return
         self._on_failure = on_failure
         self._starting = asyncio.Lock()
         self._failed_at = -START_AGAIN_SECONDS
@@ -43,6 +47,7 @@ class Daemon:
             on_disconnect=self._lost,
         )
         self._subscribing: asyncio.Task[None] | None = None
+        self._lost_before = False
         self._closed = False
 
     async def ask(self, method: str, params: JSON) -> Any:
@@ -83,12 +88,23 @@ class Daemon:
         return await self._client.call(method, params)
 
     async def _subscribe(self) -> None:
-        try:
-            await self._client.call("index/subscribe", {})
-        except VaultseekError as error:
-            log.info("not subscribed: %s", error)
+        """Subscribe as soon as there is a daemon; none is started for this: the user may have ended it."""
+        while not self._closed:
+            try:
+                await self._client.call("index/subscribe", {})
+            except Unavailable:
+                await asyncio.sleep(SUBSCRIBE_AGAIN_SECONDS)
+            except VaultseekError as error:
+                log.info("not subscribed: %s", error)
+                return
+            else:
+                break
+        if self._lost_before:
+            self._lost_before = False
+            self._on_return()
 
     def _lost(self) -> None:
+        self._lost_before = True
         if not self._closed:
             self.subscribe()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from lsprotocol import types
 
 from vaultseek.errors import VaultseekError
-from vaultseek.lsp.cursor import heading_at, link_at, tag_at
+from vaultseek.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.lsp.documents import Text
 from vaultseek.lsp.preview import escaped, harmless, without_frontmatter
 from vaultseek.lsp.session import Session, Spot
@@ -17,7 +17,7 @@ from vaultseek.lsp.targets import Target, targets
 from vaultseek.model import JSON, Heading, Link, Place
 from vaultseek.notes.anchors import find_heading
 from vaultseek.notes.tag_places import tag_places
-from vaultseek.text import count
+from vaultseek.text import count, fold
 
 REFERENCES = 1000
 """Links that a list of references has at most."""
@@ -69,7 +69,9 @@ async def references(session: Session, params: types.ReferenceParams) -> list[ty
     own = params.context.include_declaration
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
-    path, heading, block = spot.path, heading_at(text.note, line), None
+    path, heading = spot.path, heading_at(text.note, line)
+    own_block = block_at(text.note, line)
+    block = own_block.id if own_block else None
     if link := link_at(text.note, line, column):
         (target,) = await targets(session, spot, [link])
         if target.path is None:
@@ -79,10 +81,13 @@ async def references(session: Session, params: types.ReferenceParams) -> list[ty
         heading = find_heading(link.heading, other.note.headings) if link.heading and other else None
     elif heading is not None and heading.level == 1 and heading is text.note.headings[0]:
         heading = None  # the title of the note: every link to the note
-    links = await backlinks(session, spot, path)
-    locations = list(_links_to(session, spot, path, links, heading, block))
+    wanted = _fragments(session, spot, path, heading, block)
+    locations = await _links_to(session, spot, path, wanted)
+    locations += await _links_of_texts(session, spot, path, wanted, part=bool(heading or block))
+    locations.sort(key=_order)
     if own:
-        locations.insert(0, _location(session, spot, path, heading.line if heading else None))
+        line_of_own = heading.line if heading else own_block.line if own_block and path == spot.path else None
+        locations.insert(0, _location(session, spot, path, line_of_own))
     return locations
 
 
@@ -134,34 +139,60 @@ def _address(spot: Spot, target: Target) -> str:
     return spot.uri(target.path or "") + line
 
 
-def _links_to(
-    session: Session, spot: Spot, path: str, links: Iterable[JSON], heading: Heading | None, block: str | None
-) -> Iterable[types.Location]:
-    """Yield the places of links to a note, or to one heading or block of it, and those in the note itself."""
-    texts: dict[str, Text | None] = {}
+Wanted = Callable[[str | None, str | None], bool]
+"""Function that is true of the heading and the block in the links that are looked for."""
+
+
+def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None, block: str | None) -> Wanted:
     target = session.text_of(spot, path)
     headings: Sequence[Heading] = target.note.headings if target else ()
 
     def wanted(name: str | None, id: str | None) -> bool:
         if block is not None:
-            return id == block
+            return id is not None and fold(id) == fold(block)
         if heading is None:
             return True
         return name is not None and find_heading(name, headings) == heading
 
-    for link in links:
-        if wanted(link["heading"], link["block"]):
-            source = link["path"]
-            if source not in texts:
-                texts[source] = session.text_of(spot, source)
-            text = texts[source]
-            if text is not None:
-                place = _place(link, text)
-                yield types.Location(spot.uri(source), text.range(place))
-    if target is not None and (heading is not None or block is not None):
-        for own in target.note.links:
-            if not own.target and own.place and wanted(own.heading, own.block):
-                yield types.Location(spot.uri(path), target.range(own.place))
+    return wanted
+
+
+async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> list[types.Location]:
+    """Return the places of links to a note, or a part of it, in the notes that are not open."""
+    locations = []
+    texts: dict[str, Text | None] = {}
+    for link in await backlinks(session, spot, path):
+        source = link["path"]
+        if not wanted(link["heading"], link["block"]) or session.is_open(spot.uri(source)):
+            continue
+        if source not in texts:
+            texts[source] = session.text_of(spot, source)
+        text = texts[source]
+        if text is not None:
+            locations.append(types.Location(spot.uri(source), text.range(_place(link, text))))
+    return locations
+
+
+async def _links_of_texts(
+    session: Session, spot: Spot, path: str, wanted: Wanted, *, part: bool
+) -> list[types.Location]:
+    """Return the places of such links in the open notes; those to a part of a note also in itself."""
+    texts = await session.open_texts(spot.root)
+    own = texts.pop(path, None)
+    if part and (text := own[1] if own else session.text_of(spot, path)):
+        texts[path] = spot.uri(path), text
+    locations = []
+    for source, (uri, text) in texts.items():
+        links = [link for link in text.note.links if link.place and wanted(link.heading, link.block)]
+        leading = await targets(session, Spot(spot.root, source, spot.shown), links) if links else ()
+        for target in leading:
+            if target.path == path and target.link.place:
+                locations.append(types.Location(uri, text.range(target.link.place)))
+    return locations
+
+
+def _order(location: types.Location) -> tuple[str, int, int]:
+    return location.uri, location.range.start.line, location.range.start.character
 
 
 def _place(link: JSON, text: Text) -> Place:

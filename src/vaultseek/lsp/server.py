@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from vaultseek import __version__
 from vaultseek.errors import Cancelled, VaultseekError
@@ -80,12 +83,14 @@ def serve(start: Callable[[], object], options: Options) -> None:
     """
     logging.basicConfig(level=logging.ERROR)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    make_server(start, options).start_io()
+    # pygls closes its output at the end, and the standard output is not its own.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        make_server(start, options).start_io(stdout=output)
 
 
 def make_server(start: Callable[[], object], options: Options | None = None) -> LanguageServer:
     """Return a server for one client."""
-    server = _Server("vaultseek", __version__)
+    server = _Server("vaultseek", __version__, protocol_cls=_Protocol)
     _Editor(server, start, options or Options()).register()
     return server
 
@@ -95,6 +100,18 @@ class _Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         log.debug("%s: %s", source, error)
+
+
+class _Protocol(LanguageServerProtocol):
+    """The protocol of pygls, with an answer to requests that cannot be read."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "method" in data and "id" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
 
 
 class _Editor:
@@ -109,6 +126,7 @@ class _Editor:
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._progress: dict[str, bool] = {}
+        self._vaults: set[str] = set()
 
     def register(self) -> None:
         """Register every feature with the server."""
@@ -163,7 +181,7 @@ class _Editor:
 
     async def _ask(self, method: str, params: JSON) -> Any:
         if self._daemon is None:
-            self._daemon = Daemon(self._start, self._told, self._failed)
+            self._daemon = Daemon(self._start, self._told, self._back, self._failed)
         return await self._daemon.ask(method, params)
 
     # -- the client's life ---------------------------------------------------------------------------------
@@ -181,7 +199,7 @@ class _Editor:
         self._session.begin(workspace, params)
 
     def _initialized(self, params: types.InitializedParams) -> None:
-        self._daemon = self._daemon or Daemon(self._start, self._told, self._failed)
+        self._daemon = self._daemon or Daemon(self._start, self._told, self._back, self._failed)
         self._later("", self._begin())
 
     async def _begin(self) -> None:
@@ -191,6 +209,10 @@ class _Editor:
             return  # the client has been told
         if self._daemon is not None:
             self._daemon.subscribe()
+        folders = self._session.folders()
+        if folders and not await self._session.roots():
+            message = f"vaultseek: {printable(folders[0])} is in no vault; run `vaultseek vault add` there"
+            self._server.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
 
     def _folders_changed(self, params: Any) -> None:
         self._session.forget_roots()
@@ -236,11 +258,20 @@ class _Editor:
     # -- what the daemon tells -------------------------------------------------------------------------------
 
     def _told(self, method: str, params: JSON) -> None:
+        vault = params.get("vault_path")
+        if vault is not None and vault not in self._vaults:
+            self._vaults.add(vault)
+            self._session.forget_roots()  # it may be a new one around a folder that is known already
         if method == "index/changed":
             if self._refreshing is None or self._refreshing.done():
                 self._refreshing = asyncio.ensure_future(self._refresh())
         elif method == "index/progress":
             self._report(params)
+
+    def _back(self) -> None:
+        """Have the client ask again: the daemon was away, and vaults and notes may have changed since."""
+        self._vaults.clear()
+        self._told("index/changed", {})
 
     async def _refresh(self) -> None:
         """Have the client ask again: links may lead elsewhere now."""
@@ -257,7 +288,9 @@ class _Editor:
             self._server.workspace_inlay_hint_refresh(None)
 
     def _report(self, told: JSON) -> None:
-        """Show the progress of a vault in the client, if it can and there is any."""
+        """Show the progress of a vault in the client, if it can, has the vault open, and there is any."""
+        if not self._session.has_vault(str(told["vault_path"])):
+            return
         vault, share = str(told["vault"]), float(told["share"])
         token = f"vaultseek/{vault}"
         progress = self._server.work_done_progress

@@ -111,14 +111,20 @@ class Session:
 
     async def roots(self) -> list[str]:
         """Return the vaults of the workspace folders, else of the open documents; none means all vaults."""
-        folders = [to_fs_path(uri) for uri in self.workspace.folders]
-        if not any(folders) and self.workspace.root_path:
-            folders = [self.workspace.root_path]
-        roots = [await self._root(_real(folder)) for folder in folders if folder]
+        roots = [await self._root(_real(folder)) for folder in self.folders()]
         if not any(roots):
             spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]
             roots = [spot.root for spot in spots if spot]
         return [root for root in dict.fromkeys(roots) if root]
+
+    def folders(self) -> list[str]:
+        """Return the workspace folders."""
+        folders = [folder for uri in self.workspace.folders if (folder := to_fs_path(uri))]
+        return folders or ([self.workspace.root_path] if self.workspace.root_path else [])
+
+    def has_vault(self, root: str) -> bool:
+        """True for the vault of a workspace folder or of a document that has been open."""
+        return root in self._roots.values()
 
     def forget_roots(self) -> None:
         """Ask again which vault a folder is in: vaults may have been added or removed."""

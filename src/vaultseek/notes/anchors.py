@@ -47,6 +47,15 @@ def find_block(id: str, blocks: Sequence[BlockId]) -> BlockId | None:
     return next((block for block in blocks if fold(block.id) == fold(id)), None)
 
 
+def block_text(lines: Sequence[str], number: int, id: str) -> str:
+    """Return the line that ends with a block's id; of an id alone in line ``number``, the line above it."""
+    line = lines[number - 1].strip()
+    if line != f"^{id}":
+        return line
+    above = (text.strip() for text in reversed(lines[: number - 1]) if text.strip())
+    return next(above, line)
+
+
 def plain_name(heading: str) -> str:
     """Return a heading as links name it: without markup, signs and differences of case."""
     return _SIGNS.sub(" ", fold(heading)).strip() or fold(heading).strip()

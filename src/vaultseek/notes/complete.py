@@ -26,6 +26,8 @@ COMPLETION_RECENT = 500
 COMPLETION_RECENT_PART = 16
 """In a large vault, one part in this many may be completed beside the ranked names."""
 
+INSIDE = 3
+"""Grades of names that contain what was typed."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
 """Kinds that are completed from the ledger; for blocks see ``complete_blocks``."""
 
@@ -99,6 +101,10 @@ class VaultCompleter:
         chunks = self._ledger.chunks.by_note([match.entry.note for match in matches])
         items = [(_as_json(match), chunks.get(match.entry.note, [])) for match in matches]
         return [{**item, "of": line_of(own, item["line"])} for item, own in items]
+
+    def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
+        """Return the notes or the other files whose path in the vault best matches a part of one."""
+        return [_as_json(match) for match in self._parts.complete_paths(kind, typed, limit)]
 
     def beginning(self, typed: str, limit: int) -> list[int]:
         """Return the ids of the notes with a name that begins with the typed text, shorter names first.
@@ -184,12 +190,20 @@ class VaultCompleter:
 
 
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
-    """Return completions of the ids of blocks, each with ``id``, ``line`` and the text ``of`` the block."""
+    """Return completions of the ids of blocks, then of words in them, with ``line`` and text ``of`` each."""
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})
         for block in blocks
     ]
-    matches = Completer(entries).complete(typed.removeprefix("^"), limit)
+    wanted = typed.removeprefix("^")
+    matches = Completer(entries).complete(wanted, limit, grades=INSIDE)
+    by_id = {match.entry.text for match in matches}
+    words = (
+        Match(INSIDE - 1, entry)
+        for entry in entries
+        if entry.text not in by_id and fold(wanted) in fold(entry.more["of"])
+    )
+    matches = [*matches, *words][:limit] or Completer(entries).complete(wanted, limit)
     return [_as_json(match) for match in matches]
 
 

@@ -37,6 +37,11 @@ class Manner(NamedTuple):
         return None if path.startswith("../") or "\0" in path else path
 
 
+def has_obsidian(root: str) -> bool:
+    """True for a vault of Obsidian; other programs take the path of a Markdown link as relative."""
+    return (Path(root) / OBSIDIAN_FOLDER).is_dir()
+
+
 def manner_of(root: Path) -> Manner:
     """Return what Obsidian's settings in the vault say; the usual where they say nothing."""
     try:

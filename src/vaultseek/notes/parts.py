@@ -1,4 +1,4 @@
-"""Completion of headings, blocks and attachments of a whole vault.
+"""Completion of headings, blocks, attachments and paths of a whole vault.
 
 They are read when they are first asked for, kept in memory, and follow the ledger by its changes.
 """
@@ -12,11 +12,15 @@ from typing import Literal
 
 from vaultseek.index.ledger import Ledger
 from vaultseek.markdown.plain import shown_heading
-from vaultseek.notes.completer import GRADES, Completer, Entry, Match, PartName
+from vaultseek.markdown.resolve import NOTE_SUFFIX
+from vaultseek.notes.completer import GRADES, Completer, Entry, Match, NoteName, PartName
 
 RECENT_PARTS = 500
 """Changed notes whose parts are completed beside the others; of more, they are ranked among them."""
 PartKind = Literal["heading", "block", "file"]
+PATH_GRADES = 3
+"""Grades of a match of a path: one that is not in it as typed would be found in too many."""
+Part = PartName | NoteName
 
 
 class VaultParts:
@@ -27,7 +31,9 @@ class VaultParts:
         self._lock = threading.Lock()
         self._headings = _Kind("headings")
         self._blocks = _Kind("blocks")
+        self._paths = _Kind("path", PATH_GRADES)
         self._files = Completer(())
+        self._file_paths = Completer(())
         self._files_version: object = None
 
     def complete(self, kind: PartKind, typed: str, limit: int) -> list[Match]:
@@ -39,29 +45,39 @@ class VaultParts:
             parts.follow(self._ledger)
             return parts.complete(typed.removeprefix("^") if kind == "block" else typed, limit)
 
+    def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[Match]:
+        """Return the notes or the other files whose path in the vault best matches a part of one."""
+        with self._lock:
+            if kind == "file":
+                self._completer_of_files()
+                return self._file_paths.complete(typed, limit, grades=PATH_GRADES)
+            self._paths.follow(self._ledger)
+            return self._paths.complete(typed, limit)
+
     def _completer_of_files(self) -> Completer:
         attachments = self._ledger.attachments
         if self._files_version != attachments.version:
             self._files_version = attachments.version
-            self._files = Completer(
-                Entry(path.rpartition("/")[2], 0.0, {"path": path}) for path in sorted(attachments.paths())
-            )
+            paths = sorted(attachments.paths())
+            self._files = Completer(Entry(path.rpartition("/")[2], 0.0, {"path": path}) for path in paths)
+            self._file_paths = Completer(Entry(path, 0.0, {"path": path}) for path in paths)
         return self._files
 
 
 class _Kind:
     """The parts of one kind: those that are ranked, and beside them those of notes that changed since."""
 
-    def __init__(self, column: Literal["headings", "blocks"]) -> None:
+    def __init__(self, column: Literal["headings", "blocks", "path"], grades: int = GRADES) -> None:
         self._column = column
+        self._grades = grades
         self._revision = -1
         self._ranked = Completer(())
-        self._changed: dict[int, list[PartName]] = {}
+        self._changed: dict[int, list[Part]] = {}
         self._recent = Completer(())
 
     def complete(self, typed: str, limit: int) -> list[Match]:
-        ranked = self._ranked.complete(typed, limit, without=self._changed, grades=GRADES)
-        recent = self._recent.complete(typed, limit, grades=GRADES)
+        ranked = self._ranked.complete(typed, limit, without=self._changed, grades=self._grades)
+        recent = self._recent.complete(typed, limit, grades=self._grades)
         return sorted((*ranked, *recent), key=lambda match: (match.grade, len(match.entry.text)))[:limit]
 
     def follow(self, ledger: Ledger) -> None:
@@ -81,7 +97,7 @@ class _Kind:
             self._changed, recent = {}, []
         self._recent = Completer(recent)
 
-    def _read(self, ledger: Ledger, revision: int) -> dict[int, list[PartName]]:
+    def _read(self, ledger: Ledger, revision: int) -> dict[int, list[Part]]:
         """Return the parts of the notes that changed after ``revision``; at first only of those with any."""
         sql = f"SELECT id, path, title, {self._column} FROM notes WHERE revision > ?"
         if not revision:
@@ -91,7 +107,10 @@ class _Kind:
             id: list(parts(id, path, title, text)) for id, path, title, text in ledger.select(sql, revision)
         }
 
-    def _parts(self, note: int, path: str, title: str, text: str) -> Iterator[PartName]:
+    def _parts(self, note: int, path: str, title: str, text: str) -> Iterator[Part]:
+        if self._column == "path":
+            yield NoteName(path.removesuffix(NOTE_SUFFIX), path, title, "path", note)
+            return
         for item in json.loads(text):
             if self._column == "headings":
                 level, heading, line = item

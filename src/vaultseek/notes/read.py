@@ -17,6 +17,7 @@ from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.markdown.plain import shown_heading
 from vaultseek.model import JSON
+from vaultseek.notes.anchors import block_text
 from vaultseek.text import printable
 from vaultseek.vault.read import read_note
 
@@ -62,7 +63,10 @@ def block_ids(row: NoteRow, ledger: Ledger, root: Path) -> list[JSON]:
         return []
     lines = _lines(row, ledger, root)
     blocks = parse("\n".join(lines), row.path).blocks
-    return [{"id": block.id, "line": block.line, "of": lines[block.line - 1].strip()} for block in blocks]
+    return [
+        {"id": block.id, "line": block.line, "of": block_text(lines, block.line, block.id)}
+        for block in blocks
+    ]
 
 
 def about(row: NoteRow) -> JSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
@@ -31,7 +32,7 @@ from vaultseek.notes import links as linked
 from vaultseek.notes import mentions
 from vaultseek.notes import read as reading
 from vaultseek.notes import tags as vocabulary
-from vaultseek.notes.complete import complete_blocks
+from vaultseek.notes.complete import VaultCompleter, complete_blocks
 from vaultseek.notes.duplicates import duplicates
 from vaultseek.notes.lookup import vault_path
 from vaultseek.notes.new_links import manner_of
@@ -203,10 +204,22 @@ def _items(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -
         blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.root)
         return complete_blocks(blocks, call.text, call.limit)
     kind = call.kind
+    if (kind == "note" or kind == "file") and "/" in call.text:
+        return _by_path(kind, call, completer)
     if kind == "block" or kind == "file" or (kind == "heading" and row is None):
         return completer.complete_parts(kind, call.text, call.limit)
     note = row.id if row else None
     return completer.complete(kind, call.text, call.limit, note=note, name=call.property)
+
+
+def _by_path(kind: Literal["note", "file"], call: CompleteParams, completer: VaultCompleter) -> list[JSON]:
+    """Return completions of a part of a path, after names that have the same sign in them."""
+    named = completer.complete("note", call.text, call.limit) if kind == "note" else []
+    exact = [item for item in named if item["match"] != "fuzzy"]
+    known = {item["path"] for item in exact}
+    paths = completer.complete_paths(kind, call.text.lstrip("/"), call.limit)
+    items = [*exact, *(item for item in paths if item["path"] not in known)]
+    return items[: call.limit] or named
 
 
 def _cut(name: str, rows: Sequence[JSON], limit: int) -> JSON:
