@@ -334,6 +334,13 @@ async def test_renames_are_proposed_with_every_link(served):
             types.RenameFilesParams([types.FileRename(here.uri("sub"), here.uri("deep/sub"))])
         )
         assert moved is None, "links by name still lead there"
+        (move,) = (
+            await here.client.workspace_will_rename_files_async(
+                types.RenameFilesParams([types.FileRename(here.uri("a"), here.uri("b/a"))])
+            )
+        ).document_changes
+        assert here.path(move.text_document.uri) == "sub/Pear.md"
+        assert new_texts_of(move) == ["a/Twin"], "the shortest that leads to the same of two"
         moved = await here.client.workspace_will_rename_files_async(
             types.RenameFilesParams([types.FileRename(here.uri("sub/Tea.md"), here.uri("Leaf tea.md"))])
         )

@@ -98,6 +98,32 @@ def test_only_the_targets_of_links_change(world):
     }
 
 
+@pytest.mark.parametrize(
+    ("settings", "moves", "after"),
+    [
+        ({}, {"img": "x/img"}, "![i](../x/img/p.png) ![[p.png]] [t](Tea.md) [r]\n\n[r]: ../a/b/See.md"),
+        ({}, {"a/n.md": "n.md"}, "![i](img/p.png) ![[p.png]] [t](a/Tea.md) [r]\n\n[r]: a/b/See.md"),
+        (
+            {},
+            {"a/Tea.md": "Tea.md"},
+            "![i](../img/p.png) ![[p.png]] [t](../Tea.md) [r]\n\n[r]: ../a/b/See.md",
+        ),
+        ({".obsidian/app.json": "{}"}, {"a/Tea.md": "Tea.md"}, None),
+        (
+            {".obsidian/app.json": "{}"},
+            {"a/b": "b"},
+            "![i](../img/p.png) ![[p.png]] [t](Tea.md) [r]\n\n[r]: ../b/See.md",
+        ),
+    ],
+)
+def test_a_markdown_link_that_is_a_true_path_stays_one(world, settings, moves, after):
+    text = "![i](../img/p.png) ![[p.png]] [t](Tea.md) [r]\n\n[r]: ../a/b/See.md"
+    texts = {"a/n.md": text, "a/Tea.md": "", "a/b/See.md": "", "img/p.png": ""}
+    here = world(texts | settings)
+    edited = applied(texts, rename_notes(moves, vault_of(here)))["a/n.md"]
+    assert edited == (after or text)
+
+
 def test_a_note_that_changed_since_it_was_indexed_is_read_again(world):
     here = world({"Pump.md": "", "n.md": "[[Pump]]\n"})
     (here.root / "n.md").write_text("New first line.\n\n> [[Pump]] and [[pump|p]]\n")

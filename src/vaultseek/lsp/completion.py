@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -114,7 +115,7 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     ranks = {"prefix": 0, "word": 1, "inside": 2, "fuzzy": 3}
     if not embeds or typing.typed:
         items.sort(key=lambda item: ranks[item["match"]])
-    if dotted or (typing.form == "markdown" and not has_obsidian(spot.root)):
+    if dotted or (typing.form == "markdown" and not has_obsidian(Path(spot.root))):
         dots = typing.typed.startswith("./")
         items = [{**item, "link": _from_folder(folder, item["path"], dots=dots)} for item in items]
     return items[:COMPLETED], bool(notes.get("markdown"))

@@ -56,16 +56,26 @@ def shortest_target(path: str, source: str, names: Names, *, suffix: bool = Fals
 
 
 def moved_target(
-    link: Link, was: tuple[str, str], now: tuple[str, str], names: Names, *, by_alias: bool = False
+    link: Link,
+    was: tuple[str, str],
+    now: tuple[str, str],
+    names: Names,
+    *,
+    by_alias: bool = False,
+    portable: bool = False,
 ) -> str | None:
     """Return the target of a link that led from the first to the second path of ``was``, as of ``now``.
 
     ``names`` are those after the move. The manner of the link stays: name, path, relative or from the root,
-    with or without ``.md``. None if the link still leads there as it is, or cannot.
+    with or without ``.md``. A Markdown link that is a true path stays one, since other programs look nowhere
+    else; with ``portable`` a path relative to its note. None if the link still leads there as it is, or
+    cannot.
     """
     source, path = now
     resolution = names.resolve(link.target, source, link.kind)
-    if resolution.path == path and resolution.by_alias == by_alias:
+    leads = resolution.path == path and resolution.by_alias == by_alias
+    was_true, is_true = (_is_true_path(link, *pair, portable=portable) for pair in (was, now))
+    if leads and (is_true or not was_true):
         return None
     return _leading(_in_manner(link, was, now, names), path, source, names)
 
@@ -143,7 +153,7 @@ def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Na
         yield from _relative(path, source, suffix=suffix, dots=target.startswith("./"))
     elif note_name(old_path) != file_stem(old_path) and fold_case(target) == fold_case(note_name(old_path)):
         yield note_name(path)
-    elif link.kind == "markdown" and _is_relative(target, old_path, old_source):
+    elif _may_be_markdown(link) and _is_relative(target, old_path, old_source):
         yield from _relative(path, source, suffix=suffix, dots=False)
     elif "/" in target and fold_case(target) == fold_case(_bare(old_path, suffix=suffix)):
         yield bare
@@ -151,6 +161,20 @@ def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Na
     yield bare
     yield f"/{bare}"
     yield f"/{path}"
+
+
+def _may_be_markdown(link: Link) -> bool:
+    """True for a Markdown link; for an embed, which may be one, if a path is written."""
+    return link.kind == "markdown" or (link.kind == "embed" and "/" in link.target)
+
+
+def _is_true_path(link: Link, source: str, path: str, *, portable: bool) -> bool:
+    """True if the target of a Markdown link is a path to the file, from its note or from the root."""
+    if portable:
+        return link.kind != "wikilink" and _is_relative(link.target, path, source)
+    if not _may_be_markdown(link) or "/" not in link.target:
+        return False
+    return _is_relative(link.target, path, source) or _is_relative(link.target, path, "")
 
 
 def _is_relative(target: str, path: str, source: str) -> bool:

@@ -37,9 +37,9 @@ class Manner(NamedTuple):
         return None if path.startswith("../") or "\0" in path else path
 
 
-def has_obsidian(root: str) -> bool:
+def has_obsidian(root: Path) -> bool:
     """True for a vault of Obsidian; other programs take the path of a Markdown link as relative."""
-    return (Path(root) / OBSIDIAN_FOLDER).is_dir()
+    return (root / OBSIDIAN_FOLDER).is_dir()
 
 
 def manner_of(root: Path) -> Manner:

@@ -24,6 +24,7 @@ from vaultseek.markdown.spelling import (
 )
 from vaultseek.model import JSON, Heading, Link, Note, Place
 from vaultseek.notes.anchors import heading_chain, plain_name
+from vaultseek.notes.new_links import has_obsidian
 from vaultseek.notes.tag_places import tag_places
 from vaultseek.text import fold, quote
 from vaultseek.vault.read import read_note
@@ -55,6 +56,7 @@ class Vault:
     """The parts of a vault that renaming needs: names, ledger, and the text of notes on disk."""
 
     def __init__(self, root: Path, ledger: Ledger, names: Names) -> None:
+        self.portable = not has_obsidian(root)
         self.ledger = ledger
         self.names = names
         self._root = root
@@ -103,7 +105,7 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
         ids += [row.id] if row else []
     links = {_key(link): link for link in vault.ledger.links.by_keys(sorted(keys))}
     links |= {_key(link): link for link in vault.ledger.links.from_notes(ids)}
-    targets = Moves(moves, vault.names, after)
+    targets = Moves(moves, vault.names, after, portable=vault.portable)
     wanted = [(link, target) for link in links.values() if (target := targets.of(link.link, link.source))]
     return list(_edits(wanted, vault, targets))
 
@@ -111,8 +113,12 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
 class Moves:
     """The new targets of links when files move."""
 
-    def __init__(self, moves: Mapping[str, str], names: Names, after: Names | None = None) -> None:
+    def __init__(
+        self, moves: Mapping[str, str], names: Names, after: Names | None = None, *, portable: bool = False
+    ) -> None:
+        """``portable`` vaults are read by programs that know Markdown links as relative paths alone."""
         self._moves = moves
+        self._portable = portable
         self._names = names
         self._after = after or names.moved(moves)
 
@@ -125,7 +131,7 @@ class Moves:
             return None
         now = self._moves.get(source, source), self._moves.get(before.path, before.path)
         was = source, before.path
-        target = moved_target(link, was, now, self._after, by_alias=before.by_alias)
+        target = moved_target(link, was, now, self._after, by_alias=before.by_alias, portable=self._portable)
         return None if target == link.target else target
 
 

@@ -16,7 +16,7 @@ from vaultseek.model import JSON, Link
 from vaultseek.notes import rename
 from vaultseek.notes.lookup import vault_path
 from vaultseek.notes.mentions import named_in
-from vaultseek.notes.new_links import Manner, manner_of
+from vaultseek.notes.new_links import Manner, has_obsidian, manner_of
 from vaultseek.notes.similar import similar_names
 from vaultseek.notes.targets import link_target, problem_message
 from vaultseek.wire.context import Handler, RequestContext
@@ -67,7 +67,8 @@ def _resolved(call: ResolveParams, follower: VaultFollower) -> JSON:
     names, manner = vault.indexer.names, manner_of(vault.options.root)
     source = vault_path(call.source, vault.options.root)
     moves = rename.all_moves(_moves(call.moves), names)
-    targets = rename.Moves(moves, names) if moves else None
+    portable = not has_obsidian(vault.options.root)
+    targets = rename.Moves(moves, names, portable=portable) if moves else None
     items = []
     for written in call.links:
         link = _link(written)
