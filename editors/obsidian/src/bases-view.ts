@@ -32,8 +32,8 @@ export function basesView(context: Context): BasesViewRegistration {
 /** A table of the rows that a search finds. */
 export class SearchBasesView extends BasesView {
 	readonly type = BASES_VIEW;
-	private readonly search: LiveSearch;
-	private readonly el: HTMLElement;
+	private readonly live: LiveSearch;
+	private readonly rowsEl: HTMLElement;
 
 	constructor(
 		controller: QueryController,
@@ -41,48 +41,48 @@ export class SearchBasesView extends BasesView {
 		private readonly context: Context,
 	) {
 		super(controller);
-		this.search = new LiveSearch(context);
-		this.el = parent.createDiv({ cls: "vaultseek-base" });
+		this.live = new LiveSearch(context);
+		this.rowsEl = parent.createDiv({ cls: "vaultseek-base" });
 	}
 
 	override onload(): void {
-		const again = (): void => void this.update();
+		const again = (): void => void this.rank();
 		this.register(this.context.daemon.linked.on((link) => link.connected && again()));
 		this.register(this.context.daemon.changed.on(again));
 	}
 
 	override onunload(): void {
-		this.search.stop();
-		this.el.remove();
+		this.live.stop();
+		this.rowsEl.remove();
 	}
 
 	onDataUpdated(): void {
-		void this.update();
+		void this.rank();
 	}
 
 	/** Search, and show the rows that are found. */
-	async update(): Promise<void> {
+	async rank(): Promise<void> {
 		const query = this.config.get("query");
 		if (typeof query !== "string" || !query.trim()) {
-			this.el.setText("Type a search into the options of this view.");
+			this.rowsEl.setText("Type a search into the options of this view.");
 			return;
 		}
 		try {
-			const found = await this.search.run(query, { limit: MOST_RESULTS });
+			const found = await this.live.run(query, { limit: MOST_RESULTS });
 			if (found) {
 				this.draw(found.answer, found.nothing ? [...found.remarks, found.nothing] : found.remarks);
 			}
 		} catch (error) {
-			drawProblem(this.el, error);
+			drawProblem(this.rowsEl, error);
 		}
 	}
 
 	private draw(answer: Search, remarks: string[]): void {
-		this.el.empty();
-		drawRemarks(this.el.createDiv({ cls: "vaultseek-remarks" }), remarks);
+		this.rowsEl.empty();
+		drawRemarks(this.rowsEl.createDiv({ cls: "vaultseek-remarks" }), remarks);
 		const entries = new Map(this.data.data.map((entry) => [entry.file.path, entry]));
 		const columns = this.config.getOrder().filter((id) => id !== "file.name");
-		const table = this.el.createEl("table", { cls: "vaultseek-base-table" });
+		const table = this.rowsEl.createEl("table", { cls: "vaultseek-base-table" });
 		const head = table.createEl("thead").createEl("tr");
 		for (const name of ["Note", ...columns.map((id) => this.config.getDisplayName(id))]) {
 			head.createEl("th", { text: shown(name) });

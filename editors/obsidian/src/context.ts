@@ -1,10 +1,11 @@
 /** What the windows and panes share. */
 
-import { type App, Notice, type PaneType } from "obsidian";
+import { type App, type Modal, Notice, type PaneType } from "obsidian";
 import type { Daemon } from "./daemon/daemon";
 import { problemOf } from "./daemon/errors";
 import type { Answers, Method, OfVault, Result } from "./daemon/protocol";
 import type { Flash } from "./notes/flash";
+import { noteInSight } from "./notes/editing";
 import { headingAbove, insertLink, linkTo } from "./notes/links";
 import { openPassage } from "./notes/open";
 import type { Notes } from "./notes/vault";
@@ -17,6 +18,9 @@ export type Place = Pick<Result, "path" | "line" | "start_line" | "end_line" | "
 
 /** The daemon, the notes and the settings of one Obsidian window, and what can be done with a result. */
 export class Context {
+	/** The windows of the plugin that are open; they close when it is switched off. */
+	readonly windows = new Set<Modal>();
+
 	constructor(
 		readonly app: App,
 		readonly daemon: Daemon,
@@ -26,17 +30,17 @@ export class Context {
 		readonly flash: Flash,
 	) {}
 
-	/** Send a request about this vault. Throws DaemonError, NotConnected, and Error if the answer is of another vault. */
+	/** Send a request about this vault. Throws DaemonError, NotConnected, and UnknownVault if the answer is of another vault. */
 	async ask<M extends Method>(method: M, params: object, signal?: AbortSignal): Promise<Answers[M]> {
 		const answer = await this.daemon.request(method, { ...this.notes.where, ...params }, signal);
 		const from = (answer as Partial<OfVault>).vault_path;
 		if (from !== undefined && !this.notes.isHere(from)) {
-			throw new Error(this.notes.elsewhere);
+			throw this.notes.elsewhere(from);
 		}
 		return answer;
 	}
 
-	/** Open a passage of an answer, and flash it. */
+	/** Open a passage of an answer, and flash it. Says so if that fails. */
 	async open(from: OfVault, place: Place, pane: PaneType | false): Promise<void> {
 		const file = this.notes.file(from.vault_path, place.path);
 		if (!file) {
@@ -45,16 +49,20 @@ export class Context {
 		}
 		const line = place.line ?? place.start_line ?? 1;
 		const passage = { file, line, firstLine: place.start_line ?? line, lastLine: place.end_line ?? line };
-		await openPassage(this.app, this.flash, { ...passage, page: place.place ? `#${place.place}` : undefined }, pane);
+		try {
+			await openPassage(this.app, this.flash, { ...passage, subpath: subpathOf(place) }, pane);
+		} catch (error) {
+			this.complain(error);
+		}
 	}
 
-	/** Insert a link at the cursor of the note that is edited; with `toHeading`, to the heading above the passage. */
-	insert(from: OfVault, place: Place, toHeading = false): void {
+	/** Insert a link at the cursor of the note that is edited; with `toPart`, to the heading above the passage, or its page. */
+	insert(from: OfVault, place: Place, toPart = false): void {
 		const file = this.notes.file(from.vault_path, place.path);
-		const heading = file && toHeading ? headingAbove(this.app, file, place.line ?? 1) : undefined;
+		const subpath = file && toPart ? (subpathOf(place) ?? headingAbove(this.app, file, place.line ?? 1)) : undefined;
 		if (!file) {
 			this.sayOutside(place.path);
-		} else if (!insertLink(this.app, file, heading)) {
+		} else if (!insertLink(this.app, file, subpath)) {
 			new Notice("Open a note for editing first. The link goes where you write.");
 		}
 	}
@@ -62,7 +70,7 @@ export class Context {
 	/** Return the link that a note dropped into the active note becomes, or null if it is outside of the vault. */
 	link(from: OfVault, path: string): string | null {
 		const file = this.notes.file(from.vault_path, path);
-		return file ? linkTo(this.app, file, this.app.workspace.getActiveFile()?.path ?? "") : null;
+		return file ? linkTo(this.app, file, noteInSight(this.app)?.file?.path ?? "") : null;
 	}
 
 	/** Show a notice of an error. */
@@ -74,4 +82,9 @@ export class Context {
 	private sayOutside(path: string): void {
 		new Notice(`${shown(path)} is not in the vault that is open here, or Obsidian does not see it yet.`);
 	}
+}
+
+/** Return what a link writes behind the path for a part of a file that is no note. */
+function subpathOf(place: Place): string | undefined {
+	return place.place ? `#${place.place}` : undefined;
 }

@@ -24,3 +24,25 @@ export class Latest {
 		this.controller = null;
 	}
 }
+
+/** Lists of which only the latest counts: whoever asked for an earlier one gets the latest as well. */
+export class LatestList<T> {
+	private readonly latest = new Latest();
+	private newest: Promise<T[]> = Promise.resolve([]);
+
+	/** Return the list that `work` returns, or that of a later call; nothing if the latest fails. */
+	ask(work: (signal: AbortSignal) => Promise<T[]>): Promise<T[]> {
+		const answer: Promise<T[]> = this.latest.run(work).then(
+			(list) => list ?? this.newest,
+			() => [],
+		);
+		this.newest = answer;
+		return answer;
+	}
+
+	/** Cancel what runs; it becomes an empty list. */
+	stop(): void {
+		this.latest.stop();
+		this.newest = Promise.resolve([]);
+	}
+}

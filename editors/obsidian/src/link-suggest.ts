@@ -1,6 +1,7 @@
 /** Links by meaning: after `[[?`, the notes that a search finds. Ordinary `[[` is left to Obsidian. */
 
 import {
+	type App,
 	type Editor,
 	type EditorPosition,
 	EditorSuggest,
@@ -10,7 +11,7 @@ import {
 } from "obsidian";
 import type { Context } from "./context";
 import type { Result, Search } from "./daemon/protocol";
-import { Latest } from "./latest";
+import { LatestList } from "./latest";
 import { linkTo } from "./notes/links";
 import { headingPath } from "./search/result";
 import { appendMarked, shown } from "./text";
@@ -25,7 +26,7 @@ export interface Target {
 
 /** The list below `[[?`. */
 export class LinkSuggest extends EditorSuggest<Target> {
-	private readonly latest = new Latest();
+	private readonly targets = new LatestList<Target>();
 
 	constructor(private readonly vaultseek: Context) {
 		super(vaultseek.app);
@@ -46,18 +47,15 @@ export class LinkSuggest extends EditorSuggest<Target> {
 	async getSuggestions({ query }: EditorSuggestContext): Promise<Target[]> {
 		const words = query.trim();
 		if (!words) {
-			this.latest.stop();
+			this.targets.stop();
 			return [];
 		}
 		const limit = this.vaultseek.settings().results;
-		try {
-			const from = await this.latest.run((signal) =>
-				this.vaultseek.ask("search", { query: words, limit, typing: true }, signal),
-			);
-			return (from?.results ?? []).map((result) => ({ result, from: from as Search }));
-		} catch {
-			return []; // the status bar says what is wrong
-		}
+		// Obsidian shows the list of whichever call ends last, an earlier one's too. If it fails, the status bar says why.
+		return this.targets.ask(async (signal) => {
+			const from = await this.vaultseek.ask("search", { query: words, limit, typing: true }, signal);
+			return from.results.map((result) => ({ result, from }));
+		});
 	}
 
 	renderSuggestion({ result }: Target, el: HTMLElement): void {
@@ -86,5 +84,18 @@ export class LinkSuggest extends EditorSuggest<Target> {
 		editor.replaceRange(link, start, { line: cursor.line, ch: cursor.ch + behind });
 		editor.setCursor({ line: start.line, ch: start.ch + link.length });
 		this.close();
+	}
+}
+
+/**
+ * Put a list before Obsidian's own, which take `[[?` for the beginning of a link: Obsidian shows the first that is
+ * triggered, and its API has no other way to be first. Where there is no such order, nothing happens.
+ */
+export function putFirst(app: App, list: EditorSuggest<Target>): void {
+	const { editorSuggest } = app.workspace as { editorSuggest?: { suggests?: unknown } };
+	const lists = editorSuggest?.suggests;
+	if (Array.isArray(lists) && lists.includes(list)) {
+		lists.splice(lists.indexOf(list), 1);
+		lists.unshift(list);
 	}
 }

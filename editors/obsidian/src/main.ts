@@ -5,7 +5,7 @@ import { BASES_VIEW, basesView } from "./bases-view";
 import { Context } from "./context";
 import { socketPath } from "./daemon/address";
 import { Daemon } from "./daemon/daemon";
-import { LinkSuggest } from "./link-suggest";
+import { LinkSuggest, putFirst } from "./link-suggest";
 import { Flash } from "./notes/flash";
 import { Notes } from "./notes/vault";
 import { RELATED_PANE, RelatedPane } from "./related/related-pane";
@@ -39,6 +39,7 @@ export default class VaultseekPlugin extends Plugin {
 		this.addCommands();
 		this.addSettingTab(new VaultseekSettingTab(this.app, this, this));
 		this.addState();
+		this.register(() => this.context.windows.forEach((window) => window.close()));
 		this.register(() => flash.stop());
 		this.register(() => {
 			this.reconnect.cancel();
@@ -64,7 +65,9 @@ export default class VaultseekPlugin extends Plugin {
 		const { context } = this;
 		this.registerView(SEARCH_PANE, (leaf) => new SearchPane(leaf, context));
 		this.registerView(RELATED_PANE, (leaf) => new RelatedPane(leaf, context));
-		this.registerEditorSuggest(new LinkSuggest(context));
+		const links = new LinkSuggest(context);
+		this.registerEditorSuggest(links);
+		putFirst(this.app, links);
 		this.registerBasesView(BASES_VIEW, basesView(context));
 	}
 
@@ -75,7 +78,7 @@ export default class VaultseekPlugin extends Plugin {
 		this.addCommand({
 			id: "search-selection",
 			name: "Search for the selection",
-			editorCallback: (editor) => this.openSearch(editor.getSelection().trim().split("\n")[0]),
+			editorCallback: (editor) => this.openSearch(firstWords(editor.getSelection())),
 		});
 		this.addCommand({ id: "results", name: "Open a pane of results", callback: () => void this.openResults("") });
 		this.addCommand({
@@ -104,16 +107,32 @@ export default class VaultseekPlugin extends Plugin {
 	}
 
 	private async openResults(query: string): Promise<void> {
-		await this.openPane(SEARCH_PANE, query ? { query } : undefined);
+		const leaf = await this.openPane(SEARCH_PANE, query ? { query } : undefined);
+		if (leaf?.view instanceof SearchPane) {
+			leaf.view.focusField();
+		}
 	}
 
 	/** Show the pane of a type in the right side bar, the one that is there if there is one. */
-	private async openPane(type: string, state?: Record<string, unknown>): Promise<void> {
+	private async openPane(type: string, state?: Record<string, unknown>): Promise<WorkspaceLeaf | null> {
 		const { workspace } = this.app;
-		const leaf: WorkspaceLeaf | null = workspace.getLeavesOfType(type)[0] ?? workspace.getRightLeaf(false);
+		const there: WorkspaceLeaf | undefined = workspace.getLeavesOfType(type)[0];
+		const leaf = there ?? workspace.getRightLeaf(false);
+		if (leaf && (!there || state)) {
+			await leaf.setViewState({ type, state });
+		}
 		if (leaf) {
-			await leaf.setViewState({ type, active: true, state });
 			await workspace.revealLeaf(leaf);
 		}
+		return leaf;
 	}
+}
+
+/** Longest selection that is put into the field; the daemon takes more, but nobody reads it there. */
+const MOST_SELECTED = 300;
+
+/** Return the first line of a selected text, cut between two words if it is long. */
+function firstWords(selection: string): string {
+	const line = selection.trim().split("\n")[0] ?? "";
+	return line.length <= MOST_SELECTED ? line : line.slice(0, MOST_SELECTED).replace(/\s+\S*$/, "");
 }

@@ -1,12 +1,15 @@
 /** The settings of the plugin, on Obsidian's page of settings. */
 
 import { type App, type Plugin, PluginSettingTab, Setting, type SettingDefinitionControl } from "obsidian";
-import { socketPath } from "./daemon/address";
-import { CLICKS, MOST_RESULTS, readSettings, type Settings } from "./settings";
+import type { Context } from "./context";
+import { socketPath, wrongSocket } from "./daemon/address";
+import { CLICKS, MOST_RESULTS, readSettings, resultCount, type Settings } from "./settings";
+import { shown } from "./text";
 
 /** What the page changes. */
 export interface SettingsHolder {
 	settings: Settings;
+	context: Context;
 	/** Store changed settings, and connect anew if the socket or the vault is another. */
 	change(settings: Partial<Settings>): Promise<void>;
 }
@@ -28,17 +31,17 @@ export class VaultseekSettingTab extends PluginSettingTab {
 			{
 				name: "Socket",
 				desc: "Path of the daemon's socket. Leave it empty for the usual one.",
-				control: { type: "text", key: "socket", placeholder: socketPath("") },
+				control: { type: "text", key: "socket", placeholder: socketPath(""), validate: wrongSocket },
 			},
 			{
 				name: "Vault",
 				desc: "Name of the vault in vaultseek. Leave it empty for the one that this folder is in.",
-				control: { type: "text", key: "vault" },
+				control: { type: "text", key: "vault", validate: (name) => this.wrongVault(name) },
 			},
 			{
 				name: "Results",
 				desc: `Number of results of a search, up to ${MOST_RESULTS}.`,
-				control: { type: "number", key: "results", min: 1, max: MOST_RESULTS, step: 1 },
+				control: { type: "number", key: "results", min: 1, max: MOST_RESULTS, step: 1, validate: wrongCount },
 			},
 			{ name: "A click on a result", control: { type: "dropdown", key: "click", options: CLICKS } },
 			{
@@ -80,10 +83,53 @@ export class VaultseekSettingTab extends PluginSettingTab {
 		} else if (control.type === "dropdown") {
 			setting.addDropdown((menu) => menu.addOptions(control.options).setValue(String(value)).onChange(store));
 		} else if (control.type === "number") {
-			setting.addText((text) => text.setValue(String(value)).onChange((typed) => store(Number(typed))));
+			const typed = storeValid(setting, Number, control.validate, store);
+			setting.addText((text) => text.setValue(String(value)).onChange(typed));
 		} else if (control.type === "text") {
+			const typed = storeValid(setting, (text) => text.trim(), control.validate, store);
 			const placeholder = control.placeholder ?? "";
-			setting.addText((text) => text.setPlaceholder(placeholder).setValue(String(value)).onChange(store));
+			setting.addText((text) => text.setPlaceholder(placeholder).setValue(String(value)).onChange(typed));
 		}
 	}
+
+	/** Return what is wrong with the name of a vault, as far as the daemon can be asked. */
+	private async wrongVault(written: string): Promise<string | undefined> {
+		const name = written.trim();
+		const { daemon, notes } = this.holder.context;
+		if (!name || !daemon.state.connected) {
+			return undefined;
+		}
+		const { vaults } = await daemon.request("index/status", {});
+		const vault = vaults.find((each) => each.name === name);
+		if (!vault) {
+			return `vaultseek has no vault of this name. It has: ${vaults.map((each) => shown(each.name)).join(", ")}.`;
+		}
+		return notes.isHere(vault.path) ? undefined : `This is the vault in ${shown(vault.path)}, not the one that is open here.`;
+	}
+}
+
+function wrongCount(value: unknown): string | undefined {
+	return resultCount(value) === null ? `Write a whole number from 1 to ${MOST_RESULTS}.` : undefined;
+}
+
+/** Return what stores a typed value if it is valid, and says below the setting what is wrong if not. */
+function storeValid<V>(
+	setting: Setting,
+	read: (typed: string) => V,
+	validate: ((value: V) => string | void | Promise<string | void>) | undefined,
+	store: (value: V) => void,
+): (typed: string) => Promise<void> {
+	const message = setting.infoEl.createDiv({ cls: "vaultseek-wrong", attr: { role: "alert" } });
+	let latest = "";
+	return async (typed) => {
+		latest = typed;
+		const value = read(typed);
+		const wrong = await Promise.resolve(validate?.(value)).catch(() => undefined);
+		if (typed === latest) {
+			message.setText(wrong ?? "");
+			if (!wrong) {
+				store(value);
+			}
+		}
+	};
 }

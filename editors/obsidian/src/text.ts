@@ -54,6 +54,11 @@ export function appendWithWords(el: HTMLElement, text: string, words: readonly s
 	el.appendText(shown(text.slice(done)));
 }
 
+/** Return `text` as an expression that matches it alone. A hyphen stays: with the flag `u`, it must not be escaped. */
+export function escapePattern(text: string): string {
+	return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
 /** Return the expression that matches any of the words: what stands before it, then the word. */
 function wordPattern(words: readonly string[]): RegExp | null {
 	if (words.length === 0) {
@@ -61,7 +66,7 @@ function wordPattern(words: readonly string[]): RegExp | null {
 	}
 	const longestFirst = [...words].sort((one, other) => other.length - one.length);
 	const parts = longestFirst.map((word) => {
-		const escaped = word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+		const escaped = escapePattern(word);
 		return UNSPACED.test(word) ? escaped : `${escaped}(?![\\p{L}\\p{N}_])`;
 	});
 	const before = words.some((word) => UNSPACED.test(word)) ? "()" : "(^|[^\\p{L}\\p{N}_])";

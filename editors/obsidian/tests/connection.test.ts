@@ -7,6 +7,7 @@ import { openSocket, socketPath } from "../src/daemon/address";
 import { Daemon, type Link } from "../src/daemon/daemon";
 import { DaemonError, NotConnected, problemOf } from "../src/daemon/errors";
 import { Latest } from "../src/latest";
+import { stateOf } from "../src/status/state";
 import { Home } from "./real-daemon";
 import { eventually, load, sharedHome, texts, type } from "./world";
 
@@ -88,6 +89,73 @@ describe("the connection", () => {
 		await expect(daemon.request("index/status", {})).rejects.toThrow("The plugin is off.");
 		server.close();
 		await rm(folder, { recursive: true });
+	});
+
+	it.each([
+		["one of a newer protocol", { server: { name: "vaultseek", version: "9.0" }, protocol_version: 9 }, "Other version", "Update the plugin."],
+		["one of an older protocol", { server: { name: "vaultseek", version: "0.0" }, protocol_version: 0 }, "Other version", "Update vaultseek"],
+		[
+			"one without a method",
+			{ server: { name: "vaultseek", version: "0.0.9" }, protocol_version: 1, capabilities: { methods: ["search"] } },
+			"Other version",
+			"lacks search/why, note/get",
+		],
+		["something else", { capabilities: {} }, "No daemon", "is no vaultseek daemon"],
+		["one that answers nonsense", null, "No daemon", "is no vaultseek daemon"],
+		["one that never answers", undefined, "No answer", "does not answer"],
+	])("says so of %s, and closes what it opened", async (_, hello, label, reason) => {
+		const folder = await mkdtemp(join(tmpdir(), "vs-"));
+		const path = join(folder, "s");
+		const open = new Set<object>();
+		const server = createServer((socket) => {
+			open.add(socket);
+			socket.on("close", () => open.delete(socket)).on("error", () => undefined);
+			socket.once("data", () => {
+				if (hello !== undefined) {
+					const answer = JSON.stringify({ jsonrpc: "2.0", id: 0, result: hello });
+					socket.write(`Content-Length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`);
+				}
+			});
+		}).listen(path);
+		const daemon = new Daemon(() => path, "test", { first: 60_000, most: 60_000 }, { hello: 50, answer: 50 });
+		daemons.push(daemon);
+		daemon.start();
+		const error = await daemon.request("index/status", {}).catch((each: unknown) => each);
+		expect(problemOf(error).text).toContain(reason);
+		expect(problemOf(error).command).toBe("vaultseek stop; vaultseek start");
+		expect(daemon.state).toMatchObject({ connected: false, label });
+		expect(stateOf(daemon.state, null, null).label).toBe(label);
+		await eventually(() => open.size === 0);
+		server.close();
+		await rm(folder, { recursive: true });
+	});
+
+	it("closes a connection whose first answer has not come when it is switched off", async () => {
+		const folder = await mkdtemp(join(tmpdir(), "vs-"));
+		const path = join(folder, "s");
+		const open = new Set<object>();
+		let asked = false;
+		const server = createServer((socket) => {
+			open.add(socket);
+			socket.on("close", () => open.delete(socket)).on("error", () => undefined);
+			socket.on("data", () => (asked = true));
+		}).listen(path);
+		const { daemon } = daemonAt(path);
+		await eventually(() => asked);
+		daemon.stop();
+		await eventually(() => open.size === 0);
+		server.close();
+		await rm(folder, { recursive: true });
+	});
+
+	it("gives up a daemon that is connected and does not answer any more", async () => {
+		const daemon = new Daemon(() => home.socket, "test", { first: 60_000, most: 60_000 }, { hello: 60_000, answer: 1 });
+		daemons.push(daemon);
+		daemon.start();
+		await eventually(() => daemon.state.connected);
+		const late = daemon.request("search", { cwd: home.vault, query: "float", wait: true });
+		await expect(late).rejects.toThrow("does not answer");
+		expect(daemon.state).toMatchObject({ connected: false, label: "No answer" });
 	});
 
 	it("finds the socket where the daemon puts it", () => {

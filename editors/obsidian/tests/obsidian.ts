@@ -2,12 +2,23 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileSystemAdapter, MarkdownView, Modal, Notice, Scope, Workspace, WorkspaceLeaf } from "obsidian-test-mocks/obsidian";
+import {
+	AbstractInputSuggest,
+	FileSystemAdapter,
+	MarkdownView,
+	Modal,
+	Notice,
+	Plugin,
+	Scope,
+	TextComponent,
+	Workspace,
+	WorkspaceLeaf,
+} from "obsidian-test-mocks/obsidian";
 
 /** The texts of the notices since the last test began. */
 export const notices: string[] = [];
 /** What each leaf was opened with. */
-export const opened: { path: string; line: number | undefined; leaf: object }[] = [];
+export const opened: { path: string; line: number | undefined; subpath?: string | undefined; leaf: object }[] = [];
 /** The creators of views that the plugin registered. */
 export const viewTypes = new Map<string, (leaf: never) => OpenView>();
 
@@ -64,8 +75,12 @@ export function press(scope: object, key: string, ...modifiers: ("Mod" | "Shift"
 }
 
 patch(WorkspaceLeaf, {
-	async openFile(this: WorkspaceLeaf, file: { path: string }, state?: { eState?: { line?: number } }) {
+	async openFile(this: WorkspaceLeaf, file: { path: string }, state?: { eState?: { line?: number; subpath?: string } }) {
 		const { app__: app } = this;
+		if (file.path.endsWith(".pdf")) {
+			opened.push({ path: file.path, line: undefined, subpath: state?.eState?.subpath, leaf: this });
+			return;
+		}
 		const view = MarkdownView.create2__(this);
 		const adapter = app.vault.adapter as unknown as FileSystemAdapter;
 		view.setViewData(readFileSync(join(adapter.getBasePath(), file.path), "utf8"), true);
@@ -92,13 +107,18 @@ patch(WorkspaceLeaf, {
 	},
 });
 
+/** The leaf of a note that was active last, and its file. */
+const recent = new WeakMap<object, { leaf: WorkspaceLeaf; file: object }>();
+
 patch(Workspace, {
 	setActiveLeaf(this: Workspace, leaf: WorkspaceLeaf) {
 		this.activeLeaf = leaf;
 		const view: object | null = leaf.view;
 		this.trigger("active-leaf-change", leaf);
+		// As in Obsidian: a pane beside the notes that becomes active takes the editor away.
+		this.activeEditor = view instanceof MarkdownView ? (view as never) : null;
 		if (view instanceof MarkdownView) {
-			this.activeEditor = { editor: view.editor, file: view.file } as never;
+			recent.set(this, { leaf, file: view.file as object });
 			this.trigger("file-open", view.file);
 		}
 	},
@@ -107,6 +127,58 @@ patch(Workspace, {
 		return view && (view as object) instanceof type ? view : null;
 	},
 	getActiveFile(this: Workspace) {
-		return (this.activeEditor as { file?: object } | null)?.file ?? null;
+		return recent.get(this)?.file ?? null;
+	},
+	getMostRecentLeaf(this: Workspace) {
+		return recent.get(this)?.leaf ?? null;
+	},
+});
+
+/** Obsidian's lists below the cursor, in the order in which they are asked: its own come first. */
+export interface EditorSuggests {
+	suggests: object[];
+}
+
+patch(Plugin, {
+	registerEditorSuggest(this: Plugin, list: object) {
+		(this as unknown as { editorSuggests__: object[] }).editorSuggests__.push(list);
+		const { suggests } = (this.app.workspace as unknown as { editorSuggest: EditorSuggests }).editorSuggest;
+		suggests.push(list);
+		this.register(() => suggests.splice(suggests.indexOf(list), 1));
+	},
+});
+
+/** The lists of suggestions below fields. */
+export const inputSuggests: { field: HTMLInputElement; offered: object[]; choose(number: number): void }[] = [];
+
+interface InputSuggest {
+	getSuggestions(query: string): Promise<object[]>;
+	selectSuggestion(suggestion: object, event: Event): void;
+	open(): void;
+	close(): void;
+}
+
+patch(AbstractInputSuggest, {
+	constructor2__(this: InputSuggest, _app: object, field: HTMLInputElement) {
+		const entry = { field, offered: [] as object[], choose: (number: number) => this.selectSuggestion(entry.offered[number]!, new Event("click")) };
+		inputSuggests.push(entry);
+		field.addEventListener("input", () => {
+			// As in Obsidian: whatever list arrives is shown, also one that was asked for earlier.
+			void this.getSuggestions(field.value).then((offered) => {
+				entry.offered = offered;
+				if (offered.length > 0) {
+					this.open();
+				} else {
+					this.close();
+				}
+			});
+		});
+	},
+});
+
+patch(TextComponent, {
+	onChange(this: TextComponent, changed: (value: string) => unknown) {
+		this.inputEl.addEventListener("input", () => void changed(this.inputEl.value));
+		return this;
 	},
 });

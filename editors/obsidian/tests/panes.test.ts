@@ -54,6 +54,54 @@ describe("the pane of related notes", () => {
 		expect(texts(".vaultseek-selection", view.contentEl)[0]).toContain("Spanish slugs");
 	});
 
+	it("follows a selection in reading view, and keeps it while the pane has the focus", async () => {
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await world.edit("Inbox.md");
+		const note = world.app.workspace.activeLeaf!.view as unknown as { mode: string; containerEl: HTMLElement };
+		note.mode = "preview";
+		document.body.appendChild(note.containerEl);
+		const passage = note.containerEl.createEl("p", { text: "Gauge at P2 said 71, and the accumulator 31 bar of nitrogen." });
+		document.getSelection()!.selectAllChildren(passage);
+		document.dispatchEvent(new Event("selectionchange"));
+		await eventually(() => texts(".vaultseek-selection", view.contentEl)[0]?.includes("nitrogen"));
+
+		document.getSelection()!.removeAllRanges();
+		world.app.workspace.setActiveLeaf((view as unknown as { leaf: WorkspaceLeaf }).leaf);
+		await view.follow();
+		expect(texts(".vaultseek-section", view.contentEl)[0]).toBe("Related to the selection");
+		view.contentEl.querySelector<HTMLElement>(".vaultseek-related button")!.click();
+		expect(notices.at(-1)).toMatch(/^Open a note for editing first/);
+		note.containerEl.remove();
+	});
+
+	it("hears of selections in windows of their own, and of none when it is closed", async () => {
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		const other = document.implementation.createHTMLDocument();
+		let asked = 0;
+		view.follow = async () => void (asked += 1);
+		const { workspace } = world.app;
+		workspace.trigger("window-open", {}, { document: other });
+		other.dispatchEvent(new Event("selectionchange"));
+		await eventually(() => asked === 1);
+		workspace.trigger("window-close", {}, { document: other });
+		other.dispatchEvent(new Event("selectionchange"));
+		document.dispatchEvent(new Event("selectionchange"));
+		await eventually(() => asked === 2);
+		delete (view as Partial<RelatedPane>).follow;
+	});
+
+	it("inserts a link at the cursor of the note also when the pane has the focus", async () => {
+		const editor = await world.edit("Inbox.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to Inbox");
+		editor.setValue("");
+		world.app.workspace.setActiveLeaf((view as unknown as { leaf: WorkspaceLeaf }).leaf);
+		expect(world.app.workspace.activeEditor).toBeNull();
+		view.contentEl.querySelector<HTMLElement>(".vaultseek-related button")!.click();
+		expect(editor.getValue()).toMatch(/^\[\[.+\]\]$/);
+		expect(view.navigation).toBe(false);
+	});
+
 	it("inserts a link to a note at the cursor", async () => {
 		const editor = await world.edit("Projects/Sump/Sump Pump Replacement.md");
 		const view = await pane<RelatedPane>("related", RELATED_PANE);
@@ -75,7 +123,7 @@ describe("the pane of related notes", () => {
 		const view = await pane<RelatedPane>("related", RELATED_PANE);
 		await eventually(() => texts(".vaultseek-section", view.contentEl)[1] === "2 mentions without a link");
 		const mentions = (): HTMLElement[] => [...view.contentEl.querySelectorAll<HTMLElement>(".vaultseek-mention")];
-		expect(texts(".vaultseek-excerpt mark", mentions()[0]!).at(-1)).toBe("zebrafinch");
+		expect(texts(".vaultseek-excerpt mark", mentions()[0]!)).toEqual(["zebrafinch"]); // and not the one in the link
 		mentions()[0]!.querySelector("button")!.click();
 		await eventually(() => mentions().length === 1);
 		const editor = world.app.workspace.activeEditor!.editor!;

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import type { BasesViewRegistration, EditorSuggest, EditorSuggestContext } from "obsidian";
@@ -12,7 +13,10 @@ import { VaultseekSettingTab } from "../src/settings-tab";
 import { missingLanes, stateOf } from "../src/status/state";
 import { StatusPage } from "../src/status/status-page";
 import { appendMarked, appendWithWords, shown } from "../src/text";
-import { eventually, load, sharedHome, texts, type World } from "./world";
+import { mentionIn } from "../src/related/mention-text";
+import type { RelatedPane } from "../src/related/related-pane";
+import { type EditorSuggests, inputSuggests } from "./obsidian";
+import { eventually, load, sharedHome, texts, type, type World } from "./world";
 
 let world: World;
 const home = sharedHome();
@@ -35,6 +39,23 @@ beforeAll(async () => {
 afterAll(() => world.unload());
 
 describe("links by meaning", () => {
+	it("comes before Obsidian's own list, which takes [[? for a link, and is gone with the plugin", async () => {
+		const other = await load(home);
+		const { suggests } = (other.app.workspace as unknown as { editorSuggest: EditorSuggests }).editorSuggest;
+		expect(suggests).toEqual([(other.plugin as unknown as Registered).editorSuggests__[0], { own: "[[" }]);
+		other.unload();
+		expect(suggests).toEqual([{ own: "[[" }]);
+	});
+
+	it("shows the list for what was typed last, whichever answer arrives last", async () => {
+		const [list] = registered().editorSuggests__;
+		const ask = (query: string): Promise<Target[]> =>
+			Promise.resolve(list!.getSuggestions({ query } as EditorSuggestContext));
+		const lists = await Promise.all(["s", "sl", "float switch wiring"].map(ask));
+		expect(lists.map((each) => each[0]?.result.title)).toEqual(Array(3).fill("Float Switch Wiring"));
+		expect(await ask(" ")).toEqual([]);
+	});
+
 	it("offers notes after [[? and leaves [[ to Obsidian", async () => {
 		const [list] = registered().editorSuggests__;
 		const editor = await world.edit("Inbox.md");
@@ -65,7 +86,8 @@ describe("filters", () => {
 		suggest(before, {
 			complete: async (kind, text, property) =>
 				(await world.plugin.context.ask("complete", { kind, text, property: property ?? null })).items,
-			folders: () => ["Projects", "Projects/Sump", "My notes"],
+			folders: () => ["/", "Projects", "Projects/Sump", "My notes"],
+			extensions: () => ["canvas", "md", "pdf"],
 		}).then((all) => all.map((each) => before.slice(0, before.length - each.replaced) + each.text));
 
 	it("are completed by the names of the vault", async () => {
@@ -75,7 +97,47 @@ describe("filters", () => {
 		expect(await complete("path:su")).toEqual(["path:Projects/Sump/"]);
 		expect(await complete("path:my")).toEqual(['path:"My notes/"']);
 		expect(await complete("link:float")).toContain('link:"Float Switch Wiring"');
+		expect(await complete("heading:cho")).toContain("heading:Choice");
 		expect(await complete("plain words")).toEqual([]);
+	});
+
+	it("are completed by the kinds and extensions of files, and by periods that the daemon reads", async () => {
+		expect(await complete("float kind:p")).toEqual(["float kind:pdf"]);
+		expect(await complete("-kind:")).toContain("-kind:canvas");
+		expect(await complete("ext:c")).toEqual(["ext:canvas"]);
+		expect(await complete("ext:pdf")).toEqual([]); // it is there already
+		for (const query of [...(await complete("kind:")), ...(await complete("modified:")), ...(await complete("created:"))]) {
+			const { interpreted } = await world.plugin.context.ask("search", { query });
+			expect([query, interpreted.notes]).toEqual([query, []]);
+			expect(interpreted.filters).toHaveLength(1);
+		}
+	});
+
+	it("are completed in the field, once for each letter, and not again after a choice", async () => {
+		world.plugin.openSearch();
+		const { field, choose } = inputSuggests.at(-1)!;
+		const offered = (): string[] => (inputSuggests.at(-1)!.offered as { text: string }[]).map((each) => each.text);
+		for (const letters of ["tag", "tag:", "tag:w", "tag:work/pu"]) {
+			type(letters);
+		}
+		await eventually(() => offered()[0] === "work/pumps");
+		choose(0);
+		expect(field.value).toBe("tag:work/pumps");
+		await eventually(() => offered().length === 0);
+		type("tag:work/pumps/");
+		await eventually(() => offered().includes("work/pumps/sump"));
+
+		type("[stat");
+		await eventually(() => offered()[0] === "status:");
+		choose(0);
+		await eventually(() => offered().includes("open]"));
+		field.value = "[status:o] float";
+		field.setSelectionRange(9, 9);
+		field.dispatchEvent(new Event("input"));
+		await eventually(() => offered()[0] === "open]");
+		choose(0);
+		expect(field.value).toBe("[status:open] float");
+		world.plugin.context.windows.forEach((each) => each.close());
 	});
 
 	it("are quoted where they need it", () => {
@@ -89,6 +151,27 @@ describe("text of notes", () => {
 		appendMarked(el, "💥 \u202efloat <b>", [[2, 8]]);
 		expect(el.innerHTML).toBe("💥 <mark>float</mark> &lt;b&gt;");
 		expect(shown("a\u0007b\u200ec")).toBe("abc");
+	});
+
+	it("has names with hyphens marked, and mentions that are no link, address or code", () => {
+		const el = document.createElement("p");
+		appendWithWords(el, "E-4107 (and E-4107a): [x]", ["E-4107", "[x]"]);
+		expect(texts("mark", el)).toEqual(["E-4107", "[x]"]);
+		const mentions: [string, string, string | null][] = [
+			["[[Finch]] `finch` <finch> https://x.y/finch a finch.", "Finch", "finch"],
+			["[finch](a.md) and [[x|finch]]", "Finch", null],
+			["finches, finch-house", "Finch", "finch"],
+			["goldfinch", "Finch", null],
+			["about E-4107 and C++", "C++", "C++"],
+			["see 2026-09-03 there", "2026-09-03", "2026-09-03"],
+			["Brake  overhaul", "brake overhaul", "Brake  overhaul"],
+			["Cafe\u0301 Muller", "Caf\u00e9", "Cafe\u0301"],
+			["云南的茶很好", "茶", "茶"],
+		];
+		for (const [text, name, expected] of mentions) {
+			const span = mentionIn(text, name);
+			expect([text, span && text.slice(...span)]).toEqual([text, expected]);
+		}
 	});
 
 	it("has its words marked whole, and in any script", () => {
@@ -141,8 +224,41 @@ describe("the settings", () => {
 		await tab!.setControlValue("results", 7);
 		await tab!.setControlValue("results", 0);
 		expect(tab!.getControlValue("results")).toBe(7);
+		await tab!.setControlValue("results", 20);
+	});
+
+	it("say what is wrong with a value, and keep the old one, in old and new Obsidian", async () => {
+		const [tab] = registered().settingTabs__;
+		const check = async (key: string, value: unknown): Promise<string | void> => {
+			const definition = tab!.getSettingDefinitions().find((each) => each.control.key === key)!;
+			return (definition.control.validate as (value: unknown) => string | void | Promise<string | void>)(value);
+		};
+		expect(await check("socket", "")).toBeUndefined();
+		expect(await check("socket", home.socket)).toBeUndefined();
+		expect(await check("socket", "~/not/yet.sock")).toBeUndefined();
+		expect(await check("socket", "run/daemon.sock")).toMatch(/whole path/);
+		expect(await check("socket", `/${"x".repeat(120)}`)).toMatch(/103 bytes/);
+		expect(await check("socket", join(home.vault, "Inbox.md"))).toMatch(/no socket/);
+		expect(await check("socket", join(home.vault, "Inbox.md/below"))).toBeUndefined();
+		await eventually(() => world.plugin.context.daemon.state.connected);
+		expect(await check("vault", " vault ")).toBeUndefined();
+		expect(await check("vault", "vau")).toBe("vaultseek has no vault of this name. It has: vault.");
+		expect(await check("results", 1.5)).toMatch(/whole number/);
+		expect(await check("results", 200)).toBeUndefined();
+
 		tab!.display();
 		expect(tab!.containerEl.childElementCount).toBe(5);
+		const [socket, , results] = [...tab!.containerEl.querySelectorAll("input")];
+		const write = (field: HTMLInputElement, value: string): void => {
+			field.value = value;
+			field.dispatchEvent(new Event("input"));
+		};
+		write(socket!, "nowhere");
+		write(results!, "many");
+		await eventually(() => texts(".vaultseek-wrong", tab!.containerEl).filter(Boolean).length === 2);
+		expect(world.plugin.settings).toMatchObject({ socket: home.socket, results: 20 });
+		write(results!, "30");
+		await eventually(() => world.plugin.settings.results === 30);
 		await tab!.setControlValue("results", 20);
 	});
 });
@@ -154,7 +270,7 @@ describe("the view of a base", () => {
 		const controller = QueryController.create2__(App.createConfigured__(), {} as never, parent);
 		const view = registration.factory(controller as never, parent) as SearchBasesView;
 		view.load();
-		await view.update();
+		await view.rank();
 		expect(parent.textContent).toContain("Type a search");
 		const paths = ["Inbox.md", "Areas/Garden/Slimy Visitors.md", "Projects/Sump/Float Switch Wiring.md"];
 		const rows = paths.map((path) => ({ file: world.file(path), getValue: () => "<i>cell</i>" }));
@@ -164,7 +280,7 @@ describe("the view of a base", () => {
 			getDisplayName: () => "Status",
 		});
 		(view.data as unknown as { data: object[] }).data = rows;
-		await view.update();
+		await view.rank();
 		expect(texts("a", parent)).toEqual(["Float Switch Wiring"]);
 		expect(texts("th", parent)).toEqual(["Note", "Status"]);
 		expect(texts("td", parent)[1]).toBe("<i>cell</i>");
@@ -190,13 +306,48 @@ describe("a passage in the editor", () => {
 
 describe("the plugin", () => {
 	it("leaves nothing behind when it is switched off", async () => {
+		const timers = new Set<unknown>();
+		const { setTimeout: set, clearTimeout: clear } = window;
+		window.setTimeout = ((act: () => void, ms?: number) => {
+			const timer = set.call(window, () => (timers.delete(timer), act()), ms);
+			timers.add(timer);
+			return timer;
+		}) as typeof window.setTimeout;
+		window.clearTimeout = (timer) => (timers.delete(timer), clear.call(window, timer));
+		const listeners = new Map<string, number>();
+		const { addEventListener: add, removeEventListener: remove } = document;
+		document.addEventListener = ((...all: Parameters<typeof add>) => (listeners.set(all[0], (listeners.get(all[0]) ?? 0) + 1), add.apply(document, all))) as typeof add;
+		document.removeEventListener = ((...all: Parameters<typeof remove>) => (listeners.set(all[0], (listeners.get(all[0]) ?? 0) - 1), remove.apply(document, all))) as typeof remove;
+
 		const other = await load(home);
 		await eventually(() => other.plugin.context.daemon.state.connected);
+		await other.edit("Inbox.md");
+		const { commands__: commands } = other.plugin as unknown as { commands__: Map<string, { callback(): void }> };
+		commands.get("related")!.callback();
+		commands.get("results")!.callback();
+		const panes = (): RelatedPane[] =>
+			["vaultseek-related", "vaultseek-search"].map((each) => other.app.workspace.getLeavesOfType(each)[0]?.view as unknown as RelatedPane);
+		await eventually(() => panes().every(Boolean) && texts(".vaultseek-related", panes()[0]!.contentEl).length > 0);
+		commands.get("state")!.callback();
+		other.plugin.openSearch("float");
+		await eventually(() => texts(".vaultseek-result").length > 0);
 		const sockets = (): number =>
 			(process as unknown as { getActiveResourcesInfo(): string[] }).getActiveResourcesInfo().filter((each) => each === "PipeWrap").length;
 		const before = sockets();
-		other.unload();
+		for (const pane of panes()) {
+			await pane.onClose(); // as Obsidian does with the views of a plugin that goes
+			(pane as unknown as { unload(): void }).unload();
+			expect(pane.contentEl.childElementCount).toBe(0);
+		}
+		other.plugin.unload();
 		await eventually(() => sockets() < before);
 		expect(other.plugin.context.daemon.state.connected).toBe(false);
+		expect(document.querySelector(".vaultseek-window, .modal-container, .vaultseek-state")).toBeNull();
+		expect(Object.fromEntries([...listeners].filter(([, many]) => many !== 0))).toEqual({});
+		const { linked, progress, changed } = other.plugin.context.daemon;
+		expect([linked, progress, changed].map((each) => (each as unknown as { listeners: Set<object> }).listeners.size)).toEqual([0, 0, 0]);
+		await eventually(() => timers.size === 0);
+		Object.assign(window, { setTimeout: set, clearTimeout: clear });
+		Object.assign(document, { addEventListener: add, removeEventListener: remove });
 	});
 });

@@ -75,6 +75,29 @@ describe("the search window", () => {
 		expect((await eventually(() => opened[1])).leaf).not.toBe(here.leaf);
 	});
 
+	it("previews passages whose words have hyphens, and the part with the words of lines that are too long", async () => {
+		open();
+		type("88-1204-B");
+		await eventually(() => texts(".vaultseek-preview mark").includes("88-1204-B"));
+		type("wyvernlong");
+		await eventually(() => texts(".vaultseek-preview mark").includes("wyvernlong"));
+		const [line] = texts(".vaultseek-preview-line.is-match");
+		expect(line!.length).toBeLessThan(5000);
+		expect(line).toMatch(/^….* wyvernlong .*…$/);
+	});
+
+	it("opens a PDF at its page and links to the page, whatever its name", async () => {
+		const editor = await world.edit("Inbox.md");
+		editor.setValue("");
+		const place = { path: "C# Manual.pdf", place: "page=3", line: 40 };
+		const from = { vault: "vault", vault_path: world.home.vault };
+		await world.plugin.context.open(from, place, "tab");
+		expect(opened.at(-1)).toMatchObject({ path: "C# Manual.pdf", subpath: "#page=3" });
+		world.plugin.context.insert(from, place, true);
+		expect(editor.getValue()).toMatch(/C# Manual.*#page=3/);
+		open();
+	});
+
 	it("inserts a link at the cursor, or to the heading, or says that no note is edited", async () => {
 		const editor = await world.edit("Inbox.md");
 		editor.setValue("See .");
@@ -90,7 +113,7 @@ describe("the search window", () => {
 		press(window_.scope, "Enter", "Alt");
 		expect(editor.getValue()).toMatch(/^\[\[Sump Pump Replacement#+Both pumps dead\?\]\]$/);
 
-		world.app.workspace.activeEditor = null;
+		(world.app.workspace.activeLeaf!.view as unknown as { mode: string }).mode = "preview";
 		open();
 		await search("float switch wiring", "Float Switch Wiring");
 		press(window_.scope, "Enter", "Shift");
@@ -105,7 +128,8 @@ describe("the search window", () => {
 		Object.assign(event, { dataTransfer: { setData: (kind: string, text: string) => data.set(kind, text) } });
 		document.querySelector(".vaultseek-result")!.dispatchEvent(event);
 		expect(data.get("text/plain")).toBe("[[Float Switch Wiring]]");
-		expect(document.querySelector(".vaultseek-dragging")).not.toBeNull();
+		expect(document.querySelector(".vaultseek-dragging")).toBeNull(); // the picture of what is dragged is taken first
+		await eventually(() => document.querySelector(".vaultseek-dragging"));
 		document.querySelector(".vaultseek-result")!.dispatchEvent(new Event("dragend"));
 		expect(document.querySelector(".vaultseek-window")).toBeNull();
 	});
@@ -127,7 +151,10 @@ describe("the search window", () => {
 	it("says which condition no note meets, and names the nearest note and why it is none", async () => {
 		open();
 		type("float tag:nowhere");
-		await eventually(() => texts(".vaultseek-nothing")[0]?.includes("tag nowhere"));
+		const nothing = (): string => texts(".vaultseek-nothing")[0] ?? "";
+		await eventually(() => /^No note matches: tag nowhere\. The nearest note is .+: excluded by: tag nowhere\.$/.test(nothing()));
+		type("tag:nowhere");
+		await eventually(() => nothing() === "No note matches: tag nowhere.");
 		const strict = { settings: { nothing_below: 0.99 } };
 		const found = await new LiveSearch(world.plugin.context).run("xylophone", strict);
 		expect(found!.answer.results).toEqual([]);

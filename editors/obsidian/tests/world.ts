@@ -34,6 +34,7 @@ export async function load(home: Home, settings: object = {}): Promise<World> {
 	opened.length = 0;
 	const adapter = FileSystemAdapter.create__(home.vault).asOriginalType__();
 	const app = App.createConfigured__({ adapter, files: notesOf(home.vault) });
+	Object.assign(app.workspace, { editorSuggest: { suggests: [{ own: "[[" }] } });
 	const plugin = new VaultseekPlugin(app as never, manifest as never);
 	await plugin.saveData({ socket: home.socket, ...settings });
 	Object.assign(plugin, { loaded__: true }); // as load() does, whose end cannot be waited for

@@ -1,6 +1,6 @@
 /** The daemon's socket: where it is, and connecting to it. */
 
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -21,6 +21,20 @@ export function socketPath(setting: string, environment: NodeJS.ProcessEnv = pro
 		return join(runtime, "vaultseek", "daemon.sock");
 	}
 	return join(stateFolder(environment), "run", "daemon.sock");
+}
+
+/** Return what is wrong with a path of a socket in the settings, or nothing. The daemon may make it later. */
+export function wrongSocket(setting: string): string | undefined {
+	const written = setting.trim();
+	const path = socketPath(written);
+	if (written && !isAbsolute(path)) {
+		return "Write the whole path, from / or ~/ on.";
+	}
+	if (Buffer.byteLength(path) > PATH_BYTES) {
+		return `This is longer than the ${PATH_BYTES} bytes that the path of a socket may have.`;
+	}
+	const there = statAt(path);
+	return there && !there.isSocket() ? "This is no socket." : undefined;
 }
 
 /** Connect to the socket at `path`. Throws NotConnected. */
@@ -49,12 +63,21 @@ function stateFolder(environment: NodeJS.ProcessEnv): string {
 }
 
 function isFolder(path: string): boolean {
-	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+	return statAt(path)?.isDirectory() ?? false;
+}
+
+/** Return what is at `path`; undefined if nothing is, or if it cannot be reached. */
+function statAt(path: string): Stats | undefined {
+	try {
+		return statSync(path, { throwIfNoEntry: false });
+	} catch {
+		return undefined; // a part of the path is a file, or closed to this user
+	}
 }
 
 /** Throw NotConnected if the socket is missing, or belongs to someone else: queries are private. */
 function refuseForeign(path: string): void {
-	const owner = statSync(path, { throwIfNoEntry: false })?.uid;
+	const owner = statAt(path)?.uid;
 	if (owner === undefined) {
 		throw new NotConnected("No vaultseek daemon is running.");
 	}

@@ -1,5 +1,6 @@
 /** The connection to the daemon. It is opened again whenever it breaks; no process is ever started. */
 
+import type { Socket } from "node:net";
 import {
 	CancellationTokenSource,
 	createMessageConnection,
@@ -10,14 +11,18 @@ import {
 } from "vscode-jsonrpc/node";
 import { Signal } from "../signal";
 import { openSocket } from "./address";
-import { DaemonError, NotConnected } from "./errors";
+import { DaemonError, NotConnected, Unsuited } from "./errors";
+import { checkHello } from "./hello";
 import { type Answers, type Changed, type Method, type Progress, PROTOCOL_VERSION } from "./protocol";
 
 /** Milliseconds before another attempt to connect: after the first failure, and at most. */
 const RETRY = { first: 500, most: 5000 };
 
-/** The state of the connection; `reason` says why there is none. */
-export type Link = { connected: true; version: string } | { connected: false; reason: string };
+/** Milliseconds until a daemon counts as one that does not answer: at the first message, and at any other. */
+const PATIENCE = { hello: 10_000, answer: 60_000 };
+
+/** The state of the connection; `reason` says why there is none, and `label` in a few words. */
+export type Link = { connected: true; version: string } | { connected: false; reason: string; label?: string };
 
 /** Requests to the daemon at an address that may change, and its notifications. */
 export class Daemon {
@@ -28,6 +33,8 @@ export class Daemon {
 
 	private link: Link = { connected: false, reason: "Not connected yet." };
 	private connection: MessageConnection | null = null;
+	/** The connection whose first message waits for its answer. */
+	private greeted: MessageConnection | null = null;
 	private attempt: Promise<MessageConnection> | null = null;
 	private timer: number | null = null;
 	private wait: number;
@@ -39,6 +46,7 @@ export class Daemon {
 		private readonly address: () => string,
 		private readonly client: string,
 		private readonly retry = RETRY,
+		private readonly patience = PATIENCE,
 	) {
 		this.wait = retry.first;
 	}
@@ -78,7 +86,14 @@ export class Daemon {
 		if (signal?.aborted) {
 			throw new DaemonError("cancelled", "The request was cancelled before it was sent.");
 		}
-		return send<M>(connection, method, params, signal);
+		try {
+			return await inTime(this.patience.answer, send<M>(connection, method, params, signal));
+		} catch (error) {
+			if (error instanceof Unsuited) {
+				this.lose(connection, error);
+			}
+			throw error;
+		}
 	}
 
 	private connectQuietly(): void {
@@ -107,7 +122,7 @@ export class Daemon {
 		} catch (error) {
 			const reason = error instanceof Error ? error.message : String(error);
 			if (generation === this.generation) {
-				this.setLink({ connected: false, reason });
+				this.setLink(unlinked(reason, error));
 				this.connectLater();
 			}
 			throw error instanceof NotConnected ? error : new NotConnected(reason);
@@ -116,6 +131,34 @@ export class Daemon {
 
 	private async greet(generation: number): Promise<MessageConnection> {
 		const socket = await openSocket(this.address());
+		const connection = this.listen(socket);
+		const check = (): void => {
+			if (generation !== this.generation) {
+				throw new NotConnected("The address of the daemon changed.");
+			}
+		};
+		try {
+			check();
+			this.greeted = connection;
+			const first = { protocol_version: PROTOCOL_VERSION, client: this.client };
+			const hello = await inTime(this.patience.hello, send(connection, "initialize", first));
+			check();
+			checkHello(hello);
+			this.connection = connection;
+			this.wait = this.retry.first;
+			this.setLink({ connected: true, version: hello.server.version });
+			return connection;
+		} catch (error) {
+			connection.dispose();
+			throw error;
+		} finally {
+			if (this.greeted === connection) {
+				this.greeted = null;
+			}
+		}
+	}
+
+	private listen(socket: Socket): MessageConnection {
 		const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
 		connection.onNotification("index/progress", (params: Progress) => this.progress.fire(params));
 		connection.onNotification("index/changed", (params: Changed) => this.changed.fire(params));
@@ -123,22 +166,14 @@ export class Daemon {
 		connection.onError(() => socket.destroy());
 		connection.onDispose(() => socket.destroy());
 		connection.listen();
-		const hello = await send(connection, "initialize", { protocol_version: PROTOCOL_VERSION, client: this.client });
-		if (generation !== this.generation) {
-			connection.dispose();
-			throw new NotConnected("The address of the daemon changed.");
-		}
-		this.connection = connection;
-		this.wait = this.retry.first;
-		this.setLink({ connected: true, version: hello.server.version });
 		return connection;
 	}
 
-	private lose(connection: MessageConnection): void {
+	private lose(connection: MessageConnection, why?: Unsuited): void {
 		connection.dispose(); // this fails the requests that still wait
 		if (this.connection === connection) {
 			this.connection = null;
-			this.setLink({ connected: false, reason: "The vaultseek daemon has stopped." });
+			this.setLink(why ? unlinked(why.message, why) : unlinked("The vaultseek daemon has stopped."));
 			this.connectLater();
 		}
 	}
@@ -150,9 +185,10 @@ export class Daemon {
 		}
 		this.generation += 1;
 		this.attempt = null;
-		const connection = this.connection;
-		this.connection = null;
+		const { connection, greeted } = this;
+		this.connection = this.greeted = null;
 		connection?.dispose();
+		greeted?.dispose();
 		this.setLink({ connected: false, reason });
 	}
 
@@ -173,6 +209,24 @@ export class Daemon {
 		if (JSON.stringify(before) !== JSON.stringify(link)) {
 			this.linked.fire(link);
 		}
+	}
+}
+
+function unlinked(reason: string, error?: unknown): Link {
+	return { connected: false, reason, ...(error instanceof Unsuited ? { label: error.label } : {}) };
+}
+
+/** Wait for an answer, but not for ever: a daemon that was suspended keeps its socket open. Throws Unsuited. */
+async function inTime<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+	let timer = 0;
+	const late = new Promise<never>((_, reject) => {
+		const error = new Unsuited("The vaultseek daemon does not answer.", "No answer");
+		timer = window.setTimeout(() => reject(error), milliseconds);
+	});
+	try {
+		return await Promise.race([answer, late]);
+	} finally {
+		window.clearTimeout(timer);
 	}
 }
 

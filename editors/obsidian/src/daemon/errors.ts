@@ -2,6 +2,8 @@
 
 /** The command that starts a daemon. */
 export const START = "vaultseek start";
+/** The commands that start it anew. */
+export const RESTART = "vaultseek stop; vaultseek start";
 
 /** An error that the daemon answered with; `code` is one of those in docs/protocol.md. */
 export class DaemonError extends Error {
@@ -16,9 +18,38 @@ export class DaemonError extends Error {
 
 /** No daemon can be reached. */
 export class NotConnected extends Error {
+	/** What to run about it. */
+	readonly command: string = START;
+	/** A few words for the status bar. */
+	readonly label: string = "No daemon";
+
 	constructor(message: string) {
 		super(message);
 		this.name = "NotConnected";
+	}
+}
+
+/** A daemon, or something else, that does not answer as this plugin needs it. */
+export class Unsuited extends NotConnected {
+	override readonly command = RESTART;
+
+	constructor(
+		message: string,
+		override readonly label: string,
+	) {
+		super(message);
+		this.name = "Unsuited";
+	}
+}
+
+/** The daemon does not know the vault that is open here; `command` adds it. */
+export class UnknownVault extends Error {
+	constructor(
+		message: string,
+		readonly command?: string,
+	) {
+		super(message);
+		this.name = "UnknownVault";
 	}
 }
 
@@ -31,7 +62,11 @@ export interface Problem {
 /** Return what to tell the user of an error. */
 export function problemOf(error: unknown): Problem {
 	if (error instanceof NotConnected) {
-		return { text: `${error.message} The search goes on by itself once one runs.`, command: START };
+		const then = error instanceof Unsuited ? "once it is mended" : "once one runs";
+		return { text: `${error.message} The search goes on by itself ${then}.`, command: error.command };
+	}
+	if (error instanceof UnknownVault) {
+		return { text: error.message, command: error.command };
 	}
 	return { text: error instanceof Error ? error.message : String(error) };
 }

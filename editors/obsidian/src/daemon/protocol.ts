@@ -202,6 +202,7 @@ export interface Changed extends OfVault {
 export interface Hello {
 	protocol_version: number;
 	server: { name: string; version: string; pid: number };
+	capabilities?: { methods?: string[] };
 }
 
 /** Answers by method. */

@@ -4,13 +4,13 @@ import { type App, MarkdownView, type PaneType, type TFile, type WorkspaceLeaf }
 import type { Click } from "../settings";
 import type { Flash } from "./flash";
 
-/** A place in a file. Lines count from 1; `page` is what a link writes behind the path of a file that is no note. */
+/** A place in a file. Lines count from 1; `subpath` is what a link writes behind the path of a file that is no note. */
 export interface Passage {
 	file: TFile;
 	line: number;
 	firstLine: number;
 	lastLine: number;
-	page?: string;
+	subpath?: string;
 }
 
 /** Most lines that flash; a longer passage would light up the whole window. */
@@ -23,12 +23,10 @@ export async function openPassage(
 	passage: Passage,
 	pane: PaneType | false,
 ): Promise<MarkdownView | null> {
-	if (passage.page) {
-		await app.workspace.openLinkText(passage.file.path + passage.page, "", pane);
-		return null;
-	}
 	const leaf = app.workspace.getLeaf(pane);
-	await leaf.openFile(passage.file, { active: true, eState: { line: passage.line - 1 } });
+	// Not as the text of a link: a `#` in the name of the file would end it, and Obsidian would make a note of the rest.
+	const eState = passage.subpath ? { subpath: passage.subpath } : { line: passage.line - 1 };
+	await leaf.openFile(passage.file, { active: true, eState });
 	await app.workspace.revealLeaf(leaf);
 	return showLines(leaf, flash, passage);
 }
@@ -40,7 +38,7 @@ export function paneOf(click: Click): PaneType | false {
 
 function showLines(leaf: WorkspaceLeaf, flash: Flash, passage: Passage): MarkdownView | null {
 	const view = leaf.view;
-	if (!(view instanceof MarkdownView)) {
+	if (!(view instanceof MarkdownView) || passage.subpath) {
 		return null;
 	}
 	if (view.getMode() === "preview") {

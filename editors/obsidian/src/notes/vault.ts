@@ -3,6 +3,7 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { type App, FileSystemAdapter, normalizePath, type TFile } from "obsidian";
+import { UnknownVault } from "../daemon/errors";
 import type { Where } from "../daemon/protocol";
 import type { Settings } from "../settings";
 
@@ -43,9 +44,16 @@ export class Notes {
 		return contains(this.folder, vaultPath) || contains(vaultPath, this.folder);
 	}
 
-	/** The sentence for a daemon that answers from another vault. */
-	get elsewhere(): string {
-		return `vaultseek does not know this vault. Add it: vaultseek vault add '${this.folder.replace(/'/g, "'\\''")}'`;
+	/** Return the error for a daemon that answers from another vault, in the folder `vaultPath`. */
+	elsewhere(vaultPath: string): UnknownVault {
+		const name = this.settings().vault.trim();
+		if (name) {
+			return new UnknownVault(
+				`The vault ${name} of the settings is ${vaultPath}, not the one that is open here. Leave the name empty, or mend it.`,
+			);
+		}
+		const folder = `'${this.folder.replace(/'/g, "'\\''")}'`;
+		return new UnknownVault("vaultseek does not know this vault yet. Add it:", `vaultseek vault add ${folder}`);
 	}
 }
 

@@ -1,11 +1,12 @@
 /** Lines of other notes that mention the active note without a link, and the button that links them. */
 
-import { Notice, type TFile } from "obsidian";
+import { type EditorPosition, Notice, type TFile } from "obsidian";
 import type { Context } from "../context";
 import type { Mention, Unlinked } from "../daemon/protocol";
 import { openPassage } from "../notes/open";
-import { linkTo, mentionAt } from "../notes/links";
-import { appendWithWords, count, shown } from "../text";
+import { linkTo } from "../notes/links";
+import { count, shown } from "../text";
+import { mentionIn } from "./mention-text";
 
 const MOST = 50;
 
@@ -41,7 +42,7 @@ export function drawMentions(el: HTMLElement, context: Context, target: TFile, u
 		const row = el.createDiv({ cls: "vaultseek-mention" });
 		row.createDiv({ cls: "vaultseek-result-title", text: shown(mention.title), attr: { dir: "auto" } });
 		const text = row.createDiv({ cls: "vaultseek-excerpt", attr: { dir: "auto" } });
-		appendWithWords(text, mention.text.trim(), [mention.name]);
+		drawMention(text, mention);
 		const place = { path: mention.path, line: mention.line };
 		row.addEventListener("click", () => void context.open(unlinked, place, false));
 		const button = row.createEl("button", { cls: "vaultseek-link-button", text: "Link" });
@@ -52,6 +53,21 @@ export function drawMentions(el: HTMLElement, context: Context, target: TFile, u
 				.then((done) => done && row.remove())
 				.catch((error) => context.complain(error));
 		});
+	}
+}
+
+/** Characters of a line that are shown before the mention. */
+const BEFORE = 80;
+
+/** Draw the line of a mention, with the name that would become a link marked. */
+function drawMention(el: HTMLElement, mention: Mention): void {
+	const text = mention.text.trim();
+	const [start, end] = mentionIn(text, mention.name) ?? [text.length, text.length];
+	const from = start > BEFORE && start < text.length ? text.indexOf(" ", start - BEFORE) + 1 : 0;
+	el.appendText(`${from > 0 ? "…" : ""}${shown(text.slice(from, start))}`);
+	if (start < end) {
+		el.createEl("mark", { text: shown(text.slice(start, end)) });
+		el.appendText(shown(text.slice(end)));
 	}
 }
 
@@ -74,12 +90,13 @@ export async function linkMention(
 	const { line } = mention;
 	linked.file = file;
 	const view = await openPassage(context.app, context.flash, { file, line, firstLine: line, lastLine: line }, "tab");
-	const span = view && mentionAt(view.editor, line - 1, mention.name);
+	const text = view && line <= view.editor.lineCount() ? view.editor.getLine(line - 1) : "";
+	const span = mentionIn(text, mention.name);
 	if (!view || !span) {
 		new Notice("That line has changed since it was indexed; link it by hand.");
 		return false;
 	}
-	const [start, end] = span;
+	const [start, end] = span.map((ch) => ({ line: line - 1, ch })) as [EditorPosition, EditorPosition];
 	const written = view.editor.getRange(start, end);
 	const alias = written === target.basename ? undefined : written;
 	linked.add(mention);

@@ -1,9 +1,10 @@
 /** The pane of notes that are related to the active note, or to the text that is selected in it. */
 
-import { debounce, ItemView, MarkdownView, type TFile, type WorkspaceLeaf } from "obsidian";
+import { Component, debounce, ItemView, type TFile, type WorkspaceLeaf } from "obsidian";
 import type { Context } from "../context";
 import type { OfVault, Related, Search, Unlinked } from "../daemon/protocol";
 import { Latest } from "../latest";
+import { noteInSight, selectedText } from "../notes/editing";
 import { drawProblem } from "../problem";
 import { makeDraggable } from "../search/result-list";
 import { paneFor } from "../search/search-window";
@@ -36,6 +37,9 @@ export class RelatedPane extends ItemView {
 	private subject: { file: TFile; selection: string } | null = null;
 	private linked = new Linked();
 
+	/** A note that is opened from the pane must not take its place. */
+	override navigation = false;
+
 	constructor(
 		leaf: WorkspaceLeaf,
 		private readonly context: Context,
@@ -60,7 +64,7 @@ export class RelatedPane extends ItemView {
 		const soon = debounce(() => void this.follow(), WAIT_MS, true);
 		this.registerEvent(this.app.workspace.on("file-open", () => void this.follow()));
 		this.registerEvent(this.app.workspace.on("active-leaf-change", () => soon()));
-		this.registerDomEvent(this.contentEl.doc, "selectionchange", () => soon());
+		this.followWindows(soon);
 		this.register(
 			this.context.daemon.linked.on((link) => {
 				if (link.connected) {
@@ -79,26 +83,55 @@ export class RelatedPane extends ItemView {
 		this.contentEl.empty();
 	}
 
+	/** Call `soon` when the selection changes, in whatever window of Obsidian. */
+	private followWindows(soon: () => void): void {
+		const { workspace } = this.app;
+		const windows = new Map<Document, Component>();
+		const listen = (doc: Document): void => {
+			if (!windows.has(doc)) {
+				const component = this.addChild(new Component());
+				component.registerDomEvent(doc, "selectionchange", soon);
+				windows.set(doc, component);
+			}
+		};
+		listen(this.contentEl.doc);
+		workspace.iterateAllLeaves((leaf) => listen(leaf.view.containerEl.doc));
+		this.registerEvent(workspace.on("window-open", (_, win) => listen(win.document)));
+		this.registerEvent(
+			workspace.on("window-close", (_, win) => {
+				const component = windows.get(win.document);
+				if (component && win.document !== this.contentEl.doc) {
+					this.removeChild(component);
+					windows.delete(win.document);
+				}
+			}),
+		);
+	}
+
 	/** Show what is related to the active note, or to the selection in it, if that is not what is shown. */
 	async follow(): Promise<void> {
-		const view = this.app.workspace.getActiveViewOfType(MarkdownView);
-		const file = view?.file ?? this.app.workspace.getActiveFile();
+		const file = noteInSight(this.app)?.file ?? this.app.workspace.getActiveFile();
 		if (!file) {
 			if (!this.subject) {
 				this.contentEl.setText("Open a note, and what is related to it shows here.");
 			}
 			return;
 		}
-		const selected = this.app.workspace.activeEditor?.editor?.getSelection().trim() ?? "";
-		const selection = selected.length < SELECTED_CHARS ? "" : selected.slice(0, MOST_CHARS);
-		if (file === this.linked.file && !selection) {
-			return; // the other mentions stay in sight
+		const selected = selectedText(this.app).trim();
+		const selection = selected.length < SELECTED_CHARS ? "" : Array.from(selected).slice(0, MOST_CHARS).join("");
+		if (!selection && (file === this.linked.file || (file === this.subject?.file && this.isActive))) {
+			return; // the other mentions stay in sight, and what is clicked here does not change under the pointer
 		}
 		if (this.subject?.file !== file || this.subject.selection !== selection) {
 			this.subject = { file, selection };
 			this.linked = new Linked();
 			await this.refresh();
 		}
+	}
+
+	/** True while the pane has the focus: then nothing is selected in a note that is open for reading. */
+	private get isActive(): boolean {
+		return this.app.workspace.getActiveViewOfType(RelatedPane) === this;
 	}
 
 	/** Ask again and show the answer. */
@@ -180,7 +213,7 @@ export class RelatedPane extends ItemView {
 		}
 		el.createDiv({ cls: "vaultseek-excerpt", text: shown(row.preview), attr: { dir: "auto" } });
 		el.addEventListener("click", (event) => {
-			void context.open(from, row, paneFor(event, context)).catch((error) => context.complain(error));
+			void context.open(from, row, paneFor(event, context));
 		});
 		const button = head.createEl("button", { cls: "vaultseek-link-button", text: "Link" });
 		button.setAttrs({ "aria-label": "Insert a link at the cursor" });

@@ -1,14 +1,22 @@
-/** The filters that a query field completes: tags, folders, properties and their values, linked notes. */
+/** The filters that a query field completes: tags, folders, properties and their values, kinds, linked notes. */
 
 import { AbstractInputSuggest } from "obsidian";
 import type { Context } from "../context";
-import { Latest } from "../latest";
+import { LatestList } from "../latest";
 import { shown } from "../text";
-import { suggest, type Suggestion } from "./filters";
+import { type Names, suggest, type Suggestion } from "./filters";
+
+/** A suggestion, and where in the field the text that it replaces begins: more may be typed before it is chosen. */
+type Offer = Suggestion & { start: number };
 
 /** Completion of the filter that stands before the cursor of a text field. */
-export class FilterSuggest extends AbstractInputSuggest<Suggestion> {
-	private readonly latest = new Latest();
+export class FilterSuggest extends AbstractInputSuggest<Offer> {
+	/** True while the list is shown: the keys are its own then. */
+	isShown = false;
+	/** Not `suggestions`: the class above has a field of that name that its types do not show. */
+	private readonly offers = new LatestList<Offer>();
+	/** The query that a suggestion was written into; nothing is offered for it again. */
+	private written = "";
 
 	constructor(
 		private readonly context: Context,
@@ -17,22 +25,29 @@ export class FilterSuggest extends AbstractInputSuggest<Suggestion> {
 		super(context.app, field);
 	}
 
-	async getSuggestions(): Promise<Suggestion[]> {
-		const before = this.field.value.slice(0, this.field.selectionStart ?? this.field.value.length);
-		const { context } = this;
-		const work = (signal: AbortSignal): Promise<Suggestion[]> =>
-			suggest(before, {
-				complete: async (kind, text, property) => {
-					const more = property === undefined ? {} : { property };
-					return (await context.ask("complete", { kind, text, ...more }, signal)).items;
-				},
-				folders: () => context.app.vault.getAllFolders().map((folder) => folder.path),
-			});
-		try {
-			return (await this.latest.run(work)) ?? [];
-		} catch {
-			return []; // the list of results says what is wrong
-		}
+	override open(): void {
+		super.open();
+		this.isShown = true;
+	}
+
+	override close(): void {
+		super.close();
+		this.isShown = false;
+	}
+
+	/** Close the list and ask for nothing any more. */
+	stop(): void {
+		this.offers.stop();
+		this.close();
+	}
+
+	async getSuggestions(): Promise<Offer[]> {
+		const { field } = this;
+		const before = field.value.slice(0, field.selectionStart ?? field.value.length);
+		// Errors are left to the list of results, which says what is wrong.
+		return this.offers.ask(async (signal) =>
+			before === this.written ? [] : this.offer(before, signal),
+		);
 	}
 
 	renderSuggestion(suggestion: Suggestion, el: HTMLElement): void {
@@ -41,11 +56,32 @@ export class FilterSuggest extends AbstractInputSuggest<Suggestion> {
 		el.createSpan({ cls: "suggestion-note", text: shown(suggestion.about) });
 	}
 
-	selectSuggestion(suggestion: Suggestion): void {
+	selectSuggestion({ text, start }: Offer): void {
 		const { field } = this;
 		const cursor = field.selectionStart ?? field.value.length;
-		field.setRangeText(suggestion.text, cursor - suggestion.replaced, cursor, "end");
+		const closed = text.endsWith("]") && field.value.charAt(cursor) === "]" ? 1 : 0;
+		field.setRangeText(text, Math.min(start, cursor), cursor + closed, "end");
+		// A property goes on with its values.
+		this.written = text.endsWith(":") ? "" : field.value.slice(0, field.selectionStart ?? field.value.length);
 		field.dispatchEvent(new Event("input"));
 		this.close();
+	}
+
+	private async offer(before: string, signal: AbortSignal): Promise<Offer[]> {
+		const suggestions = await suggest(before, this.names(signal));
+		return suggestions.map((each) => ({ ...each, start: before.length - each.replaced }));
+	}
+
+	private names(signal: AbortSignal): Names {
+		const { context } = this;
+		const { vault } = context.app;
+		return {
+			complete: async (kind, text, property) => {
+				const more = property === undefined ? {} : { property };
+				return (await context.ask("complete", { kind, text, ...more }, signal)).items;
+			},
+			folders: () => vault.getAllFolders().map((folder) => folder.path),
+			extensions: () => [...new Set(vault.getFiles().map((file) => file.extension))].sort(),
+		};
 	}
 }

@@ -9,38 +9,61 @@ export interface Suggestion {
 	about: string;
 }
 
-/** The sources of names: the daemon, and Obsidian for folders. */
+/** The sources of names: the daemon, and Obsidian for folders and extensions. */
 export interface Names {
-	complete(kind: "tag" | "property" | "value" | "note", text: string, property?: string): Promise<Completion[]>;
+	complete(kind: "tag" | "property" | "value" | "note" | "heading", text: string, property?: string): Promise<Completion[]>;
 	folders(): string[];
+	extensions(): string[];
 }
 
-const TAG = /(?:^|[\s(])-?tag:#?([^\s()]*)$/;
-const VALUE = /(?:^|[\s(])-?\[([^\]:]+):([^\]]*)$/;
-const PROPERTY = /(?:^|[\s(])-?\[([^\]:]*)$/;
-const LINK = /(?:^|[\s(])-?link:("[^"]*|[^\s()"]*)$/;
-const PATH = /(?:^|[\s(])-?path:("[^"]*|[^\s()"]*)$/;
+/** A filter: how it begins, and what may follow. */
+interface Filter {
+	/** What is typed so far is its last group; for a value, the property is the one before. */
+	pattern: RegExp;
+	offer(names: Names, typed: string, property: string): Promise<Suggestion[]>;
+}
+
 const MOST = 12;
+/** The kinds of files that the daemon reads, as docs/files.md names them. */
+const KINDS = ["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image"];
+const PERIODS = ["yesterday", '"last week"', '"last month"', "7d", '"3 months"'];
+
+const FILTERS: readonly Filter[] = [
+	{
+		pattern: /(?:^|[\s(])-?tag:#?([^\s()]*)$/i,
+		offer: async (names, typed) => named(await names.complete("tag", typed), typed, (text) => text),
+	},
+	{
+		pattern: /(?:^|[\s(])-?\[([^\]:]+):([^\]]*)$/,
+		offer: async (names, typed, property) => {
+			const values = await names.complete("value", typed, property);
+			return named(values.filter((each) => !/[\]\n]/.test(each.text)), typed, (text) => `${text}]`);
+		},
+	},
+	{
+		pattern: /(?:^|[\s(])-?\[([^\]:]*)$/,
+		offer: async (names, typed) => named(await names.complete("property", typed), typed, (text) => `${text}:`),
+	},
+	{ pattern: operator("link"), offer: async (names, typed) => named(await names.complete("note", bare(typed)), typed, quoted) },
+	{
+		pattern: operator("heading"),
+		offer: async (names, typed) => named(await names.complete("heading", bare(typed)), typed, quoted),
+	},
+	{ pattern: operator("path"), offer: async (names, typed) => folders(names.folders(), typed) },
+	{ pattern: operator("kind"), offer: async (_, typed) => words(KINDS, typed, "kind of file") },
+	{ pattern: operator("ext"), offer: async (names, typed) => words(names.extensions(), typed, "extension") },
+	{ pattern: operator("created|modified|before|after"), offer: async (_, typed) => words(PERIODS, typed, "date") },
+];
 
 /** Return what may be meant by the end of `before`, the part of the query before the cursor; likeliest first. */
 export async function suggest(before: string, names: Names): Promise<Suggestion[]> {
-	let match: RegExpExecArray | null;
-	if ((match = TAG.exec(before))) {
-		return named(await names.complete("tag", match[1] ?? ""), match[1] ?? "", (text) => text);
-	}
-	if ((match = VALUE.exec(before))) {
-		const items = await names.complete("value", match[2] ?? "", match[1]);
-		return named(items, match[2] ?? "", (text) => `${text}]`);
-	}
-	if ((match = PROPERTY.exec(before))) {
-		return named(await names.complete("property", match[1] ?? ""), match[1] ?? "", (text) => `${text}:`);
-	}
-	if ((match = LINK.exec(before))) {
-		const items = await names.complete("note", unquoted(match[1] ?? ""));
-		return named(items, match[1] ?? "", quoted);
-	}
-	if ((match = PATH.exec(before))) {
-		return folders(names.folders(), match[1] ?? "");
+	for (const filter of FILTERS) {
+		const match = filter.pattern.exec(before);
+		if (match) {
+			const typed = match.at(-1) ?? "";
+			const suggestions = await filter.offer(names, typed, match[1] ?? "");
+			return suggestions.filter((each) => each.text !== typed);
+		}
 	}
 	return [];
 }
@@ -50,7 +73,12 @@ export function quoted(value: string): string {
 	return /[\s()"]/.test(value) ? `"${value.replace(/"/g, '\\"')}"` : value;
 }
 
-function unquoted(typed: string): string {
+/** Return the expression for an operator, and a word or an open quote behind it. */
+function operator(name: string): RegExp {
+	return new RegExp(`(?:^|[\\s(])-?(?:${name}):("[^"]*|[^\\s()"]*)$`, "i");
+}
+
+function bare(typed: string): string {
 	return typed.replace(/^"/, "");
 }
 
@@ -62,9 +90,15 @@ function named(items: Completion[], typed: string, written: (text: string) => st
 	}));
 }
 
+function words(all: readonly string[], typed: string, about: string): Suggestion[] {
+	const part = bare(typed).toLocaleLowerCase();
+	const matching = all.filter((word) => bare(word).toLocaleLowerCase().startsWith(part));
+	return matching.slice(0, MOST).map((text) => ({ text, replaced: typed.length, about }));
+}
+
 function folders(all: string[], typed: string): Suggestion[] {
-	const part = unquoted(typed).toLocaleLowerCase();
-	const matching = all.filter((folder) => folder.toLocaleLowerCase().includes(part));
+	const part = bare(typed).toLocaleLowerCase();
+	const matching = all.filter((folder) => folder !== "/" && folder.toLocaleLowerCase().includes(part));
 	matching.sort((one, other) => startsWith(other, part) - startsWith(one, part) || one.localeCompare(other));
 	return matching.slice(0, MOST).map((folder) => ({
 		text: quoted(`${folder}/`),

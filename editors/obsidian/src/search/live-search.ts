@@ -1,7 +1,7 @@
 /** A search that follows a text field: each letter supersedes the search before. */
 
 import type { Context } from "../context";
-import type { MissingLane, Search } from "../daemon/protocol";
+import type { Interpreted, MissingLane, Search } from "../daemon/protocol";
 import { Latest } from "../latest";
 import { count, shown } from "../text";
 
@@ -45,15 +45,24 @@ export class LiveSearch {
 
 	/** Return why nothing was found, with the name of the note that is nearest. */
 	private async explain(query: string, answer: Search, { settings = {} }: More, signal: AbortSignal): Promise<string> {
-		const { nearest, interpreted } = answer;
-		if (nearest) {
-			const why = await this.context.ask("search/why", { query, note: nearest.path, settings }, signal);
-			return `Nothing found. The nearest note is ${shown(why.title)}: ${shown(why.reason)}.`;
+		const { interpreted } = answer;
+		const filters = interpreted.filters.map(shown).join(", ");
+		const nothing = filters ? `No note matches: ${filters}.` : "Nothing found.";
+		const nearest = answer.nearest?.path ?? (await this.nearestByWords(interpreted, signal));
+		if (nearest === undefined) {
+			return answer.index.notes === 0 ? "This vault has no notes yet." : nothing;
 		}
-		if (interpreted.filters.length > 0) {
-			return `No note matches: ${interpreted.filters.map(shown).join(", ")}.`;
+		const why = await this.context.ask("search/why", { query, note: nearest, settings }, signal);
+		return `${nothing} The nearest note is ${shown(why.title)}: ${shown(why.reason)}.`;
+	}
+
+	/** Return the note that the words of a query alone find first. */
+	private async nearestByWords({ rank_text, filters }: Interpreted, signal: AbortSignal): Promise<string | undefined> {
+		if (!rank_text.trim() || filters.length === 0) {
+			return undefined;
 		}
-		return answer.index.notes === 0 ? "This vault has no notes yet." : "Nothing found.";
+		const words = { query: rank_text, plain: true, limit: 1 };
+		return (await this.context.ask("search", words, signal)).results[0]?.path;
 	}
 }
 

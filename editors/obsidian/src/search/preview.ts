@@ -7,6 +7,8 @@ import { appendWithWords, shown, writtenWords } from "../text";
 
 const LINES_ABOVE = 8;
 const LINES_BELOW = 40;
+/** Characters of a line that are shown: a table or a page without line breaks may have megabytes. */
+const LINE_CHARS = 4000;
 
 /** The preview beside the list. */
 export class Preview {
@@ -43,6 +45,12 @@ export class Preview {
 		this.el.empty();
 	}
 
+	/** Scroll to a row: `scrollIntoView` would move the window around it as well. */
+	private center(row: HTMLElement | null): void {
+		const { el } = this;
+		el.scrollTop = row ? row.offsetTop - (el.clientHeight - row.clientHeight) / 2 : 0;
+	}
+
 	private draw(result: Result, note: Note): void {
 		this.el.empty();
 		this.el.createDiv({ cls: "vaultseek-preview-title", text: shown(note.title), attr: { dir: "auto" } });
@@ -58,8 +66,20 @@ export class Preview {
 				row.addClass("is-match");
 				match = row;
 			}
-			appendWithWords(row, text, words);
+			appendWithWords(row, excerpt(text, words), words);
 		});
-		(match as HTMLElement | null)?.scrollIntoView?.({ block: "center" });
+		this.center(match);
 	}
+}
+
+/** Return a line or, of one that is too long, the part around the first of the words. */
+function excerpt(text: string, words: readonly string[]): string {
+	if (text.length <= LINE_CHARS) {
+		return text;
+	}
+	const places = words.map((word) => text.indexOf(word)).filter((place) => place >= 0);
+	const start = Math.max(0, Math.min(...places, text.length - LINE_CHARS) - LINE_CHARS / 4);
+	const from = places.length > 0 ? start : 0;
+	const end = from + LINE_CHARS;
+	return `${from > 0 ? "…" : ""}${text.slice(from, end)}${end < text.length ? "…" : ""}`;
 }

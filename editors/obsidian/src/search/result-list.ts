@@ -45,12 +45,13 @@ export class ResultList {
 	/** Show the results of an answer, and select the one that was selected, else the first. */
 	show(answer: Search): void {
 		const before = this.selected?.path;
+		const scrolled = this.answer?.query === answer.query ? this.el.scrollTop : 0;
 		this.answer = answer;
 		this.el.empty();
 		this.rows = answer.results.map((result, number) => this.draw(answer, result, number));
 		const again = answer.results.findIndex((result) => result.path === before);
-		this.el.scrollTop = 0;
 		this.select(this.index > 0 && again > 0 ? again : 0);
+		this.el.scrollTop = scrolled; // the same search again, because a note changed, must not move what is read
 	}
 
 	/** Show nothing. */
@@ -122,7 +123,8 @@ export function makeDraggable(el: HTMLElement, link: () => string | null, drag?:
 			return;
 		}
 		event.dataTransfer?.setData("text/plain", text);
-		drag?.(true);
+		// The browser takes the picture of what is dragged after this; only then may the window disappear.
+		window.setTimeout(() => drag?.(true), 0);
 	});
 	el.addEventListener("dragend", () => drag?.(false));
 }

@@ -53,6 +53,11 @@ export class SearchBox {
 		];
 	}
 
+	/** True while a filter is completed, and the keys belong to that list. */
+	get completes(): boolean {
+		return this.filters.isShown;
+	}
+
 	get query(): string {
 		return this.field.value.trim();
 	}
@@ -95,7 +100,7 @@ export class SearchBox {
 	stop(): void {
 		this.ends.forEach((end) => end());
 		this.search.stop();
-		this.filters.close();
+		this.filters.stop();
 	}
 
 	private show(remarks: string[], foot: string): void {

@@ -12,6 +12,9 @@ export class SearchPane extends ItemView {
 	private box: SearchBox | null = null;
 	private foot: HTMLElement | null = null;
 
+	/** A note that is opened from the pane must not take its place. */
+	override navigation = false;
+
 	constructor(
 		leaf: WorkspaceLeaf,
 		private readonly context: Context,
@@ -36,6 +39,11 @@ export class SearchPane extends ItemView {
 		return this.box?.query ?? "";
 	}
 
+	/** Put the cursor into the field. */
+	focusField(): void {
+		this.box?.field.focus();
+	}
+
 	override async onOpen(): Promise<void> {
 		const { contentEl, context } = this;
 		contentEl.empty();
@@ -52,7 +60,7 @@ export class SearchPane extends ItemView {
 				actions: {
 					choose: (result, from, event) => {
 						context.recent.add(from.query);
-						void context.open(from, result, paneFor(event, context)).catch((error) => context.complain(error));
+						void context.open(from, result, paneFor(event, context));
 					},
 					link: (from, path) => context.link(from, path),
 				},
@@ -84,7 +92,7 @@ export class SearchPane extends ItemView {
 	}
 
 	private press(event: KeyboardEvent): void {
-		if (event.isComposing || !this.box) {
+		if (event.isComposing || event.defaultPrevented || !this.box || this.box.completes) {
 			return;
 		}
 		if (event.key === "ArrowDown" || event.key === "ArrowUp") {

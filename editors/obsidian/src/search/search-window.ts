@@ -31,6 +31,7 @@ export class SearchWindow extends Modal {
 	}
 
 	override onOpen(): void {
+		this.context.windows.add(this);
 		this.modalEl.addClass("vaultseek-window", "prompt");
 		const { contentEl } = this;
 		contentEl.empty();
@@ -64,6 +65,7 @@ export class SearchWindow extends Modal {
 	}
 
 	override onClose(): void {
+		this.context.windows.delete(this);
 		this.box?.stop();
 		this.preview?.stop();
 		this.box = this.preview = null;
@@ -91,6 +93,7 @@ export class SearchWindow extends Modal {
 		key(["Ctrl"], "p", () => box.list.move(-1));
 		key([], "Enter", (event) => box.list.choose(event));
 		key(["Mod"], "Enter", (event) => box.list.choose(event));
+		key(["Mod", "Alt"], "Enter", (event) => box.list.choose(event));
 		key(["Shift"], "Enter", () => this.insert(box, false));
 		key(["Alt"], "Enter", () => this.insert(box, true));
 		key(["Mod", "Shift"], "Enter", () => {

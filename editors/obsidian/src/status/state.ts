@@ -15,7 +15,7 @@ export interface State {
 /** Return the state from what is known: the connection, the vault's status, and its last progress. */
 export function stateOf(link: Link, vault: VaultStatus | null, progress: Progress | null): State {
 	if (!link.connected) {
-		return { level: "absent", label: "No daemon", about: `${shown(link.reason)} Click to see how to start it.` };
+		return { level: "absent", label: link.label ?? "No daemon", about: `${shown(link.reason)} Click to see what to do.` };
 	}
 	if (!vault) {
 		return { level: "busy", label: "Opening the vault", about: "The daemon has not answered for this vault yet." };

@@ -3,7 +3,6 @@
 import { Modal } from "obsidian";
 import type { Context } from "../context";
 import type { OfVault, Status, VaultStatus } from "../daemon/protocol";
-import { START } from "../daemon/errors";
 import { Latest } from "../latest";
 import { drawProblem, drawSentence } from "../problem";
 import { count, shown } from "../text";
@@ -22,13 +21,15 @@ export class StatusPage extends Modal {
 
 	override onOpen(): void {
 		this.setTitle("Search by vaultseek");
-		const { daemon } = this.context;
+		const { daemon, windows } = this.context;
+		windows.add(this);
 		const update = (): void => void this.update();
 		this.ends = [daemon.linked.on(update), daemon.progress.on(update), daemon.changed.on(update)];
 		update();
 	}
 
 	override onClose(): void {
+		this.context.windows.delete(this);
 		this.ends.forEach((end) => end());
 		this.latest.stop();
 		this.contentEl.empty();
@@ -65,9 +66,6 @@ export class StatusPage extends Modal {
 		]);
 		if (daemon.worker.reason) {
 			drawSentence(this.contentEl, { text: daemon.worker.reason });
-		}
-		if (!vault) {
-			drawSentence(this.contentEl, { text: this.context.notes.elsewhere, command: START });
 		}
 	}
 

@@ -1,0 +1,42 @@
+/** The first answer of a daemon: whether this plugin can speak with it. */
+
+import { Unsuited } from "./errors";
+import { type Hello, type Method, PROTOCOL_VERSION } from "./protocol";
+
+/** The methods that the plugin needs. */
+const NEEDED: readonly Method[] = [
+	"search",
+	"search/why",
+	"note/get",
+	"note/related",
+	"links/unlinked",
+	"complete",
+	"index/status",
+	"index/subscribe",
+];
+
+/** Throw Unsuited if what answered is no vaultseek daemon, or one of another age than this plugin. */
+export function checkHello(hello: Partial<Hello> | null): asserts hello is Hello {
+	const version = hello?.server?.version;
+	if (hello?.server?.name !== "vaultseek" || typeof version !== "string") {
+		throw new Unsuited("What answers at the socket is no vaultseek daemon. Check the path in the settings.", "No daemon");
+	}
+	const spoken = hello.protocol_version;
+	if (spoken !== PROTOCOL_VERSION) {
+		const older = typeof spoken === "number" && spoken < PROTOCOL_VERSION;
+		throw new Unsuited(
+			`The vaultseek daemon (${version}) speaks version ${spoken} of the protocol, this plugin version ${PROTOCOL_VERSION}. ` +
+				(older ? "Update vaultseek, and start the daemon anew." : "Update the plugin."),
+			"Other version",
+		);
+	}
+	const methods = hello.capabilities?.methods;
+	const missing = Array.isArray(methods) ? NEEDED.filter((method) => !methods.includes(method)) : [];
+	if (missing.length > 0) {
+		throw new Unsuited(
+			`The vaultseek daemon that runs (${version}) is older than this plugin: it lacks ${missing.join(", ")}. ` +
+				"Update vaultseek, and start the daemon anew.",
+			"Other version",
+		);
+	}
+}
