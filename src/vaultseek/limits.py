@@ -48,8 +48,6 @@ CANVAS_NODES = 10_000
 """Nodes of a canvas that are read, and edges."""
 CANVAS_GROUPS = 500
 """Groups of a canvas whose contents are told apart."""
-BASE_BYTES = 1 * MIB
-"""Largest base."""
 DRAWING_BYTES = 32 * MIB
 """Largest drawing; it may hold its pictures."""
 DRAWING_ELEMENTS = 50_000
@@ -136,12 +134,16 @@ TERM_CACHE_NOTE_BYTES = 128
 """The same for each note, which is more than that in a vault of more than 250,000 notes."""
 
 # Tables
-BASE_BYTES = 256 * KIB
+BASE_BYTES = 1 * MIB
 """Largest file of a base, and largest block of one in a note."""
 BASE_SECONDS = 2.0
 """Processor time for parsing the YAML of a base."""
 BASE_DEPTH = 40
 """Deepest nesting of the YAML of a base."""
+PROPERTY_TYPES_BYTES = 1 * MIB
+"""Largest `.obsidian/types.json`."""
+BASE_KEYS = 10_000
+"""Keys in the YAML of a base, nested ones included."""
 BASE_VIEWS = 200
 """Views read from one base."""
 BASES_IN_NOTE = 50

@@ -158,6 +158,12 @@ def test_a_drawing_in_markdown_is_its_texts_without_the_drawing():
     assert "words of the note" in text
     assert "N4KAk" not in text
     assert note.lines[note.blocks[0].line - 1] == "Sump pit ^a1b2"
+    places = [(each.place, each.text.split("\n")[0]) for each in passages(note)]
+    assert places == [
+        (None, "A note of its own."),
+        ("^a1b2", "Sump pit ^a1b2"),
+        ("^c3d4", "Pump of the [[Boiler]] ^c3d4"),
+    ]
     assert note.headings == ()
 
 
@@ -303,3 +309,30 @@ def assert_sound(note: Note) -> None:
     found = passages(note)
     assert "".join("".join(each.text for each in found).split()) == "".join("".join(note.lines).split())
     assert len({each.id for each in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Café crème, s'il vous plaît", "latin-1"),
+        ("It’s a “quoted” pump – 5€", "cp1252"),
+        ("Wymień pompę i sprawdź zawór, bo woda może być gorąca", "cp1250"),
+        ("Насос меняют каждые шесть месяцев", "cp1251"),
+        ("Насос меняют каждые шесть месяцев", "koi8-r"),
+        ("Η αντλία αντικαθίσταται κάθε έξι μήνες", "cp1253"),
+        ("ポンプの交換は六か月ごとに行います", "shift_jis"),
+        ("ポンプの交換は六か月ごとに行います", "euc-jp"),
+        ("这是一个测试文件，水泵的密封每六个月检查一次。", "gbk"),
+        ("펌프를 교체합니다", "euc-kr"),
+    ],
+)
+def test_texts_of_before_unicode_are_read_in_the_likeliest_encoding(text, encoding):
+    note = extracted("old.txt", text.encode(encoding))
+    assert (note.lines, codes(note)) == ((text,), ["bad_encoding"])
+    assert extracted("old.org", f"* {text}".encode(encoding)).headings[0].text == text
+    assert text in "\n".join(extracted("old.html", f"<p>{text}</p>".encode(encoding)).lines)
+
+
+def test_a_broken_byte_in_unicode_is_only_that():
+    note = extracted("a.txt", "Größe und Übermaß".encode() + b"\xff")
+    assert note.lines == ("Größe und Übermaß\ufffd",)

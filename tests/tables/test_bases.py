@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from vaultseek.errors import NotFound, UsageError
 from vaultseek.tables.base import Base, Group, read_base
+from vaultseek.tables.expression import Language
 from vaultseek.tables.files import VaultFiles
 from vaultseek.tables.narrow import narrowings
 from vaultseek.tables.place import base_path
 from vaultseek.tables.run import tables_of
-from vaultseek.tables.scope import Budget, Surroundings
+from vaultseek.tables.scope import Budget, Scope, Surroundings
 from vaultseek.tables.table import evaluate
+from vaultseek.tables.values import answer_of
 from worlds import World, write_files
 
 from .conftest import NOW
@@ -399,3 +401,39 @@ def test_any_yaml_is_a_table_or_says_why_not(vault, content):
             assert sum(group["count"] for group in answer["groups"]) in (0, answer["count"])
             for row in answer["rows"]:
                 assert list(row["cells"]) == [column["id"] for column in answer["columns"]]
+
+
+def test_properties_have_the_types_of_the_settings(tmp_path):
+    types = {"due": "date", "when": "datetime", "code": "text", "count": "number", "done": "checkbox"}
+    note = (
+        "---\ndue: 2026-01-31T10:00:00\nwhen: 2026-01-31\ncode: 2026-01-31\ncount: '42'\ndone: 'true'\n"
+        "who: '[[Ada]]'\ngenre: crime\n---\n"
+    )
+    files = {
+        ".obsidian/types.json": json.dumps(
+            {"types": {**types, "Genre": "multitext", "who": "text", "odd": 1}}
+        ),
+        "A.md": note,
+        "B.md": "---\ndue: soon\ncount: many\ndone: perhaps\n---\n",
+    }
+    world = World(write_files(tmp_path / "vault", files), tmp_path)
+    vault = VaultFiles(world.ledger, world.root)
+    expected = {
+        "due": "2026-01-31",
+        "when": "2026-01-31T00:00:00",
+        'code.isType("string")': True,
+        "count + 1": 43,
+        "done": True,
+        'genre.isType("list")': True,
+        'who.isType("link")': True,
+    }
+    around = Surroundings(NOW, Budget())
+
+    def value(path, text):
+        return answer_of(Language(is_name=vault.has_property).compiled(text)(Scope(vault.at(path), around)))
+
+    assert {text: value("A.md", text) for text in expected} == expected
+    assert [value("B.md", name) for name in ("due", "count", "done")] == ["soon", "many", "perhaps"]
+    (world.root / ".obsidian/types.json").write_text("[")
+    assert VaultFiles(world.ledger, world.root).types == {}
+    world.close()

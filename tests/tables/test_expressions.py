@@ -120,6 +120,8 @@ VALUES = {
     "read.relative()": "2 months ago",
     '(now() + "3h").relative()': "in 3 hours",
     "today()": "2026-03-15",
+    'max(read, date("2026-02-01"), missing)': "2026-02-01",
+    'min([read, date("2026-02-01")])': "2026-01-10",
     'date("2026-03-14.md")': "2026-03-14",
     "number(today()) < number(now())": True,
     # properties

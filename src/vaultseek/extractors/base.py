@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from vaultseek.extractors.composition import Composition, named_only, one_line
+from vaultseek.limits import BASE_DEPTH, BASE_KEYS, BASE_SECONDS
 from vaultseek.markdown.decode import decode
-from vaultseek.markdown.yamlcore import LoadError, load
+from vaultseek.markdown.yamlcore import Bounds, LoadError, load
 from vaultseek.model import JSON, Note
 
-DEPTH = 16
+_BOUNDS = Bounds(BASE_SECONDS, BASE_DEPTH, BASE_KEYS)
 _CALL = re.compile(r"\b(hasTag|inFolder|hasLink|hasProperty|link|file)\(([^()]*)\)")
 _ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _LISTED = {"hasTag": "tags", "inFolder": "folders", "hasProperty": "properties"}
@@ -26,7 +27,7 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     """Read a base: each view is a part of its own."""
     text, _ = decode(data)
     try:
-        base = load(text).value if text.strip() else {}
+        base = load(text, _BOUNDS).value if text.strip() else {}
     except LoadError as error:
         return named_only(path, "damaged", f"not a base: {error}")
     if not isinstance(base, dict):
@@ -118,7 +119,7 @@ def _conditions(value: Any, depth: int = 0) -> list[str]:
     """Return the expressions of a filter, however they are joined."""
     if isinstance(value, str):
         return [value]
-    if depth > DEPTH:
+    if depth > BASE_DEPTH:
         return []
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for each in inner for text in _conditions(each, depth + 1)]

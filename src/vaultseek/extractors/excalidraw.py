@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from vaultseek.extractors.composition import Composition, name_of, named_only, one_line
+from vaultseek.extractors.composition import LEVELS, Composition, name_of, named_only, one_line
 from vaultseek.limits import DRAWING_ELEMENTS
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
-from vaultseek.model import JSON, Note, Problem
+from vaultseek.model import JSON, Note, Part, Problem
 
 _LINK = re.compile(r"\[\[([^\[\]|#]+)(#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
 _PLUGIN = re.compile(r"(?m)^excalidraw-plugin\s*:")
 _FRAME = re.compile(r"(?i)#{1,2}\s*(?:Excalidraw Data|Text Elements|Element Links|Embedded Files|Drawing)\s*")
 _MARK = re.compile(rf"\s*%%\s*|{_FRAME.pattern[4:]}", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:compressed-json|json)\s*")
+_TEXT_ID = re.compile(r"\s\^([A-Za-z0-9_-]{1,40})\s*$")
+_LINK_ID = re.compile(r"([A-Za-z0-9_-]{1,40}):\s")
 _MOST_HEAD = 4000
 
 
@@ -60,11 +63,10 @@ def is_drawing(text: str) -> bool:
 
 
 def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Read a drawing that is kept in Markdown; its lines are those of the file."""
+    """Read a drawing that is kept in Markdown; its lines are those of the file, each element is a part."""
     note = parse("\n".join(without_drawing(text)), path, problems)
-    if note.title_source != "name":
-        return note
-    return Note(**{name: getattr(note, name) for name in note.__slots__} | {"title": name_of(path)})
+    title = note.title if note.title_source != "name" else name_of(path)
+    return replace(note, title=title, places=tuple(_places(_lines(text))))
 
 
 def without_drawing(text: str) -> Iterator[str]:
@@ -72,8 +74,8 @@ def without_drawing(text: str) -> Iterator[str]:
 
     Above its data a drawing may have a note of its own, which is left as it is.
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    began = next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
+    lines = _lines(text)
+    began = _beginning(lines)
     in_drawing = False
     for at, line in enumerate(lines):
         if in_drawing:
@@ -86,6 +88,31 @@ def without_drawing(text: str) -> Iterator[str]:
             yield ""
         else:
             yield line
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _beginning(lines: Sequence[str]) -> int:
+    """Return where the data of a drawing begins, which the plugin writes below the note."""
+    return next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
+
+
+def _places(lines: Sequence[str]) -> Iterator[Part]:
+    """Yield the elements of a drawing in Markdown: texts end with their id, links begin with it."""
+    section, begun = "", 0
+    for number, line in enumerate(lines[(start := _beginning(lines)) :][:DRAWING_ELEMENTS], start + 1):
+        if _FRAME.fullmatch(line):
+            section, begun = line.strip("# ").lower(), 0
+            yield Part("", number, LEVELS)
+        elif section == "text elements" and line.strip():
+            begun = begun or number
+            if ended := _TEXT_ID.search(line):
+                yield Part(f"^{ended[1]}", begun, LEVELS)
+                begun = 0
+        elif section == "element links" and (linked := _LINK_ID.match(line)):
+            yield Part(f"^{linked[1]}", number, LEVELS)
 
 
 def _write(element: JSON, depth: int, made: Composition) -> None:

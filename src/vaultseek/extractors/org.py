@@ -9,36 +9,40 @@ import orgparse
 from orgparse.node import OrgBaseNode, OrgNode
 
 from vaultseek.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
+from vaultseek.extractors.encodings import decode_any
 from vaultseek.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
-from vaultseek.markdown.decode import decode
 from vaultseek.model import JSON, CodeBlock, Heading, Link, Note, Span, Task
 
 _LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
+_BOX = re.compile(r"\s*(?:[-+]|\d+[.)]|(?<=\s)\*)\s+\[([ xX-])\]\s+(\S.*)")
+_KEYWORD = re.compile(r"#\+(author|date|description|category|language):\s*(\S.*)", re.IGNORECASE)
+_STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     """Read an Org file; line numbers are those of the file."""
-    text, problems = decode(data)
+    text, problems = decode_any(data)
     lines = plain_lines(text) if text else []
     root = orgparse.loads("\n".join(lines))
     nodes = [node for node in root.env.nodes if isinstance(node, OrgNode)]
     headings = [Heading(min(node.level, LEVELS), one_line(node.heading), node.linenumber) for node in nodes]
     title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]
     tags = dict.fromkeys(tag for node in (root, *nodes) for tag in sorted(node.shallow_tags))
+    codes = tuple(_code(lines))
     starts = {heading.line for heading in headings}
     return Note(
         path,
         title or name_of(path),
         "frontmatter" if title else "name",
         lines=tuple(lines),
-        frontmatter=_properties(root),
+        frontmatter=_keywords(lines[: min(starts, default=len(lines) + 1) - 1]) | _properties(root),
         tags=tuple(tags)[:NOTE_TAGS],
         links=tuple(_links(lines))[:NOTE_LINKS],
         headings=tuple(headings[:NOTE_HEADINGS]),
-        code_blocks=tuple(_code(lines)),
-        tasks=tuple(_tasks(nodes)),
+        code_blocks=codes,
+        tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, codes)), key=lambda task: task.line)),
         spans=tuple(_spans(lines, starts)),
         problems=problems,
     )
@@ -46,6 +50,21 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
 
 def _properties(root: OrgBaseNode) -> JSON:
     return {one_line(str(name)): value for name, value in root.properties.items()}
+
+
+def _keywords(lines: Sequence[str]) -> JSON:
+    """Return what the lines above the first heading say of the file, under names in small letters."""
+    keywords = (match for line in lines if (match := _KEYWORD.match(line)))
+    return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
+
+
+def _boxes(lines: Sequence[str], codes: Sequence[CodeBlock]) -> Iterator[Task]:
+    """Yield the items of lists that have a box to tick."""
+    in_code = {number for code in codes for number in range(code.line, code.end_line + 1)}
+    for number, line in enumerate(lines, 1):
+        match = _BOX.match(line)
+        if match and number not in in_code:
+            yield Task("x" if match[1] in "xX" else " ", match[2].strip(), number)
 
 
 def _tasks(nodes: Sequence[OrgNode]) -> Iterator[Task]:

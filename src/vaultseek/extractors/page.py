@@ -7,18 +7,18 @@ import re
 from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
 from vaultseek.extractors.composition import Composition, named_only
-from vaultseek.markdown.decode import decode
+from vaultseek.extractors.encodings import decode_any
 from vaultseek.model import Note
 
 DEPTH = 500
 _OPTIONS = ConversionOptions(
     preprocessing=PreprocessingOptions(preset="aggressive"),
     exclude_selectors=["aside"],
-    skip_images=True,
     max_depth=DEPTH,
 )
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _HEAD = re.compile(r"---\n.*?\n---(?:\n|\Z)", re.DOTALL)
+_IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|[^)\n]*)\)")
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 
@@ -26,7 +26,7 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     """Read an HTML file. Its lines are those of the Markdown that it is shown as."""
     page = convert(_text(data), _OPTIONS)
     about = page.metadata.document if page.metadata else None
-    text = page.content or ""
+    text = _IMAGE.sub(_alternative, page.content or "")
     head = _HEAD.match(text) if about else None
     if not text.strip() and page.warnings:
         return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
@@ -39,6 +39,11 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     return made.note((about.title if about else None) or "")
 
 
+def _alternative(image: re.Match[str]) -> str:
+    """Return the words that stand for an image; its address, which is of the site, is left out."""
+    return f" {image[1]} " if image[1].strip() else ""
+
+
 def _text(data: bytes) -> str:
     named = _CHARSET.search(data[:4096])
     if named is not None and named[1].lower() not in (b"utf-8", b"utf8"):
@@ -46,4 +51,4 @@ def _text(data: bytes) -> str:
             return data.decode(named[1].decode("ascii"), errors="replace")
         except LookupError:
             pass
-    return decode(data)[0]
+    return decode_any(data)[0]

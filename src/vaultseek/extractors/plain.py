@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from vaultseek.extractors.composition import name_of, paragraphs, plain_lines
-from vaultseek.markdown.decode import decode
+from vaultseek.extractors.encodings import decode_any
 from vaultseek.model import Note
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     """Read a text file; line numbers are those of the file."""
-    text, problems = decode(data)
+    text, problems = decode_any(data)
     lines = plain_lines(text) if text else []
     return Note(path, name_of(path), lines=tuple(lines), spans=tuple(paragraphs(lines, 1)), problems=problems)

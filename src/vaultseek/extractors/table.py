@@ -43,10 +43,10 @@ class Extractor:
 EXTRACTORS: Mapping[Kind, Extractor] = {
     "canvas": Extractor("canvas", 1, limits.CANVAS_BYTES),
     "base": Extractor("base", 1, limits.BASE_BYTES),
-    "excalidraw": Extractor("excalidraw", 1, limits.DRAWING_BYTES),
-    "text": Extractor("plain", 1, limits.TEXT_BYTES),
-    "org": Extractor("org", 1, limits.TEXT_BYTES),
-    "html": Extractor("page", 1, limits.PAGE_BYTES),
+    "excalidraw": Extractor("excalidraw", 2, limits.DRAWING_BYTES),
+    "text": Extractor("plain", 2, limits.TEXT_BYTES),
+    "org": Extractor("org", 2, limits.TEXT_BYTES),
+    "html": Extractor("page", 2, limits.PAGE_BYTES),
     "pdf": Extractor("pdf", 1, limits.PDF_BYTES, kept=True),
     "image": Extractor("picture", 1, limits.IMAGE_BYTES, kept=True, seconds=limits.OCR_SECONDS),
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vaultseek.limits import BASE_BYTES, BASE_DEPTH, BASE_SECONDS, BASE_VIEWS, KIB
+from vaultseek.limits import BASE_BYTES, BASE_DEPTH, BASE_KEYS, BASE_SECONDS, BASE_VIEWS, MIB
 from vaultseek.markdown.yamlcore import Bounds, LoadError, load
 from vaultseek.model import JSON, Problem
 from vaultseek.text import printable, quote
@@ -61,7 +61,7 @@ class Base:
     problems: tuple[Problem, ...] = ()
 
 
-_BOUNDS = Bounds(BASE_SECONDS, BASE_DEPTH, 10_000)
+_BOUNDS = Bounds(BASE_SECONDS, BASE_DEPTH, BASE_KEYS)
 _KEYS = frozenset({"filters", "formulas", "properties", "display", "summaries", "views"})
 _VIEW_KEYS = frozenset({"type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries"})
 _LOOKS = frozenset(
@@ -87,7 +87,7 @@ _LOOKS = frozenset(
 def read_base(text: str) -> Base:
     """Parse the YAML of a base."""
     if len(text) > BASE_BYTES:
-        return _unread(f"it is larger than {BASE_BYTES // KIB} KiB")
+        return _unread(f"it is larger than {BASE_BYTES // MIB} MiB")
     if not text.strip():
         return Base()
     try:

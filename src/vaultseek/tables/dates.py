@@ -56,9 +56,18 @@ def date_in(text: str) -> Date | None:
 def of_timestamp(seconds: float) -> Date | None:
     """Return the local time of seconds since the epoch; None if the calendar does not go so far."""
     try:
-        return Date(datetime.fromtimestamp(seconds))
+        return Date(_whole_milliseconds(datetime.fromtimestamp(seconds)))
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def present() -> datetime:
+    """Return the local time in whole milliseconds, the unit of every difference of two dates."""
+    return _whole_milliseconds(datetime.now())
+
+
+def _whole_milliseconds(moment: datetime) -> datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def timestamp(date: Date) -> float:

@@ -15,13 +15,12 @@ from vaultseek.markdown.resolve import Names
 from vaultseek.tables.dates import of_timestamp, read_date
 from vaultseek.tables.narrow import Narrowing
 from vaultseek.tables.place import has_base
+from vaultseek.tables.property_types import as_listed, of_type, read_types
 from vaultseek.tables.values import Date, FileName, Link, Tag, Value
 from vaultseek.text import fold
 from vaultseek.vault.scan import file_stat
 
 _COLUMNS = "id, path, title, tags, properties, modified, created, size"
-_LISTS = frozenset({"tags", "aliases", "cssclasses"})
-"""Properties that are lists in Obsidian, also where a note has them as a text with commas."""
 
 
 class File:
@@ -156,9 +155,11 @@ class File:
         return None if path is None else self._files.at(path)
 
     def _value(self, name: str, stored: Any) -> Value:
-        """Return a property's value: texts that are dates and links become such."""
-        if fold(name) in _LISTS and isinstance(stored, str):
-            stored = [each.strip() for each in stored.split(",") if each.strip()]
+        """Return a property's value, of the type that the settings give it; else by what it looks like."""
+        type = self._files.types.get(fold(name))
+        stored = as_listed(name, type, stored)
+        if (typed := of_type(type, stored)) is not None:
+            return typed
         if fold(name) == "tags" and isinstance(stored, list):
             return [Tag(each.removeprefix("#")) if isinstance(each, str) else each for each in stored]
         return self._typed(stored)
@@ -213,6 +214,11 @@ class VaultFiles:
         self._backlinks: dict[str, Sequence[str]] = {}
         self._read: Sequence[File] = ()
         self._places: dict[str, int] = {}
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        """The types that Obsidian's settings give to properties."""
+        return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
         """Return every file by path, or those that satisfy some conditions and perhaps others."""

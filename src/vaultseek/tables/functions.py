@@ -98,10 +98,17 @@ def _number(scope: Scope, values: Sequence[Value]) -> Value:
     return number(result)
 
 
-def _numbers(values: Sequence[Value]) -> list[float]:
-    """Return the numbers among the arguments, those of lists included."""
-    flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    return [own for each in flat if (own := as_number(each)) is not None]
+def _extreme(choose: Callable[..., Value]) -> Callable[[Scope, Sequence[Value]], Value]:
+    """Return a function for the least or the greatest of numbers, or of dates, those of lists included."""
+
+    def run(scope: Scope, values: Sequence[Value]) -> Value:
+        flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+        dates = [each for each in flat if isinstance(each, Date)]
+        if dates and len(dates) == sum(each is not None for each in flat):
+            return choose(dates, key=lambda date: date.moment)
+        return choose((own for each in flat if (own := as_number(each)) is not None), default=None)
+
+    return run
 
 
 def _today(scope: Scope, values: Sequence[Value]) -> Value:
@@ -125,8 +132,8 @@ FUNCTIONS = {
     "image": Function(1, 1, _rendered("image")),
     "link": Function(1, 2, _link),
     "list": Function(1, 1, _list),
-    "max": Function(1, MOST_ARGUMENTS, lambda scope, values: max(_numbers(values), default=None)),
-    "min": Function(1, MOST_ARGUMENTS, lambda scope, values: min(_numbers(values), default=None)),
+    "max": Function(1, MOST_ARGUMENTS, _extreme(max)),
+    "min": Function(1, MOST_ARGUMENTS, _extreme(min)),
     "now": Function(0, 0, lambda scope, values: Date(scope.around.now)),
     "number": Function(1, 1, _number),
     "random": Function(0, 0, lambda scope, values: random.random()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from vaultseek.errors import UsageError
 from vaultseek.index.ledger import Ledger
 from vaultseek.model import JSON, Problem
 from vaultseek.tables.base import Base, Sort, View
+from vaultseek.tables.dates import present
 from vaultseek.tables.expression import Language
 from vaultseek.tables.files import File, VaultFiles
 from vaultseek.tables.methods import FILE_FIELDS
@@ -68,7 +68,7 @@ def table_of_notes(
         summaries=tuple((summaries or {}).items()),
     )
     base = Base(problems=tuple(Problem("query", remark) for remark in remarks))
-    around = Surroundings(datetime.now(), budget or Budget())
+    around = Surroundings(present(), budget or Budget())
     table = evaluate(base, view, files, vault, around, Extras(_Columns(vault, files).column, most))
     return {**table, "path": None, "line": None, "views": []}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from vaultseek.errors import NotFound, Unavailable, UsageError
@@ -15,6 +14,7 @@ from vaultseek.markdown.decode import decode
 from vaultseek.markdown.parse import parse
 from vaultseek.model import JSON, CodeBlock, Link
 from vaultseek.tables.base import Base, Condition, Group, View, read_base
+from vaultseek.tables.dates import present
 from vaultseek.tables.files import VaultFiles
 from vaultseek.tables.narrow import narrowings
 from vaultseek.tables.place import has_base
@@ -53,7 +53,7 @@ def tables_of(
     Unavailable for a file that cannot be read, and UsageError for a base without an answer.
     """
     vault = VaultFiles(ledger, root)
-    around = Surroundings(datetime.now(), budget or Budget(), vault.at(this or path))
+    around = Surroundings(present(), budget or Budget(), vault.at(this or path))
     bases = list(_bases(path, vault))
     if not bases:
         raise NotFound(f"{printable(path)} has no base; write one in a block that begins with ```base")
