@@ -9,8 +9,8 @@ from typing import Any
 from near import Near
 from semantic_here import WorkerHere
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest

@@ -15,8 +15,8 @@ from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.index.vectors.index import VectorIndex
 from vaultseek.index.vectors.matrix import VectorHits
 from vaultseek.index.vectors.port import MemoryStore, VectorBatch
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher

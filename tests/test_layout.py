@@ -40,7 +40,7 @@ ORDER = [
     ["client", "client_async"],
     ["evaluate"],
     ["daemon"],
-    ["doctor", "llama", "lsp", "mcp", "ui"],
+    ["cluster", "doctor", "llama", "lsp", "mcp", "ui"],
     ["cli"],
     ["__main__"],
 ]
@@ -77,6 +77,7 @@ ENGINES = {
     "html_to_markdown": {"extractors/page.py"},
     "orgparse": {"extractors/org.py"},
     "pypdfium2": {"extractors/pdf.py"},
+    "ray": {"cluster/ray_cluster.py"},
     "rapidocr": {"extractors/picture.py"},
     "tokenizers": {"models/bert.py", "models/tokens.py"},
 }

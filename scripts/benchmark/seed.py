@@ -24,8 +24,8 @@ import vaultseek.indexing.embed
 from benchmark.notes import number_of, share_of
 from vaultseek import paths
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import BUNDLED, find_model
 from vaultseek.worker import CHUNKS, NOTES, SemanticWorker
 

@@ -282,6 +282,8 @@ WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Pauses before restarts of a crashed worker, the first time at once; the last one repeats."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""
+TAKEN_TEXTS = 4096
+"""Most texts that a client takes at once to embed them itself."""
 SERVED_TEXTS = 16
 """Texts in one request to an embedding server, unless the settings say otherwise."""
 SERVED_SECONDS = 30.0

@@ -16,8 +16,8 @@ from semantic_here import WorkerHere
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.indexing import embed
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}

@@ -20,8 +20,8 @@ from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.upkeep import IndexUpkeep
 from vaultseek.indexing import concepts, embed, outdated_vectors
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.embed import embed as embed_texts
 from vaultseek.models.hashing import HashingEncoder

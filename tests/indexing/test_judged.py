@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tiny_packed import TinyPacked, installed_package
-from vaultseek.indexing.embed import EmbeddingSpec
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.calibration import DEFAULT, calibration_of
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.packed import MULTILINGUAL

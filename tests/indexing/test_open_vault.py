@@ -16,9 +16,9 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import AlreadyRunning, IndexDamaged, Unavailable
 from vaultseek.indexing import open_vault
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
 from vaultseek.indexing.status import Activity
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.model import Reason
 from vaultseek.models.catalogue import find_model
 from vaultseek.worker.state import WorkerState

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.tokens import count_words
 from vaultseek.worker import CHUNKS, NOTES
 

@@ -12,8 +12,8 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import Cancelled
 from vaultseek.indexing import batches, ingest, reader_pool
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 
 Index = Callable[..., OpenVault]

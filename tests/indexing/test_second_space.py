@@ -13,9 +13,9 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.second_space import follow
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.choice import ModelChoice, VaultModels, choose_models
 from vaultseek.search.pipeline import Searcher

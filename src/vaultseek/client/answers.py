@@ -849,6 +849,24 @@ class IndexedVault(VaultStatus):
     """True if this call added the vault."""
 
 
+class TextsToEmbed(OfVault):
+    """Texts whose vectors are missing, and the model that makes them."""
+
+    model: str
+    """Name of the model, as in the settings."""
+    fingerprint: str
+    """Identity of the model: vectors of any other are refused."""
+    texts: dict[str, str]
+    """Texts by key, newest notes first. Each is returned once; none means: ask again later."""
+
+
+class KeptVectors(OfVault):
+    """Vectors that were stored in the ledger."""
+
+    kept: int
+    """How many were asked for and usable."""
+
+
 class Refreshed(TypedDict):
     """A vault that was compared with the disk."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Done,
         Duplicates,
         IndexedVault,
+        KeptVectors,
         Mentioned,
         Neighbors,
         Note,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         Subscribed,
         Tables,
         Tags,
+        TextsToEmbed,
         Unlinked,
         Unresolved,
         Vaults,
@@ -1061,6 +1063,7 @@ class AsyncMethods:
         *,
         remember: bool = False,
         progress: bool = False,
+        vectors_from_client: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
@@ -1072,6 +1075,8 @@ class AsyncMethods:
         Args:
             remember: Add the vault, as ``vault/add`` does.
             progress: Send ``index/progress`` meanwhile.
+            vectors_from_client: Embed no texts meanwhile: the client takes them with ``index/texts``, and
+                brings their vectors with ``index/vectors``.
 
         Raises VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded.
         """
@@ -1080,6 +1085,77 @@ class AsyncMethods:
             without_defaults(
                 remember=remember,
                 progress=progress,
+                vectors_from_client=vectors_from_client,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def texts_to_embed(
+        self,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> TextsToEmbed:
+        """Return texts whose vectors are missing, for a client that embeds them.
+
+        It has to wait meanwhile with ``index/wait`` and ``vectors_from_client``, on another connection.
+
+        Args:
+            limit: Maximum number of texts; by default 64.
+
+        Raises VaultMissing, Unavailable if no client waits so, or if the vectors come from a server.
+        """
+        answer: TextsToEmbed = await self.call(
+            "index/texts",
+            without_defaults(
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def keep_vectors(
+        self,
+        fingerprint: str,
+        vectors: dict[str, str],
+        *,
+        refused: list[str] | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> KeptVectors:
+        """Keep the vectors of texts that ``index/texts`` has returned.
+
+        Vectors that are not of the model's length, or not of length 1, are computed by the daemon instead.
+
+        Args:
+            fingerprint: The model, as ``index/texts`` names it.
+            vectors: By key of the text: a unit vector as little-endian float32, in base64.
+            refused: Keys of texts that the client cannot embed; the daemon does.
+
+        Raises VaultMissing, UsageError for vectors of another model, or Unavailable if no client waits so.
+        """
+        answer: KeptVectors = await self.call(
+            "index/vectors",
+            without_defaults(
+                fingerprint=fingerprint,
+                vectors=vectors,
+                refused=refused,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

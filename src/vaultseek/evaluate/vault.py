@@ -16,9 +16,9 @@ from pathlib import Path
 from vaultseek import limits, paths
 from vaultseek.errors import VaultMissing, WorkerUnavailable
 from vaultseek.index.ledger import Counts
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.models.choice import ModelChoice, VaultModels
 from vaultseek.models.service import Service

@@ -17,34 +17,29 @@ import shutil
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vaultseek import paths
-from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
+from vaultseek.errors import IndexDamaged, Unavailable, VaultseekError, WorkerUnavailable
 from vaultseek.failpoints import failpoint
-from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow, note_of_vector
-from vaultseek.indexing.safely import is_about_notes
+from vaultseek.index.ledger import Ledger, note_of_vector
+from vaultseek.indexing.handout import Handout, is_unit_vector
+from vaultseek.indexing.unembedded import EmbeddingSpec, Item, Unembedded
 from vaultseek.limits import (
     BATCH_TEXTS,
     EMBED_RETRY_SECONDS,
     EMBED_SECONDS,
-    OPENING_CHARS,
     QUERY_EMBED_SECONDS,
     RETRY_SECONDS,
 )
-from vaultseek.markdown.chunk import CHUNKER_VERSION
-from vaultseek.markdown.embedding_text import EMBEDDING_TEXT_VERSION, EmbeddingText, note_text, passage_text
 from vaultseek.model import JSON, Problem, Reason
-from vaultseek.models.calibration import calibration_of, share_read
 from vaultseek.models.catalogue import find_model
-from vaultseek.models.packed import PackedCounter
-from vaultseek.query.property_text import property_lines
+from vaultseek.models.encoder import Vectors
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 
 WAITING_TEXTS = 2048
@@ -53,94 +48,9 @@ STORED_TEXTS = 1024
 """Most vectors in one write to the store."""
 STORE_SECONDS = 1.0
 """Time after which computed vectors are stored, so that they can be searched."""
-STORE_VERSION = 3
-"""Raise it when the store has to be made anew from the vectors that the ledger keeps."""
 
 log = logging.getLogger(__name__)
 InWriter = Callable[..., Awaitable[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingSpec:
-    """Everything but a text that determines its vector: the model, its window, and how texts are composed."""
-
-    fingerprint: str
-    count: Callable[[str], int]
-    window: int
-    model: str = ""
-    """The name of the model in the settings."""
-
-    @property
-    def name(self) -> str:
-        """The identity of a store: vectors of different specs must never be in one."""
-        return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}/{STORE_VERSION}"
-
-    @property
-    def chunking(self) -> str:
-        """The chunking version: notes that were chunked by another one are read again."""
-        return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
-
-    async def judged(self, answer: SemanticAnswer, text: str, fingerprint: str = "") -> SemanticAnswer:
-        """Return the answer to ``text`` with how well the model read it and what its cosines mean.
-
-        ``fingerprint`` is that of the model that answered, if it was another one.
-        """
-        if fingerprint and fingerprint != self.fingerprint:
-            return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
-        calibration = calibration_of(self.fingerprint)
-        if calibration.reads_all:
-            return replace(answer, meaning_curve=calibration.curve(answer.vector))
-        if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
-            await asyncio.to_thread(self.count, "")  # a third of a second, once
-        reading = share_read(text, self.count, calibration.fluent_pieces)
-        return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
-
-    def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
-        """Return the text that is embedded for a chunk."""
-        return passage_text(
-            title=note.title,
-            title_is_name=note.title_is_name,
-            aliases=note.aliases,
-            heading_path=row.chunk.heading_path,
-            text=row.chunk.text,
-            count=self.count,
-            window=self.window,
-            file_name=note.other_name,
-        )
-
-    def note(self, note: NoteRow, opening: str) -> EmbeddingText:
-        """Return the text that is embedded for a whole note."""
-        description = note.properties.get("description")
-        return note_text(
-            title=note.title,
-            title_is_name=note.title_is_name,
-            aliases=note.aliases,
-            tags=note.tags,
-            description=description if isinstance(description, str) else "",
-            opening=opening,
-            count=self.count,
-            window=self.window,
-            file_name=note.other_name,
-            properties=property_lines(note.properties),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A vector to store: of the chunk with this number, or of the whole note if that is None.
-
-    ``text`` is None if none can be composed. ``vector`` is set if the same text was embedded before.
-    """
-
-    note: int
-    text: EmbeddingText | None
-    chunk: int | None = None
-    vector: bytes | None = None
-
-    @property
-    def number(self) -> int:
-        """The number of the vector in its collection."""
-        return self.note if self.chunk is None else self.chunk
 
 
 class OldModels:
@@ -209,7 +119,10 @@ class Embedding:
         self._ledger = ledger
         self._worker = worker
         self._in_writer = in_writer
-        self._waiting: list[_Item] = []
+        self._unembedded = Unembedded(ledger, spec)
+        self._handout: Handout | None = None
+        self._borrowers = 0
+        self._waiting: list[Item] = []
         self._revision = -1
         self._recent: deque[tuple[float, int]] = deque(maxlen=20)
 
@@ -230,11 +143,68 @@ class Embedding:
                 await self._open_store()
             if await self._store_batch():
                 return True
-            await self._swap()
+            if self._handout is None:  # else texts are missing that a client embeds
+                await self._swap()
             return False
         except IndexDamaged as error:
             await self.discard_store(str(error))
             return True
+
+    @contextlib.contextmanager
+    def handed_out(self) -> Iterator[None]:
+        """Have a client embed the texts, with ``texts_to_embed`` and ``bring``, until the context is left.
+
+        Only texts that the client refuses are embedded here meanwhile.
+        """
+        self._borrowers += 1
+        if self._handout is None:
+            self._handout = Handout(self._ledger, self._unembedded)
+        try:
+            yield
+        finally:
+            self._borrowers -= 1
+            if not self._borrowers:
+                self._handout = None
+            self.wake.set()
+
+    async def texts_to_embed(self, limit: int) -> dict[str, str]:
+        """Return texts by key for the client that embeds them, of as many chunks or notes as ``limit``.
+
+        Empty while there are none, or the store is not open. Raises Unavailable if nobody has said that a
+        client embeds.
+        """
+        handout = self._current_handout()
+        if not self.ready:
+            return {}
+        texts = await handout.take(limit)
+        self.wake.set()
+        return texts
+
+    async def bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
+        """Keep the vectors that the client has computed; return how many were asked for and are usable.
+
+        Texts that it refuses, and those whose vectors are no unit vectors of the model's length, are embedded
+        here. Raises Unavailable as ``texts_to_embed`` does, or WorkerUnavailable.
+        """
+        handout = self._current_handout()
+        if self._worker.state.dimension is None:
+            await self._worker.ready(EMBED_SECONDS)
+        dimension = self._worker.state.dimension
+        usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
+        new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
+        await self._in_writer(self._ledger.vectors.put, new)
+        failpoint("vectors.brought")
+        handout.take_back(new, [*refused, *(vectors.keys() - usable.keys())])
+        self._recent.append((time.monotonic(), len(new)))
+        self.wake.set()
+        return len(new)
+
+    def _current_handout(self) -> Handout:
+        if self._handout is None:
+            raise Unavailable(
+                "nobody waits for vectors of a client; call index/wait with vectors_from_client first"
+            )
+        return self._handout
 
     @property
     def has_previous(self) -> bool:
@@ -351,6 +321,8 @@ class Embedding:
         orphans = await self._in_writer(self._ledger.vectors.orphans, WAITING_TEXTS)
         if orphans:
             await self._delete(orphans)
+        if self._handout is not None:
+            return await self._store_handed_out(self._handout) or bool(orphans)
         if not self._waiting or self._revision != self._ledger.revision:
             self._waiting = await self._in_writer(self._next_items)
         if not self._waiting:
@@ -368,6 +340,22 @@ class Embedding:
             raise
         return True
 
+    async def _store_handed_out(self, handout: Handout) -> bool:
+        """Store what a client has brought, and embed what it has refused; false if there is neither."""
+        self._waiting = []
+        refused, items = handout.refused(BATCH_TEXTS), handout.arrived(STORED_TEXTS)
+        try:
+            if refused:
+                new = await self._embed(refused)
+                await self._in_writer(self._ledger.vectors.put, new)
+                items += [replace(item, vector=new.get(self._unembedded.key(item))) for item in refused]
+            for of_notes in (False, True):
+                if some := [item for item in items if (item.chunk is None) == of_notes]:
+                    await self._store(some)
+        finally:
+            handout.forget([*items, *refused])
+        return bool(items)
+
     async def _delete(self, orphans: list[str]) -> None:
         version = self._ledger.vectors.store()
         notes = [number for number in map(note_of_vector, orphans) if number is not None]
@@ -378,34 +366,17 @@ class Embedding:
         failpoint("vectors.forgotten")
         await self._in_writer(self._ledger.vectors.mark_stored, [], [], orphans)
 
-    def _next_items(self) -> list[_Item]:
+    def _next_items(self) -> list[Item]:
         """Return the next texts, all of chunks or all of notes. Runs in the writer thread."""
         self._revision = self._ledger.revision
-        rows = self._ledger.vectors.pending_chunks(WAITING_TEXTS)
-        notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
-        items = [
-            _Item(row.note, composed(partial(self.spec.passage, notes[row.note], row)), row.number)
-            for row in rows
-            if row.note in notes
-        ]
-        items = items or [self._note_item(note) for note in self._ledger.vectors.pending_notes(WAITING_TEXTS)]
-        vectors = self._ledger.vectors.get([self._key(item) for item in items])
-        return [replace(item, vector=vectors.get(self._key(item))) for item in items]
+        return self._unembedded.first(WAITING_TEXTS)
 
-    def _note_item(self, note: NoteRow) -> _Item:
-        opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
-        return _Item(note.id, composed(partial(self.spec.note, note, opening)))
-
-    def _key(self, item: _Item) -> str:
-        """Return the key of the item's vector; "", which no vector has, for an item without a text."""
-        return "" if item.text is None else f"{self.spec.fingerprint}:{item.text.key}"
-
-    async def _embed_some(self) -> list[_Item]:
+    async def _embed_some(self) -> list[Item]:
         """Return texts with their vectors, after the ledger has stored these.
 
         They are embedded batch after batch for a while, because a write costs more than a batch.
         """
-        items: list[_Item] = []
+        items: list[Item] = []
         new: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
         while self._waiting and len(items) < STORED_TEXTS and (not items or time.monotonic() < end):
@@ -422,18 +393,18 @@ class Embedding:
         failpoint("vectors.computed")
         await self._in_writer(self._ledger.vectors.put, new)
         failpoint("vectors.kept")
-        return [replace(item, vector=new.get(self._key(item))) for item in items]
+        return [replace(item, vector=new.get(self._unembedded.key(item))) for item in items]
 
-    async def _embed(self, items: Sequence[_Item]) -> dict[str, bytes]:
+    async def _embed(self, items: Sequence[Item]) -> dict[str, bytes]:
         """Return the vectors of the items' texts, without those that failed, by their keys."""
-        texts = {self._key(item): item.text.text for item in items if item.text is not None}
+        texts = {self._unembedded.key(item): item.text.text for item in items if item.text is not None}
         if not texts:
             return {}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
         rows = zip(texts, matrix, strict=True)
         return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
 
-    async def _store(self, items: Sequence[_Item]) -> None:
+    async def _store(self, items: Sequence[Item]) -> None:
         """Store the vectors and mark them as stored; report the texts that have none."""
         vectors = [(item, item.vector) for item in items if item.vector is not None]
         if vectors:
@@ -448,30 +419,25 @@ class Embedding:
                 version=self._ledger.vectors.store(),
             )
         failpoint("vectors.stored")
-        # A failed text counts as stored, or it would be tried again forever.
-        if len(vectors) < len(items):
-            await self._in_writer(
-                self._report_failures, sorted({item.note for item in items if not item.vector})
-            )
+        await self._in_writer(self._mark_stored, items)
+
+    def _mark_stored(self, items: Sequence[Item]) -> None:
+        """Mark the items as stored, but those whose notes have changed since: these have other texts now.
+
+        A failed text counts as stored, or it would be tried again forever.
+        """
+        items = self._unembedded.unchanged(items)
+        failed = sorted({item.note for item in items if not item.vector})
+        if failed:
+            self._report_failures(failed)
         chunks = [item.chunk for item in items if item.chunk is not None]
         notes = [item.note for item in items if item.chunk is None]
-        await self._in_writer(self._ledger.vectors.mark_stored, chunks, notes, [])
+        self._ledger.vectors.mark_stored(chunks, notes, [])
 
     def _report_failures(self, notes: Sequence[int]) -> None:
         problem = Problem("not_embedded", "a passage could not be embedded; only its words are searched")
         for row in self._ledger.notes.by_id(notes).values():
             self._ledger.problems.add(row.path, problem)
-
-
-def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
-    """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
-    try:
-        return compose()
-    except Exception as error:
-        if not is_about_notes(error):
-            raise
-        log.warning("a text cannot be composed for the model (%s)", type(error).__name__)
-        return None
 
 
 def store_folder(spec_name: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vaultseek.errors import ConfigError
 from vaultseek.index.ledger import Ledger
-from vaultseek.indexing.embed import EmbeddingSpec
 from vaultseek.indexing.open_vault import VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.indexing.vault_language import keep_share, kept_share, share_of_folder, share_of_ledger
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.models.choice import ModelChoice, VaultModels, counter_of

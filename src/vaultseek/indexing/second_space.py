@@ -24,7 +24,8 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.indexing.embed import EmbeddingSpec, InWriter, composed, store_folder
+from vaultseek.indexing.embed import InWriter, store_folder
+from vaultseek.indexing.unembedded import EmbeddingSpec, composed
 from vaultseek.limits import (
     BATCH_TEXTS,
     EMBED_RETRY_SECONDS,

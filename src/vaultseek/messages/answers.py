@@ -800,6 +800,22 @@ class IndexedVault(VaultStatus):
     remembered: bool = Field(default=False, description="True if this call added the vault.")
 
 
+class TextsToEmbed(OfVault):
+    """Texts whose vectors are missing, and the model that makes them."""
+
+    model: str = Field(description="Name of the model, as in the settings.")
+    fingerprint: str = Field(description="Identity of the model: vectors of any other are refused.")
+    texts: dict[str, str] = Field(
+        description="Texts by key, newest notes first. Each is returned once; none means: ask again later."
+    )
+
+
+class KeptVectors(OfVault):
+    """Vectors that were stored in the ledger."""
+
+    kept: int = Field(description="How many were asked for and usable.")
+
+
 class Refreshed(Answer):
     """A vault that was compared with the disk."""
 

@@ -207,6 +207,22 @@ METHODS: dict[str, Method] = {
         "Return when all that is on disk now is indexed and embedded.",
         "VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded",
     ),
+    "index/texts": Method(
+        params.TextsParams,
+        answers.TextsToEmbed,
+        "texts_to_embed",
+        "Return texts whose vectors are missing, for a client that embeds them.\n\n"
+        "It has to wait meanwhile with ``index/wait`` and ``vectors_from_client``, on another connection.",
+        "VaultMissing, Unavailable if no client waits so, or if the vectors come from a server",
+    ),
+    "index/vectors": Method(
+        params.VectorsParams,
+        answers.KeptVectors,
+        "keep_vectors",
+        "Keep the vectors of texts that ``index/texts`` has returned.\n\n"
+        "Vectors that are not of the model's length, or not of length 1, are computed by the daemon instead.",
+        "VaultMissing, UsageError for vectors of another model, or Unavailable if no client waits so",
+    ),
     "index/subscribe": Method(
         params.SubscribeParams,
         answers.Subscribed,

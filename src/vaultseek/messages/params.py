@@ -293,6 +293,29 @@ class WaitParams(RefreshParams):
     """A vault to wait for."""
 
     progress: bool = Field(default=False, description="Send ``index/progress`` meanwhile.")
+    vectors_from_client: bool = Field(
+        default=False,
+        description="Embed no texts meanwhile: the client takes them with ``index/texts``, and brings their"
+        " vectors with ``index/vectors``.",
+    )
+
+
+class TextsParams(VaultParams):
+    """Texts to embed."""
+
+    limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS, description="Maximum number of texts.")
+
+
+class VectorsParams(VaultParams):
+    """Vectors of texts that ``index/texts`` has returned."""
+
+    fingerprint: str = Field(description="The model, as ``index/texts`` names it.")
+    vectors: dict[str, str] = Field(
+        description="By key of the text: a unit vector as little-endian float32, in base64."
+    )
+    refused: list[str] = Field(
+        default_factory=list, description="Keys of texts that the client cannot embed; the daemon does."
+    )
 
 
 class SubscribeParams(Nothing):

@@ -149,6 +149,8 @@ class BertEncoder:
         self.fingerprint = parts.fingerprint
         self.dimension = parts.shape.width
         self.window = parts.window
+        self.processors = processors()
+        """Batches that are computed at a time."""
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
         self._words, self._positions = parts.words, parts.positions
@@ -181,7 +183,7 @@ class BertEncoder:
             vectors[batch] = self._vectors(self._many, [tokens[i] for i in batch])
 
         # New threads, because they take over the priority of the caller.
-        with ThreadPoolExecutor(processors()) as threads:
+        with ThreadPoolExecutor(self.processors) as threads:
             list(threads.map(fill, batches))
         return vectors
 

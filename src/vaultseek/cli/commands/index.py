@@ -31,10 +31,15 @@ _REMEMBERED = (
 
 @click.command()
 @click.option("--wait", is_flag=True, help="Show the progress until everything is indexed.")
+@click.option(
+    "--ray",
+    metavar="ADDRESS",
+    help="Have a Ray cluster compute the vectors, and wait: local, HOST:PORT or ray://HOST:PORT.",
+)
 @click.option("--json", "json_", is_flag=True, help="Print the final state as one JSON object.")
 @daemon_options
 @pass_invocation
-def index(invocation: Invocation, wait: bool, json_: bool) -> int:
+def index(invocation: Invocation, wait: bool, ray: str | None, json_: bool) -> int:
     """Index the notes that changed, and remember the vault if it is new.
 
     The daemon does this by itself whenever a note changes. Use this command to wait for the first index, or
@@ -43,20 +48,41 @@ def index(invocation: Invocation, wait: bool, json_: bool) -> int:
     \b
     vaultseek index --wait
     vaultseek index --wait --vault ~/Notes
+    vaultseek index --ray ray://cluster:10001 --vault ~/Notes
     """
-    from vaultseek.cli.connect import connect
-
-    with connect(invocation) as client:
-        state = _wait(client, invocation, quiet=json_) if wait else _refresh(client, invocation)
-        if not (json_ or wait):
-            print(_BACKGROUND)
-        elif json_:
-            print_json(state if wait else client.call("index/status", _named(invocation)))
-        else:
-            print(_summary(state))
+    state = (
+        _on_cluster(invocation, ray, quiet=json_) if ray else _by_daemon(invocation, wait=wait, json_=json_)
+    )
+    if json_:
+        print_json(state)
+    elif ray or wait:
+        print(_summary(state))
+    else:
+        print(_BACKGROUND)
     if state.get("remembered") and not json_:
         print(_REMEMBERED.format(name=clean(state.get("name") or state["vault"])))
     return SUCCESS
+
+
+def _on_cluster(invocation: Invocation, address: str, *, quiet: bool) -> JSON:
+    from vaultseek.cli.cluster_index import index_on_cluster
+    from vaultseek.cli.progress import progress
+
+    with progress(color=invocation.color, quiet=quiet) as show:
+        return index_on_cluster(invocation, address, show, quiet=quiet)
+
+
+def _by_daemon(invocation: Invocation, *, wait: bool, json_: bool) -> JSON:
+    from vaultseek.cli.connect import connect
+
+    with connect(invocation) as client:
+        if wait:
+            return _wait(client, invocation, quiet=json_)
+        state = _refresh(client, invocation)
+        if not json_:
+            return state
+        status: JSON = client.call("index/status", _named(invocation))
+        return status
 
 
 def _refresh(client: Caller, invocation: Invocation) -> JSON:

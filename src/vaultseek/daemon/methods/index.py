@@ -1,9 +1,14 @@
-"""RPC methods `index/status`, `refresh`, `compact`, `wait`, `subscribe`, `unsubscribe`."""
+"""RPC methods `index/…`: status, refresh, compact, wait, texts and vectors, subscriptions."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+
+import numpy as np
 
 from vaultseek import paths
 from vaultseek.daemon.follow import VaultFollower
@@ -12,9 +17,18 @@ from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Unavailable
-from vaultseek.messages.params import RefreshParams, SubscribeParams, VaultParams, WaitParams, read
+from vaultseek.errors import Unavailable, UsageError
+from vaultseek.messages.params import (
+    RefreshParams,
+    SubscribeParams,
+    TextsParams,
+    VaultParams,
+    VectorsParams,
+    WaitParams,
+    read,
+)
 from vaultseek.model import JSON
+from vaultseek.models.encoder import Vectors
 from vaultseek.wire.context import Handler, RequestContext
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
@@ -45,6 +59,8 @@ class IndexMethods:
             "index/refresh": self.refresh,
             "index/compact": self.compact,
             "index/wait": self.wait,
+            "index/texts": self.texts,
+            "index/vectors": self.vectors,
             "index/subscribe": self.subscribe,
             "index/unsubscribe": self.unsubscribe,
         }
@@ -94,15 +110,42 @@ class IndexMethods:
         call = read(WaitParams, params)
         follower = await self._find(call)
         remembered = call.remember and await self._remember(follower)
+        if call.vectors_from_client:
+            _check_model(follower)
+        handed_out = follower.vault.embedding.handed_out if call.vectors_from_client else nullcontext
         follower.waiting_clients += 1
         try:
-            async with progress_reported(follower, context, wanted=call.progress):
-                await follower.rescan(accept_loss=True)
-                await follower.wait_until_embedded()
+            with handed_out():
+                async with progress_reported(follower, context, wanted=call.progress):
+                    await follower.rescan(accept_loss=True)
+                    await follower.wait_until_embedded()
         finally:
             follower.waiting_clients -= 1
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
+
+    async def texts(self, params: JSON, context: RequestContext) -> JSON:
+        """Return texts for a client that embeds them."""
+        call = read(TextsParams, params)
+        follower = await self._find(call)
+        embedding = follower.vault.embedding
+        _check_model(follower)
+        texts = await embedding.texts_to_embed(call.limit) if call.limit else {}
+        named = {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint}
+        return about_vault(follower.vault, {**named, "texts": texts})
+
+    async def vectors(self, params: JSON, context: RequestContext) -> JSON:
+        """Keep vectors that a client has computed."""
+        call = read(VectorsParams, params)
+        follower = await self._find(call)
+        embedding = follower.vault.embedding
+        if call.fingerprint != embedding.spec.fingerprint:
+            raise UsageError(
+                f"these vectors are of the model {call.fingerprint}; {follower.vault.name} has"
+                f" {embedding.spec.fingerprint}"
+            )
+        vectors = {key: _vector(text) for key, text in call.vectors.items()}
+        return about_vault(follower.vault, {"kept": await embedding.bring(vectors, call.refused)})
 
     async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""
@@ -123,3 +166,23 @@ class IndexMethods:
             return None, self._registry.followers
         follower = await self._find(VaultParams(vault=call.vault))
         return str(follower.vault.options.root), [follower]
+
+
+def _check_model(follower: VaultFollower) -> None:
+    """Raise Unavailable if no client can embed with the model of the vault."""
+    vault = follower.vault
+    model = vault.models.main
+    if model.fault:
+        raise Unavailable(model.fault, "model_unusable")
+    if model.service is not None:
+        raise Unavailable(f"the vectors of {vault.name} come from the server in your settings")
+    if vault.options.paused:
+        raise Unavailable(vault.options.paused_reason.text, "paused")
+
+
+def _vector(text: str) -> Vectors:
+    """Return the vector written in base64; an empty one, which fits no model, if it cannot be read."""
+    try:
+        return np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(np.float32)
+    except (binascii.Error, ValueError):
+        return np.zeros(0, np.float32)

@@ -130,6 +130,10 @@ class NoteTable:
         """Return notes by id; ids that no longer exist are left out."""
         return self._rows.get_or_read(ids, self._read_rows)
 
+    def revisions(self, ids: Sequence[int]) -> dict[int, int]:
+        """Return the revision at which each of these notes was written last."""
+        return dict(self._database.all_in("SELECT id, revision FROM notes WHERE id IN ({})", ids))
+
     def forget_rows(self) -> None:
         """Drop the rows kept in memory, which a commit has outdated."""
         self._rows.clear()

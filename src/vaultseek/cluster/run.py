@@ -1,0 +1,108 @@
+"""One run: texts from the daemon to the cluster, vectors from the cluster to the daemon."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from vaultseek.cluster.port import Batch, Cluster, Result
+from vaultseek.errors import Unavailable
+from vaultseek.limits import FRAME_BYTES
+from vaultseek.models.encoder import Vectors
+
+BATCH_TEXTS = 64
+"""Texts of one task, which take a processor about a second."""
+QUEUED_BATCHES = 2
+"""Batches for each place of the cluster: one that is computed, and one that waits so that none is idle."""
+MOST_BATCHES = 4096
+"""Most batches at the cluster, however large it is: their texts are in this process's memory."""
+STALLED_SECONDS = 300.0
+"""Time without a result, while there is something to compute, after which the run ends."""
+_POLL_SECONDS = 0.2
+_FRAME_BYTES = FRAME_BYTES // 2
+
+
+class Daemon(Protocol):
+    """The daemon, which has the ledger."""
+
+    def texts(self, limit: int) -> Mapping[str, str]:
+        """Return texts by key whose vectors are missing, each of them once; none if there are none now."""
+
+    def bring(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
+
+
+class EmbeddingRun:
+    """Hands texts to the cluster, never more than it computes soon, until there is nothing left to do."""
+
+    def __init__(
+        self,
+        daemon: Daemon,
+        cluster: Cluster,
+        *,
+        stalled_seconds: float = STALLED_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.embedded = 0
+        """Vectors that the cluster has computed."""
+        self._daemon = daemon
+        self._cluster = cluster
+        self._stalled_seconds = stalled_seconds
+        self._clock = clock
+        self._in_flight = 0
+        self._last_result = clock()
+
+    def run(self, is_over: Callable[[], bool]) -> None:
+        """Work until ``is_over``. Raises Unavailable if the cluster is gone or gives no result for long."""
+        while not is_over():
+            self._fill()
+            results = self._cluster.results(_POLL_SECONDS)
+            for result in results:
+                self._take(result)
+            if results or not self._in_flight:
+                self._last_result = self._clock()
+            elif self._clock() - self._last_result > self._stalled_seconds:
+                raise Unavailable(
+                    f"the cluster has given no result for {self._stalled_seconds:.0f} s; what it had computed"
+                    " before is kept, and the daemon embeds the rest"
+                )
+
+    def _fill(self) -> None:
+        room = min(MOST_BATCHES, QUEUED_BATCHES * max(1, self._cluster.slots())) - self._in_flight
+        texts = list(self._daemon.texts(room * BATCH_TEXTS).items()) if room > 0 else []
+        for start in range(0, len(texts), BATCH_TEXTS):
+            self._submit(Batch(dict(texts[start : start + BATCH_TEXTS])))
+
+    def _submit(self, batch: Batch) -> None:
+        self._cluster.submit(batch)
+        self._in_flight += 1
+
+    def _take(self, result: Result) -> None:
+        self._in_flight -= 1
+        refused = set(result.failed)
+        if result.lost and len(result.batch.texts) > 1:
+            # One of the texts may end whatever process embeds it.
+            for half in result.batch.halves():
+                self._submit(half)
+            return
+        if result.lost:
+            refused |= result.batch.texts.keys()
+        self.embedded += len(result.vectors)
+        self._bring(result.vectors, refused)
+
+    def _bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> None:
+        """Hand over vectors in requests that are no larger than the daemon allows."""
+        frame: dict[str, str] = {}
+        size = sum(map(len, refused))
+        for key, vector in vectors.items():
+            text = base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+            if frame and size + len(key) + len(text) > _FRAME_BYTES:
+                self._daemon.bring(frame, ())
+                frame, size = {}, 0
+            frame[key] = text
+            size += len(key) + len(text)
+        self._daemon.bring(frame, refused)

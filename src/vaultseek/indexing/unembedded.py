@@ -1,0 +1,181 @@
+"""The texts of a vault that have no vector in its store yet, composed for the model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from vaultseek.index.ledger import ChunkRow, Ledger, NoteRow
+from vaultseek.indexing.safely import is_about_notes
+from vaultseek.limits import OPENING_CHARS
+from vaultseek.markdown.chunk import CHUNKER_VERSION
+from vaultseek.markdown.embedding_text import EMBEDDING_TEXT_VERSION, EmbeddingText, note_text, passage_text
+from vaultseek.models.calibration import calibration_of, share_read
+from vaultseek.models.packed import PackedCounter
+from vaultseek.query.property_text import property_lines
+from vaultseek.worker import SemanticAnswer
+
+STORE_VERSION = 3
+"""Raise it when the store has to be made anew from the vectors that the ledger keeps."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpec:
+    """Everything but a text that determines its vector: the model, its window, and how texts are composed."""
+
+    fingerprint: str
+    count: Callable[[str], int]
+    window: int
+    model: str = ""
+    """The name of the model in the settings."""
+
+    @property
+    def name(self) -> str:
+        """The identity of a store: vectors of different specs must never be in one."""
+        return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}/{STORE_VERSION}"
+
+    @property
+    def chunking(self) -> str:
+        """The chunking version: notes that were chunked by another one are read again."""
+        return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
+
+    async def judged(self, answer: SemanticAnswer, text: str, fingerprint: str = "") -> SemanticAnswer:
+        """Return the answer to ``text`` with how well the model read it and what its cosines mean.
+
+        ``fingerprint`` is that of the model that answered, if it was another one.
+        """
+        if fingerprint and fingerprint != self.fingerprint:
+            return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
+        calibration = calibration_of(self.fingerprint)
+        if calibration.reads_all:
+            return replace(answer, meaning_curve=calibration.curve(answer.vector))
+        if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
+            await asyncio.to_thread(self.count, "")  # a third of a second, once
+        reading = share_read(text, self.count, calibration.fluent_pieces)
+        return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
+
+    def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
+        """Return the text that is embedded for a chunk."""
+        return passage_text(
+            title=note.title,
+            title_is_name=note.title_is_name,
+            aliases=note.aliases,
+            heading_path=row.chunk.heading_path,
+            text=row.chunk.text,
+            count=self.count,
+            window=self.window,
+            file_name=note.other_name,
+        )
+
+    def note(self, note: NoteRow, opening: str) -> EmbeddingText:
+        """Return the text that is embedded for a whole note."""
+        description = note.properties.get("description")
+        return note_text(
+            title=note.title,
+            title_is_name=note.title_is_name,
+            aliases=note.aliases,
+            tags=note.tags,
+            description=description if isinstance(description, str) else "",
+            opening=opening,
+            count=self.count,
+            window=self.window,
+            file_name=note.other_name,
+            properties=property_lines(note.properties),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A vector to store: of the chunk with this number, or of the whole note if that is None.
+
+    ``text`` is None if none can be composed. ``vector`` is set if the same text was embedded before.
+    ``revision`` is that of the ledger before the text was read from it.
+    """
+
+    note: int
+    text: EmbeddingText | None
+    chunk: int | None = None
+    vector: bytes | None = None
+    revision: int = 0
+
+    @property
+    def number(self) -> int:
+        """The number of the vector in its collection."""
+        return self.note if self.chunk is None else self.chunk
+
+
+class Unembedded:
+    """The chunks and notes of a ledger whose vectors are not in the store, newest notes first."""
+
+    def __init__(self, ledger: Ledger, spec: EmbeddingSpec) -> None:
+        self._ledger = ledger
+        self._spec = spec
+
+    def first(self, limit: int) -> list[Item]:
+        """Return the first items, all of chunks or all of notes, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        chunks = self._of_chunks(self._ledger.vectors.pending_chunks(limit), revision)
+        return self._with_vectors(
+            chunks or self._of_notes(self._ledger.vectors.pending_notes(limit), revision)
+        )
+
+    def chunks(self, numbers: Sequence[int]) -> list[Item]:
+        """Return the items of these chunks, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        return self._with_vectors(self._of_chunks(self._ledger.vectors.pending_of(numbers), revision))
+
+    def notes(self, ids: Sequence[int]) -> list[Item]:
+        """Return the items of these notes, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        rows = self._ledger.notes.by_id(self._ledger.vectors.pending_notes_of(ids))
+        return self._with_vectors(self._of_notes(list(rows.values()), revision))
+
+    def unchanged(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items whose notes are still as they were when their texts were read."""
+        revisions = self._ledger.notes.revisions(sorted({item.note for item in items}))
+        return [item for item in items if revisions.get(item.note, item.revision) <= item.revision]
+
+    def key(self, item: Item) -> str:
+        """Return the key of the item's vector; "", which no vector has, for an item without a text."""
+        return "" if item.text is None else f"{self._spec.fingerprint}:{item.text.key}"
+
+    def _of_chunks(self, rows: Sequence[ChunkRow], revision: int) -> list[Item]:
+        notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
+        return [
+            Item(
+                row.note,
+                composed(partial(self._spec.passage, notes[row.note], row)),
+                row.number,
+                revision=revision,
+            )
+            for row in rows
+            if row.note in notes
+        ]
+
+    def _of_notes(self, rows: Sequence[NoteRow], revision: int) -> list[Item]:
+        items = []
+        for note in rows:
+            opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
+            text = composed(partial(self._spec.note, note, opening))
+            items.append(Item(note.id, text, revision=revision))
+        return items
+
+    def _with_vectors(self, items: Sequence[Item]) -> list[Item]:
+        vectors = self._ledger.vectors.get([self.key(item) for item in items])
+        return [replace(item, vector=vectors.get(self.key(item))) for item in items]
+
+
+def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
+    """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
+    try:
+        return compose()
+    except Exception as error:
+        if not is_about_notes(error):
+            raise
+        log.warning("a text cannot be composed for the model (%s)", type(error).__name__)
+        return None

@@ -1,0 +1,202 @@
+"""``vaultseek index --ray`` with a real Ray of two workers, one of which is killed, and an interrupt."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from daemons import eventually
+from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.unembedded import EmbeddingSpec, Unembedded
+from vaultseek.limits import BATCH_TEXTS
+from vaultseek.models import embed
+from vaultseek.models.catalogue import find_model
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'vaultseek[ray]'"
+)
+WORDS = ["pump", "valve", "anchor", "rust", "switch", "copper", "chain", "bilge", "quartz", "boiler", "sail"]
+START_SECONDS = 120.0
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[str, psutil.Process]]:
+    """The address and the process of a Ray cluster on this machine, of two processors."""
+    port, clients, agent = free_ports(3)
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
+        options = {
+            "port": port,
+            "node-ip-address": "127.0.0.1",
+            "num-cpus": 2,
+            "object-store-memory": 80 * 2**20,
+            "include-dashboard": "false",
+            "temp-dir": folder,
+            "min-worker-port": 0,
+            "max-worker-port": 0,
+            "ray-client-server-port": clients,
+            "dashboard-agent-listen-port": agent,
+        }
+        command += [f"--{name}={value}" for name, value in options.items()]
+        environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", **TOKEN}
+        with (Path(folder) / "out").open("wb") as out:
+            started = psutil.Popen(command, stdout=out, stderr=out, env=environment)
+        said = Path(folder) / "out"
+        try:
+            eventually(lambda: answers(port) or started.poll() is not None, "Ray starts", START_SECONDS)
+            assert started.poll() is None, said.read_text()
+            yield f"127.0.0.1:{port}", started
+        finally:
+            family = [*started.children(recursive=True), started]
+            started.terminate()
+            for process in psutil.wait_procs(family, timeout=20)[1]:
+                process.kill()
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def notes(count: int, of: str) -> dict[str, str]:
+    """Return notes of different words, which take the bundled model some seconds."""
+    chosen = random.Random(of)
+    return {f"{of}/{n}.md": f"# {of} {n}\n\n{' '.join(chosen.choices(WORDS, k=150))}" for n in range(count)}
+
+
+def ledger_of(daemon) -> Path:
+    return next(Path(daemon.environment["XDG_DATA_HOME"]).rglob("ledger.sqlite"))
+
+
+def computed(daemon) -> int:
+    """Return how many vectors were computed so far."""
+    if not list(Path(daemon.environment["XDG_DATA_HOME"]).rglob("ledger.sqlite")):
+        return 0
+    with closing(sqlite3.connect(f"file:{ledger_of(daemon)}?mode=ro", uri=True)) as database:
+        try:
+            sql = "SELECT value FROM meta WHERE name = 'embeddings_computed'"
+            return int(database.execute(sql).fetchone()[0])
+        except (sqlite3.Error, TypeError):
+            return 0
+
+
+def started(daemon, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "vaultseek", *arguments]
+    return subprocess.Popen(
+        command,
+        cwd=daemon.home,
+        env=daemon.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def workers(cluster: psutil.Process) -> list[psutil.Process]:
+    """Return the processes of the cluster that embed."""
+    found = []
+    for process in cluster.children(recursive=True):
+        try:
+            if "ray::embed_texts" in " ".join(process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.model
+@pytest.mark.timeout(400)
+def test_an_interrupt_and_a_killed_worker_leave_the_vectors_of_a_fresh_index(
+    daemon, vault, cluster, tmp_path
+):
+    address, ray = cluster
+    daemon.environment |= {"VAULTSEEK_MODEL__NAME": "bundled", **TOKEN}
+    root = vault(notes(60, "first"))
+
+    interrupted = started(daemon, "index", "--ray", address, "--vault", str(root))
+    eventually(lambda: computed(daemon) > 0, "vectors come back", START_SECONDS)
+    interrupted.send_signal(signal.SIGINT)
+    assert interrupted.wait(START_SECONDS) == 130, interrupted.communicate()
+    kept = computed(daemon)
+    interrupted.communicate()
+
+    vault(notes(140, "second"))
+    running = started(daemon, "index", "--ray", address, "--vault", str(root))
+    killed = eventually(lambda: computed(daemon) > kept and workers(ray), "a worker embeds", START_SECONDS)
+    killed[0].kill()
+    out, err = running.communicate(timeout=300)
+    assert running.returncode == 0, err
+    assert "all embedded" in out
+    assert "2 processors of Ray" in err
+
+    semantic = daemon.json("search", "a pump with rust", "--mode", "semantic", "--vault", str(root))
+    assert semantic["results"]
+    assert not semantic["partial"]
+    status = daemon.json("status")["vaults"][0]
+    assert status["pending"] == 0
+    assert not status["problems"]
+    daemon.stop()
+    check_vectors(ledger_of(daemon), status["embeddings_computed"])
+
+
+def check_vectors(file: Path, computed: int) -> None:
+    """Assert that each text has the vector that the model gives it here; hardly any was computed twice."""
+    model = find_model("bundled")
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+    ledger = Ledger(file)
+    with closing(ledger):
+        ledger.vectors.begin_store("")
+        unembedded = Unembedded(ledger, spec)
+        items = unembedded.chunks(ledger.vectors.pending_chunk_numbers(10_000))
+        items += unembedded.notes(ledger.vectors.pending_note_ids(10_000))
+        assert len(items) == 2 * 200
+        vectors = np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(len(items), -1)
+        # Between both commands the daemon embeds itself, and finishes what it is at.
+        assert 0 <= computed - len({unembedded.key(item) for item in items}) <= 2 * BATCH_TEXTS
+    sample = random.Random(1).sample(range(len(items)), 60)
+    here = embed.load(model.name, model.directory).encode([items[place].text.text for place in sample])
+    assert np.abs(here - vectors[sample]).max() < 1e-6
+
+
+def test_what_is_wrong_with_an_address_is_said(daemon, vault):
+    root = str(vault({"a.md": "A pump."}))
+    for address, words in {
+        "127.0.0.1:1": "no Ray cluster answers at 127.0.0.1:1",
+        "somewhere": "use local, HOST:PORT or ray://HOST:PORT",
+        "ray://127.0.0.1:1": "no Ray cluster answers at ray://127.0.0.1:1",
+    }.items():
+        done = daemon.run("index", "--ray", address, "--vault", root)
+        assert done.returncode in (2, 3)
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
+    assert daemon.run("index", "--wait", "--vault", root).returncode == 0
+
+
+def test_a_model_of_a_server_is_not_for_a_cluster(daemon, vault):
+    daemon.environment["VAULTSEEK_MODEL__CLASS"] = "llama_index.embeddings.nosuch.NoSuchEmbedding"
+    done = daemon.run("index", "--ray", "local", "--vault", str(vault({"a.md": "A pump."})))
+    assert done.returncode == 3
+    assert "the vectors of vault come from the server in your settings" in done.stderr
