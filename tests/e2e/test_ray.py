@@ -170,8 +170,8 @@ def check_vectors(file: Path, computed: int) -> None:
     with closing(ledger):
         ledger.vectors.begin_store("")
         unembedded = Unembedded(ledger, spec)
-        items = unembedded.chunks(ledger.vectors.pending_chunk_numbers(10_000))
-        items += unembedded.notes(ledger.vectors.pending_note_ids(10_000))
+        items = unembedded.chunks(ledger.pending.chunk_numbers(10_000))
+        items += unembedded.notes(ledger.pending.note_ids(10_000))
         assert len(items) == 2 * 200
         vectors = np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(len(items), -1)
         # Between both commands the daemon embeds itself, and finishes what it is at.

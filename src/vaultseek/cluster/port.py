@@ -1,4 +1,4 @@
-"""What a run needs of a cluster."""
+"""The port of a cluster, with the values that pass it."""
 
 from __future__ import annotations
 

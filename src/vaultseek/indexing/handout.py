@@ -100,9 +100,9 @@ class Handout:
         if revision == self._listed and self._ledger.counts().pending <= len(self._held):
             return
         self._listed = revision
-        vectors = self._ledger.vectors
-        self._chunks.extend(vectors.pending_chunk_numbers(LISTED_TEXTS))
-        self._notes.extend(vectors.pending_note_ids(LISTED_TEXTS))
+        pending = self._ledger.pending
+        self._chunks.extend(pending.chunk_numbers(LISTED_TEXTS))
+        self._notes.extend(pending.note_ids(LISTED_TEXTS))
 
 
 def is_unit_vector(vector: Vectors, dimension: int | None) -> bool:

@@ -127,12 +127,12 @@ class Unembedded:
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
         """Return the items of these chunks, with the vectors that the ledger has."""
         revision = self._ledger.revision
-        return self._with_vectors(self._of_chunks(self._ledger.vectors.pending_of(numbers), revision))
+        return self._with_vectors(self._of_chunks(self._ledger.pending.chunks(numbers), revision))
 
     def notes(self, ids: Sequence[int]) -> list[Item]:
         """Return the items of these notes, with the vectors that the ledger has."""
         revision = self._ledger.revision
-        rows = self._ledger.notes.by_id(self._ledger.vectors.pending_notes_of(ids))
+        rows = self._ledger.notes.by_id(self._ledger.pending.notes(ids))
         return self._with_vectors(self._of_notes(list(rows.values()), revision))
 
     def unchanged(self, items: Sequence[Item]) -> list[Item]:

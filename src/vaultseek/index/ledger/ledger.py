@@ -18,6 +18,7 @@ from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.index.ledger.links import LinkTable
 from vaultseek.index.ledger.notes import NoteTable
+from vaultseek.index.ledger.pending import PendingTexts
 from vaultseek.index.ledger.rows import Counts
 from vaultseek.index.ledger.schema import close_database, open_database
 from vaultseek.index.ledger.scoped import Folders, ScopedConnections, ScopedDatabase
@@ -41,6 +42,7 @@ class Ledger:
         self.problems = ProblemTable(self._database)
         self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
         self.vectors = VectorTable(self._database)
+        self.pending = PendingTexts(self._database)
         self.generation: str = self._database.meta("generation")
         """A name that is different for every ledger ever created."""
         self._revision = int(self._database.meta("revision"))

@@ -100,31 +100,6 @@ class VectorTable:
         sql = f"SELECT {NOTE_COLUMNS} FROM notes WHERE stored = 0 ORDER BY turn, modified DESC LIMIT ?"
         return [note_row(row) for row in self._database.all(sql, limit)]
 
-    def pending_of(self, numbers: Sequence[int]) -> list[ChunkRow]:
-        """Return those of the chunks with these numbers whose vectors are not in the store, in this order."""
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.stored = 0 AND c.number IN ({{}})"
-        rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, numbers))}
-        return [rows[number] for number in numbers if number in rows]
-
-    def pending_chunk_numbers(self, limit: int) -> list[int]:
-        """Return the numbers of chunks in the order of ``pending_chunks``."""
-        rows = self._database.all(
-            "SELECT c.number FROM chunks c JOIN notes n ON n.id = c.note WHERE c.stored = 0"
-            " ORDER BY n.turn, n.modified DESC, c.note, c.ordinal LIMIT ?",
-            limit,
-        )
-        return [row[0] for row in rows]
-
-    def pending_note_ids(self, limit: int) -> list[int]:
-        """Return the ids of notes in the order of ``pending_notes``."""
-        sql = "SELECT id FROM notes WHERE stored = 0 ORDER BY turn, modified DESC LIMIT ?"
-        return [row[0] for row in self._database.all(sql, limit)]
-
-    def pending_notes_of(self, ids: Sequence[int]) -> list[int]:
-        """Return those of these notes whose note vectors are not in the store."""
-        rows = self._database.all_in("SELECT id FROM notes WHERE stored = 0 AND id IN ({})", ids)
-        return [row[0] for row in rows]
-
     def orphans(self, limit: int) -> list[str]:
         """Return ids in the vector store that no longer belong to a chunk or note."""
         return [row[0] for row in self._database.all("SELECT id FROM orphans LIMIT ?", limit)]
