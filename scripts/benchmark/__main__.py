@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import benchmark.rows_client
+import benchmark.rows_editor
 import benchmark.rows_embed
 import benchmark.rows_filter
 import benchmark.rows_index

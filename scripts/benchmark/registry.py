@@ -24,7 +24,7 @@ ROWS: dict[str, Row] = {}
 ORDER = (
     ("embed-query", "embed-bulk"),
     ("hybrid-small", "keyword-small", "process", "clients", "rerank", "profile"),
-    ("hybrid-large", "keyword-large", "typing", "save", "idle", "profile-large"),
+    ("hybrid-large", "keyword-large", "typing", "editor", "save", "idle", "profile-large"),
     ("hybrid-beside", "cold-start"),
     ("filters", "memory", "growth"),
     ("indexing", "index-wait", "qmd", "parse"),

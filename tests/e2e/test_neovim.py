@@ -93,7 +93,7 @@ class Editor:
         return self._eventually(lambda: self.ask(lua), lua)
 
     def setup(self, **settings: Any) -> None:
-        settings = {"command": COMMAND, "picker": "builtin", **settings}
+        settings = {"command": COMMAND, "picker": "builtin", "lsp": False, **settings}
         self.ask(f"require('vaultseek').setup(vim.json.decode([==[{json.dumps(settings)}]==]))")
         # Record the messages at the bottom of the screen.
         self.ask("load([[messages = {}; vim.notify = function(m) table.insert(messages, m) end]])()")
@@ -292,6 +292,31 @@ def test_status(indexed, root):
     assert "8 notes" in shown
     indexed.keys("q")
     indexed.until("#vim.api.nvim_list_wins() == 1")
+
+
+def test_the_language_server_marks_and_renames_and_its_actions_open_the_plugins_lists(indexed, root):
+    indexed.keys(":edit Garden.md<CR>")
+    indexed.until("vim.fn.expand('%:t') == 'Garden.md'")
+    assert indexed.ask("#vim.lsp.get_active_clients()") == 0, "the setting is off"
+    indexed.setup(lsp=True)
+    indexed.keys(":edit<CR>")
+    indexed.until("#vim.diagnostic.get(0) > 0")
+    assert indexed.ask("vim.diagnostic.get(0)[1].message").startswith('no note or file is called "nowhere"')
+    assert indexed.ask("vim.lsp.get_active_clients()[1].config.root_dir") == str(root)
+    indexed.keys(":edit Pump.md<CR>")
+    indexed.until("#vim.lsp.buf_get_clients(0) == 1")
+    assert indexed.ask("#vim.lsp.get_active_clients()") == 1, "one for the vault"
+    assert indexed.ask("vim.bo.omnifunc").startswith("v:lua.require'vaultseek")
+    indexed.ask("vim.lsp.commands['vaultseek.backlinks']({}, {})")
+    indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
+    indexed.keys("<Esc><Esc>")
+    indexed.until("require('vaultseek.picker').current == nil")
+    # A new name for the note, by the link in another one.
+    indexed.keys(":buffer Garden.md<CR>/Pump]]<CR>")
+    indexed.until("vim.fn.line('.') == 5")
+    indexed.ask("vim.lsp.buf.rename('Valve')")
+    indexed.until("vim.api.nvim_buf_get_lines(0, 4, 5, false)[1] == 'See [[Valve]] and [[nowhere]].'")
+    (root / "Valve.md").rename(root / "Pump.md")
 
 
 def test_completion_of_links_headings_and_tags(indexed):

@@ -27,6 +27,7 @@ vim.api.nvim_create_autocmd("FileType", {
   callback = function(event)
     require("vaultseek.complete").attach(event.buf)
     require("vaultseek.follow").attach(event.buf)
+    require("vaultseek.lsp").attach(event.buf)
   end,
 })
 

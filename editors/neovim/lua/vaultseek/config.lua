@@ -12,6 +12,7 @@ local defaults = {
   complete_ms = 300,
   omnifunc = true,
   gf = true,
+  lsp = true,
   picker = "auto",
 }
 
@@ -26,6 +27,7 @@ local kinds = {
   complete_ms = { "number" },
   omnifunc = { "boolean" },
   gf = { "boolean" },
+  lsp = { "boolean" },
   picker = { "string" },
 }
 

@@ -1,0 +1,202 @@
+"""Rows: what an editor waits for, from its request to ``vaultseek lsp`` to the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+from benchmark.figures import MILLISECONDS, Figure, Times, number
+from benchmark.registry import row
+from benchmark.worlds import Bench, World
+
+BACKLINKS = 1000
+LINKS_A_NOTE = 30
+"""Links of a note whose diagnostics are measured; each third leads nowhere."""
+RENAMES = 20
+TURN = 40
+"""Queries of a turn, one half as symbols and the other over the socket."""
+COMPLETION_MS = 30.0
+DIAGNOSTICS_MS = 20.0
+RENAME_MS = 1000.0
+FOLDER = "linked for the editor"
+
+
+@row("editor")
+def editor(bench: Bench) -> Iterator[Figure]:
+    """Requests of an editor over its open note, in a large vault."""
+    world = bench.large()
+    notes = world.notes
+    folder = world.vault / FOLDER
+    try:
+        _write(folder, 20 if bench.quick else BACKLINKS, world.texts.of_words(2, BACKLINKS, seed=81))
+        world.index()
+        times = asyncio.run(_measure(bench, world, folder))
+        backlinks = sum(1 for _ in folder.iterdir()) - 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        world.index()
+    search = times["search"]
+    yield _figure(f"editor: completion of `[[`, {notes:,} notes", times["completion"], COMPLETION_MS)
+    yield Figure(
+        "editor",
+        f"editor: `workspace/symbol`, {notes:,} notes",
+        str(times["symbol"]),
+        f"the same search over the socket: {search}",
+        "the hybrid search",
+        times["symbol"].p50 / search.p50,
+        None,
+        times["symbol"].numbers("") | search.numbers("search"),
+    )
+    yield _figure(
+        f"editor: diagnostics of a note with {LINKS_A_NOTE} links, {notes:,} notes",
+        times["diagnostics"],
+        DIAGNOSTICS_MS,
+    )
+    yield _figure(
+        f"editor: rename of a note with {backlinks:,} backlinks, {notes:,} notes", times["rename"], RENAME_MS
+    )
+
+
+def _figure(what: str, times: Times, goal: float) -> Figure:
+    return Figure(
+        "editor",
+        what,
+        str(times),
+        target=f"p95 ≤ {number(goal)} ms",
+        met=times.p95 <= goal,
+        numbers=times.numbers(""),
+    )
+
+
+def _write(folder: Path, count: int, words: Sequence[str]) -> None:
+    """Write a note and others that link to it, each from a sentence of its own."""
+    folder.mkdir()
+    (folder / "The hub.md").write_text("# The hub\n\nMany notes lead here.\n", encoding="utf-8")
+    for at in range(count):
+        text = f"# Spoke {at}\n\n{words[at % len(words)]}: see [[The hub]].\n"
+        (folder / f"Spoke {at}.md").write_text(text, encoding="utf-8")
+
+
+async def _measure(bench: Bench, world: World, folder: Path) -> dict[str, Times]:
+    async with _open_editor(world) as client:
+        note = _Note(client, folder / "Draft.md")
+        texts = world.texts.of_words(2, bench.queries, seed=82)
+        return {
+            "completion": await _timed(texts, note.complete),
+            **await _beside_searches(bench, world, client),
+            "diagnostics": await _timed(texts, note.diagnose),
+            "rename": await _timed([f"Axle {at}" for at in range(RENAMES)], note.rename),
+        }
+
+
+async def _beside_searches(bench: Bench, world: World, client: LanguageClient) -> dict[str, Times]:
+    """Time symbols and the same kind of search over the socket, in turns."""
+    queries = world.texts.queries(bench.queries * 2, seed=83)
+    symbols: list[float] = []
+    searches: list[float] = []
+    for start in range(0, len(queries) - 1, TURN):
+        own, others = queries[start : start + TURN // 2], queries[start + TURN // 2 : start + TURN]
+        symbols += (await _timed(own, partial(_symbols, client))).values
+        searches += (await _timed(others, partial(_search, world))).values
+    return {"symbol": Times.of(symbols), "search": Times.of(searches)}
+
+
+async def _symbols(client: LanguageClient, query: str) -> None:
+    await client.workspace_symbol_async(types.WorkspaceSymbolParams(query))
+
+
+async def _search(world: World, query: str) -> None:
+    world.search(query, limit=50, typing=True)
+
+
+async def _timed(texts: Sequence[str], ask: Callable[[str], Awaitable[object]]) -> Times:
+    """Return the times of a request for each text; the first, which warms up, is not counted."""
+    await ask(texts[0])
+    times = []
+    for text in texts[1:]:
+        began = time.perf_counter()
+        await ask(text)
+        times.append((time.perf_counter() - began) * MILLISECONDS)
+    return Times.of(times)
+
+
+class _Note:
+    """An open note that is not saved."""
+
+    def __init__(self, client: LanguageClient, file: Path) -> None:
+        self._client = client
+        self._uri = types.TextDocumentIdentifier(file.as_uri())
+        self._version = 0
+        client.text_document_did_open(
+            types.DidOpenTextDocumentParams(types.TextDocumentItem(file.as_uri(), "markdown", 0, ""))
+        )
+
+    async def complete(self, text: str) -> None:
+        """Complete the first letters of a text."""
+        typed = text[:4]
+        self._change(f"# Draft\n\nSee [[{typed}")
+        await self._client.text_document_completion_async(
+            types.CompletionParams(
+                self._uri, types.Position(2, len(f"See [[{typed}".encode("utf-16-le")) // 2)
+            )
+        )
+
+    async def diagnose(self, text: str) -> None:
+        """Ask for the diagnostics of a note with many links."""
+        links = (f"[[{f'Spoke {at}' if at % 3 else f'{text} {at}'}]]" for at in range(LINKS_A_NOTE))
+        self._change("# Draft\n\n" + "\n".join(f"{text}, {link}." for link in links))
+        report = await self._client.text_document_diagnostic_async(types.DocumentDiagnosticParams(self._uri))
+        items = getattr(report, "items", ())
+        assert len(items) >= LINKS_A_NOTE // 4, report
+
+    async def rename(self, name: str) -> None:
+        """Ask for the edits that rename the note with many backlinks."""
+        self._change("[[The hub]]")
+        edit = await self._client.text_document_rename_async(
+            types.RenameParams(self._uri, types.Position(0, 4), name)
+        )
+        assert edit is not None
+
+    def _change(self, text: str) -> None:
+        self._version += 1
+        document = types.VersionedTextDocumentIdentifier(self._version, self._uri.uri)
+        whole = types.TextDocumentContentChangeWholeDocument(text)
+        self._client.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
+
+
+@asynccontextmanager
+async def _open_editor(world: World) -> AsyncIterator[LanguageClient]:
+    client = LanguageClient("bench", "1")
+    words = (sys.executable, "-m", "vaultseek", "lsp")
+    await client.start_io(*words, env=world.home.variables, cwd=world.vault)
+    capabilities: dict[str, Any] = {
+        "text_document": types.TextDocumentClientCapabilities(
+            diagnostic=types.DiagnosticClientCapabilities()
+        ),
+        "workspace": types.WorkspaceClientCapabilities(
+            workspace_edit=types.WorkspaceEditClientCapabilities(
+                document_changes=True, resource_operations=[types.ResourceOperationKind.Rename]
+            )
+        ),
+    }
+    folder = types.WorkspaceFolder(world.vault.as_uri(), "vault")
+    await client.initialize_async(
+        types.InitializeParams(types.ClientCapabilities(**capabilities), workspace_folders=[folder])
+    )
+    client.initialized(types.InitializedParams())
+    try:
+        yield client
+    finally:
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()  # type: ignore[no-untyped-call]
