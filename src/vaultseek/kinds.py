@@ -28,7 +28,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
     **dict.fromkeys(_IMAGES, "image"),
 }
 _DRAWING = ".excalidraw.md"
-_LAST = {"pdf": 1, "image": 2}
+_TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 
 def kind_of(path: str) -> Kind | None:
@@ -49,8 +49,9 @@ def is_markdown(path: str) -> bool:
 
 
 def turn(path: str) -> int:
-    """Return when a file is read and embedded if there is much to do: 0 is first, notes before PDFs."""
-    return _LAST.get(kind_of(path) or "note", 0)
+    """Return when a file is read and embedded if there is much to do: 0 is first, notes before all
+    other files, and PDFs and pictures last."""
+    return _TURNS.get(kind_of(path) or "note", 1)
 
 
 def shown_name(name: str) -> str:

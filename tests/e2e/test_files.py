@@ -41,7 +41,7 @@ def test_every_kind_is_found_filtered_read_and_linked(daemon, vault, files):
         "Boiler.md": ("note", None),
         "Plan.canvas": ("canvas", "c1"),
         "manual.pdf": ("pdf", "page=2"),
-        "Pit.excalidraw.md": ("excalidraw", None),
+        "Pit.excalidraw.md": ("excalidraw", "^a1b2"),
         "log.org": ("org", None),
         "notes.txt": ("text", None),
         "page.html": ("html", None),
@@ -93,3 +93,16 @@ def test_kinds_are_switched_by_the_settings(daemon, vault, files):
         return sorted(daemon.paths('"float switch"', *here)) == ["Boiler.md", "manual.pdf"]
 
     eventually(switched)
+
+
+def test_a_note_does_not_wait_for_a_file_that_takes_long_to_read(daemon, vault):
+    daemon.environment["VAULTSEEK_FAILPOINTS"] = "extract slow.pdf=spin"
+    root = vault({"A.md": "first", "slow.pdf": made.pdf("page"), "a.txt": "also waits"})
+    here = ["--vault", str(root)]
+    daemon.run("index", *here)
+    eventually(lambda: daemon.paths("first", *here) == ["A.md"])
+    for word in ("second", "third"):
+        (root / f"{word}.md").write_text(word)
+        eventually(lambda word=word: daemon.paths(word, *here) == [f"{word}.md"])
+    eventually(lambda: "semantic up" in daemon.run("status", *here).stdout)
+    assert daemon.paths("ext:pdf", *here) == []

@@ -333,6 +333,11 @@ def test_a_base_file_is_found_by_its_name_and_its_views_by_theirs(shelf):
         base_path("Nothing.base", ledger, root)
     with pytest.raises(UsageError, match="not inside the vault"):
         base_path("../Secret.base", ledger, root)
+    (root / "Just written.base").write_text("views: []")
+    assert base_path("Just written.base", ledger, root, lambda path: False) == "Just written.base"
+    with pytest.raises(NotFound):
+        base_path("Just written.base", ledger, root, lambda path: True)
+    (root / "Just written.base").unlink()
     (good,) = tables_of("Lists/Shelf.base", ledger, root, "good")
     assert paths(good) == ["Book.md"]
     assert good["views"] == [{"name": "All", "type": "table"}, {"name": "Good", "type": "list"}]
@@ -351,7 +356,7 @@ def test_a_base_behind_a_link_is_not_read(shelf, tmp_path):
     (shelf.root / "Link.base").symlink_to(tmp_path / "outside.base")
     shelf.index()
     with pytest.raises(NotFound):
-        base_path("Link.base", shelf.ledger, shelf.root)
+        base_path("Link.base", shelf.ledger, shelf.root, lambda path: False)
     (shelf.root / "Lists" / "Own.base").unlink()
     (shelf.root / "Lists" / "Own.base").symlink_to(tmp_path / "outside.base")
     with pytest.raises(Exception, match="cannot be read"):

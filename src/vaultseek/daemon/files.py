@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultseek.kinds import is_markdown, turn
@@ -46,6 +47,10 @@ class WaitingFiles:
             del self._paths[path]
         self._part = len(part)
         return part
+
+    def put_back(self, part: Sequence[str]) -> None:
+        """Have files that ``next`` gave wait on, since something else comes first."""
+        self._paths = dict.fromkeys((*part, *self._paths))
 
     def took(self, seconds: float) -> None:
         """Choose the size of the next part by the time that the last one took."""

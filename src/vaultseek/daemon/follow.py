@@ -64,6 +64,7 @@ class VaultFollower:
         self._watch = FolderWatch(options.root, lambda: self.state == "vault_missing", options.rescan_seconds)
         self._tasks: list[asyncio.Task[None]] = []
         self._files = WaitingFiles()
+        self._preparing: tuple[tuple[str, ...], asyncio.Task[None]] | None = None
         self.upkeep = IndexUpkeep(vault)
         self._scanned = asyncio.Condition()
         self._scans_begun = 0
@@ -292,7 +293,7 @@ class VaultFollower:
             try:
                 # Files may take long to read: a note that is saved meanwhile comes first.
                 while self._files and not hints.done():
-                    await self._read_files()
+                    await self._read_files(hints)
                 batch = await hints
             finally:
                 hints.cancel()
@@ -309,10 +310,13 @@ class VaultFollower:
         except Exception as error:
             await self._retry_later(error, batch)
 
-    async def _read_files(self) -> None:
-        """Read some of the files that wait, for about a second."""
+    async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
+        """Read some of the files that wait, for about a second, or none if a change comes first."""
         part = self._files.next()
         began = time.monotonic()
+        if not await self._prepared(part, hints):
+            self._files.put_back(part)
+            return
         try:
             await self._apply(Changes(read=part))
         except Cancelled:
@@ -324,6 +328,24 @@ class VaultFollower:
         self._files.took(time.monotonic() - began)
         if not self._files:
             await self._finish_scan(HintBatch(frozenset(), "all files are read"))
+
+    async def _prepared(self, part: tuple[str, ...], hints: asyncio.Task[HintBatch]) -> bool:
+        """Return True once the texts of files are there to be indexed; False if a change on disk comes first.
+
+        One file may take minutes, with OCR. Its reading then goes on, beside the writer.
+        """
+        while True:
+            if self._preparing is None:
+                work = asyncio.to_thread(self.vault.indexer.prepare, part)
+                self._preparing = part, self._loop.create_task(work)
+                self._preparing[1].add_done_callback(lambda done: done.cancelled() or done.exception())
+            prepared, task = self._preparing
+            await asyncio.wait((task, hints), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                return False
+            self._preparing = None
+            if prepared == part:
+                return True  # what failed fails again where the file is indexed, and is told there
 
     async def _load(self) -> bool:
         try:

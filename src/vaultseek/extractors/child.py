@@ -17,6 +17,7 @@ from vaultseek.expendable import become_expendable
 from vaultseek.extractors.codec import encode
 from vaultseek.extractors.composition import named_only
 from vaultseek.extractors.table import EXTRACTORS
+from vaultseek.failpoints import failpoint
 from vaultseek.model import JSON, Note
 
 NICENESS = 10
@@ -57,6 +58,7 @@ def _extract(job: JSON, data: bytes) -> Note:
     seconds = limits.OCR_SECONDS if ocr else extractor.seconds
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
+        failpoint(f"extract {path}")
         return extractor.function()(data, path, ocr=ocr)
     except (MemoryError, RecursionError):
         return named_only(path, "too_complex", "reading it takes too much memory")

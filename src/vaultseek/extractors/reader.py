@@ -11,6 +11,7 @@ from vaultseek.extractors.composition import name_of
 from vaultseek.extractors.process import ExtractionProcess
 from vaultseek.extractors.table import EXTRACTORS
 from vaultseek.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
+from vaultseek.limits import EXTRACTED_CHARS
 from vaultseek.model import JSON, Note, Problem
 
 
@@ -21,6 +22,8 @@ class FileReader:
         self.switches = tuple(switches)
         self.cache = TextCache(cache)
         self.process = ExtractionProcess()
+        self.ahead: dict[tuple[str, bytes], Note] = {}
+        """Texts that were extracted before they are read, by path and hash, as far as no cache has them."""
         self._directory = cache
 
     def describe(self) -> JSON:
@@ -33,19 +36,27 @@ class FileReader:
         cache = described["cache"]
         return cls(described["switches"], None if cache is None else Path(cache))
 
+    def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> None:
+        """Extract the text of a file, so that ``read`` has it at once. Raises what ``read`` raises."""
+        if sum(len(line) for note in self.ahead.values() for line in note.lines) < EXTRACTED_CHARS:
+            note = self.read(path, data, digest, problem)
+            if not EXTRACTORS[_kind(path)].kept or note.problems:
+                self.ahead[path, digest] = note
+
     def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
         """Return the text of a file; of one with a problem its name.
 
         Raises Cancelled after ``process.stop``, OSError if no process can be started.
         """
-        kind = file_kind(path)
-        assert kind is not None
+        if (prepared := self.ahead.pop((path, digest), None)) is not None:
+            return prepared
+        kind = _kind(path)
         extractor = EXTRACTORS[kind]
         if len(data) > extractor.most_bytes or (problem is not None and problem.code == "too_large"):
             problem = extractor.too_large()
         if problem is not None:
             return Note(path, name_of(path), problems=(problem,))
-        ocr = "ocr" in self.switches and kind in ("pdf", "image")
+        ocr = self._with_ocr(path)
         note = self.cache.get(digest, extractor, ocr=ocr)
         if note is None:
             note = self.process.extract(kind, path, data, ocr=ocr)
@@ -53,6 +64,15 @@ class FileReader:
                 self.cache.put(digest, extractor, note, ocr=ocr)
         title = name_of(path) if note.title_source == "name" else note.title
         return replace(note, path=path, title=title)
+
+    def _with_ocr(self, path: str) -> bool:
+        return "ocr" in self.switches and _kind(path) in ("pdf", "image")
+
+
+def _kind(path: str) -> Kind:
+    kind = file_kind(path)
+    assert kind is not None
+    return kind
 
 
 _UNSURE = frozenset({"too_slow", "ends_reader", "not_indexed", "too_complex", "no_ocr"})

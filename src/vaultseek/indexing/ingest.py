@@ -86,6 +86,10 @@ class Indexer:
         self._ignore = self._rules()
         return reconcile.compare_vault(root, self._ignore, self._ledger, self._stopped)
 
+    def skips(self, path: str) -> bool:
+        """True if the vault's rules leave a file out."""
+        return self._ignore.skips(path)
+
     def _rules(self) -> Ignore:
         return Ignore(self._reader.root, self._exclude, self._reader.files.switches)
 
@@ -93,6 +97,10 @@ class Indexer:
         """Have all work end after the batch that it is at; the rest is done after the next start."""
         self._stopped.set()
         self._reader.files.process.stop()
+
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Extract the texts of files, in any thread, so that ``apply`` finds them there."""
+        self._reader.prepare(paths)
 
     def prune_texts(self) -> None:
         """Delete the kept texts of files that are gone or have changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,6 +74,14 @@ class NoteReader:
         if content.problem is None and stored_hash == digest:
             return UnchangedNote(path, content.stat, content.racy, content.stat.mtime_ns / 1e9)
         return self._indexed(path, content, digest, *self._parse_guarded(path, content, digest, guard))
+
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Extract the texts of files that are no Markdown, so that ``read`` does not take long."""
+        self.files.ahead.clear()
+        for path in paths:
+            content = self._bytes(path) if file_kind(path) is not None else None
+            if content is not None:
+                self.files.prepare(path, content.data, content_digest(content), content.problem)
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
         """Return a note of which only the name counts, because of this problem; None if it is gone again."""

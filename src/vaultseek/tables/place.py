@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from vaultseek.errors import NotFound, UsageError
@@ -9,6 +10,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.limits import CANDIDATES_NAMED
 from vaultseek.notes.lookup import vault_path
 from vaultseek.text import fold, printable, quote
+from vaultseek.vault.scan import file_stat
 
 SUFFIX = ".base"
 
@@ -18,15 +20,15 @@ def has_base(name: str) -> bool:
     return name.lower().endswith(SUFFIX)
 
 
-def base_path(name: str, ledger: Ledger, root: Path) -> str:
+def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool] = lambda path: True) -> str:
     """Return the path of the base that ``name`` refers to: a path, or the end of one.
 
-    Only files that the index knows are named, so that nothing excluded is read. Raises BadPath, NotFound, or
-    UsageError with the candidates if there are several.
+    A file that the index does not know may have been written just now, unless the vault's rules ``skips`` it.
+    Raises BadPath, NotFound, or UsageError with the candidates if there are several.
     """
     path = vault_path(name, root)
     known = _bases(ledger)
-    if path in known:
+    if path in known or (not skips(path) and file_stat(root, path) is not None):
         return path
     wanted = f"/{fold(path)}"
     candidates = sorted((each for each in known if f"/{fold(each)}".endswith(wanted)), key=_depth)

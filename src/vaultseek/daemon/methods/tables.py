@@ -129,13 +129,14 @@ async def _path(name: str, follower: VaultFollower) -> str:
     vault = follower.vault
     if not has_base(name):
         return (await find_note(name, follower)).path
+    skips = vault.indexer.skips
     try:
-        return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root)
+        return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)
     except NotFound:
         # After a start, or if it was just written, the file may only not have been met yet.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
             raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
-    return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root)
+    return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)
 
 
 async def _in_thread(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
