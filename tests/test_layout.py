@@ -51,6 +51,8 @@ ENGINES = {
     "chromadb": {"index/vectors/chroma.py"},
     "llama_index": {"index/vectors/chroma.py", "llama.py", "models/served.py"},
     "huggingface_hub": {"models/fetch.py"},
+    "pymilvus": {"index/backend/lite_main.py", "index/backend/milvus_client.py"},
+    "milvus_lite": {"index/backend/lite_main.py"},
     "mcp": {"mcp/http.py", "mcp/server.py"},
     "uvicorn": {"mcp/http.py", "ui/server.py"},
     "starlette": {"mcp/http.py", "ui/application.py", "ui/gate.py"},
@@ -106,6 +108,7 @@ HEAVY_FOR_THE_DAEMON = (
     "llama_index",
     "sentence_transformers",
     "transformers",
+    "pymilvus",
 )
 
 

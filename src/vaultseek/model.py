@@ -31,6 +31,7 @@ ReasonCode = Literal[
     "not_embedded",
     "unread_language",
     "being_built",
+    "behind",
     "index_damaged",
     "deadline",
     "being_read",

@@ -97,6 +97,8 @@ class VaultFollower:
             self._spawn(partial(second_space.follow, second, self._is_idle), "second space")
         self._spawn(self._watch.check, "check")
         self._spawn(self.upkeep.merge_segments, "merge")
+        if vault.options.engine is not None:
+            self._spawn(self._catch_up_engine, "engine")
         self._spawn(partial(self.upkeep.compact_daily, self._has_time_to_compact), "compact")
         self._spawn(partial(concepts.follow, vault.concepts, self._is_idle), "concepts")
         if vault.options.expansion:
@@ -356,6 +358,12 @@ class VaultFollower:
             self._report_failure(error)
             return False
         return True
+
+    async def _catch_up_engine(self) -> None:
+        """Ask an engine again that did not answer, until it has what the ledger has."""
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            await self.vault.in_writer(self.vault.indexer.catch_up_again)
 
     async def _report_damage(self) -> None:
         await self.upkeep.wait_for_damage()

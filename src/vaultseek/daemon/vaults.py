@@ -294,6 +294,7 @@ class VaultRegistry:
             language,
             rescan_seconds=daemon.rescan_minutes * 60,
             max_note_bytes=index.max_note_bytes,
+            engine=index.engine,
             kinds=index.kinds,
             paused=root in self._paused,
             expansion=self.settings.search.expansion.enabled,

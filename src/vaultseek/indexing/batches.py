@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
@@ -20,6 +20,9 @@ from vaultseek.indexing.reader_pool import ReaderError, ReaderPool, ReaderProces
 from vaultseek.indexing.reading import NoteReader, content_digest
 from vaultseek.indexing.safely import read_safely
 from vaultseek.vault.read import read_note
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineSync
 
 FIRST_NOTES = 64
 """Notes of the first batches, so that something can be found at once."""
@@ -62,7 +65,7 @@ class BatchReader:
         hello: Mapping[str, Any],
         reader: NoteReader,
         ledger: Ledger,
-        keyword: KeywordSync,
+        keyword: KeywordSync | EngineSync,
         crash_marker: CrashMarker,
     ) -> None:
         self._pool = ReaderPool(hello)

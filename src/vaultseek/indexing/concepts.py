@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from vaultseek.query.stopwords import STOP_WORDS
 from vaultseek.text import fold, is_unspaced
 from vaultseek.worker import SemanticWorker
 
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineKeyword
+
 CONCEPT_NAMES = 2_000
 """Tags, titles and aliases in the vocabulary, unless words leave more room."""
 CONCEPT_WORDS = 5
@@ -67,7 +70,7 @@ class Concepts:
         directory: Path,
         model: str,
         ledger: Ledger,
-        keyword: Callable[[], KeywordIndex],
+        keyword: Callable[[], KeywordIndex | EngineKeyword],
         worker: SemanticWorker,
     ) -> None:
         self.wake = asyncio.Event()
@@ -224,7 +227,7 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
     wake.clear()
 
 
-def choose_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
+def choose_terms(ledger: Ledger, keyword: KeywordIndex | EngineKeyword) -> dict[str, int]:
     """Return the vault's concepts and how many notes each is in, at most ``CONCEPT_TERMS``.
 
     * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
@@ -244,7 +247,9 @@ def choose_terms(ledger: Ledger, keyword: KeywordIndex) -> dict[str, int]:
     return terms | dict(list(words.items())[: CONCEPT_TERMS - len(terms)])
 
 
-def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordIndex, count: int) -> Iterator[Concept]:
+def _fresh(
+    nearest: Iterable[Concept], text: str, keyword: KeywordIndex | EngineKeyword, count: int
+) -> Iterator[Concept]:
     """Yield the first ``count`` concepts that add a word; none for numbers and codes."""
     if not any(map(_is_word, text.split())):
         return
@@ -298,7 +303,7 @@ def _spaced(name: str) -> str:
 _JOINTS = str.maketrans("/_-", "   ")
 
 
-def _is_name(name: str, keyword: KeywordIndex) -> bool:
+def _is_name(name: str, keyword: KeywordIndex | EngineKeyword) -> bool:
     """True if a name is a few words with a meaning, not just an identifier or a date."""
     if not name.isprintable() or len(name) > CONCEPT_CHARS or len(name.split()) > CONCEPT_WORDS:
         return False
@@ -307,7 +312,9 @@ def _is_name(name: str, keyword: KeywordIndex) -> bool:
     return any(_is_word(word) for word in name.split()) and bool(keyword.content_terms(name))
 
 
-def _words(ledger: Ledger, keyword: KeywordIndex, names: set[str]) -> Iterator[tuple[str, int]]:
+def _words(
+    ledger: Ledger, keyword: KeywordIndex | EngineKeyword, names: set[str]
+) -> Iterator[tuple[str, int]]:
     limit = max(CONCEPT_NOTES_LEAST, int(CONCEPT_NOTES_SHARE * ledger.counts().notes))
     common = keyword.terms(CONCEPT_NOTES_LEAST)
     for word, notes in sorted(common, key=lambda entry: (-entry[1], entry[0])):

@@ -41,6 +41,7 @@ from vaultseek.model import JSON, Problem, Reason
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
+from vaultseek.worker.port import VectorKeeper
 
 WAITING_TEXTS = 2048
 """Texts read from the ledger at once."""
@@ -100,7 +101,7 @@ class Embedding:
     def __init__(
         self,
         ledger: Ledger,
-        worker: SemanticWorker,
+        worker: VectorKeeper,
         directory: Path,
         spec: EmbeddingSpec,
         in_writer: InWriter,

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from vaultseek.errors import Cancelled
 from vaultseek.failpoints import failpoint
@@ -25,6 +26,9 @@ from vaultseek.indexing.stopping import CLOSING, until_stopped
 from vaultseek.markdown.resolve import Names, name_keys
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineSync
 
 BATCH_NOTES = 256
 """Notes in one commit of the ledger that are read in this process."""
@@ -42,7 +46,7 @@ class Indexer:
         self,
         reader: NoteReader,
         ledger: Ledger,
-        keyword: KeywordSync,
+        keyword: KeywordSync | EngineSync,
         crash_marker: CrashMarker,
         exclude: Sequence[str] = (),
     ) -> None:
@@ -128,6 +132,11 @@ class Indexer:
         self._check_stopped()
         self._ledger.notes.prune_removed(self._ledger.revision)
         return changed
+
+    def catch_up_again(self) -> None:
+        """Give an engine again what it did not take because it did not answer."""
+        if self._keyword.problem is not None:
+            self._keyword.catch_up(self._ledger)
 
     def _check_stopped(self) -> None:
         if self._stopped.is_set():

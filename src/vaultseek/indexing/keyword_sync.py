@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vaultseek import paths
-from vaultseek.errors import IndexDamaged
+from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.index.keyword.note_languages import LanguageRules
@@ -47,6 +47,8 @@ class KeywordSync:
         """True while there is less in the index than in the ledger, because it is made anew."""
         self.stopped = threading.Event()
         """Set when the vault is being closed: the index stays behind, and catches up after the next start."""
+        self.problem: Unavailable | None = None
+        """None: this index is on the same disk as the ledger."""
         self.index = self._open()
 
     def behind(self, ledger: Ledger) -> int:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -46,11 +46,18 @@ from vaultseek.limits import (
 from vaultseek.model import JSON, Reason
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.models.choice import VaultModels
+from vaultseek.settings.engine import MilvusOptions
 from vaultseek.worker import SemanticAnswer, SemanticWorker
 from vaultseek.worker.pool import WorkerPool
+from vaultseek.worker.port import VectorKeeper
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineKeyword, EngineSync
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+ENGINE_FOLDER = "engine"
+"""Folder of what is kept beside an engine in that of the index."""
 SECOND_FOLDER = "semantic-2"
 """Folder of the second vector space in that of the index."""
 
@@ -71,6 +78,8 @@ class VaultOptions:
     """Answer from the index as it is and do not follow the vault."""
     expansion: bool = False
     """Keep the concept vocabulary from the start: queries are expanded by default."""
+    engine: MilvusOptions | None = None
+    """The engine that notes and vectors are kept in; None for the embedded one."""
 
     @property
     def paused_reason(self) -> Reason:
@@ -103,7 +112,7 @@ class OpenVault:
         options: VaultOptions,
         worker: SemanticWorker,
         ledger: Ledger,
-        keyword: KeywordSync,
+        keyword: KeywordSync | EngineSync,
         indexer: Indexer,
         embedding: Embedding,
         spaces: Spaces,
@@ -151,7 +160,18 @@ class OpenVault:
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)
             ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
-            keyword = KeywordSync(directory / "keyword", options.language)
+            keyword: KeywordSync | EngineSync
+            keeper: VectorKeeper = worker
+            keep = None
+            if options.engine is None:
+                keyword = KeywordSync(directory / "keyword", options.language)
+            else:
+                from vaultseek.indexing.engine import OpenEngine
+
+                engine = OpenEngine(options.engine, options.name, directory / ENGINE_FOLDER, ledger)
+                files.callback(engine.close)
+                keyword, keep = engine.sync(options.language), engine.keeper
+                keeper = keep(worker)
             files.callback(keyword.close)
             crash_marker = CrashMarker(directory / "reading")
             files.callback(crash_marker.close)
@@ -164,7 +184,7 @@ class OpenVault:
             second = None
             if models.second is not None and pool is not None:
                 folder = directory / SECOND_FOLDER
-                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run)
+                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep)
             else:
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
             return cls(
@@ -173,7 +193,7 @@ class OpenVault:
                 ledger,
                 keyword,
                 Indexer(reader, ledger, keyword, crash_marker, options.exclude),
-                Embedding(ledger, worker, directory / "semantic", spec, writer.run, old_models),
+                Embedding(ledger, keeper, directory / "semantic", spec, writer.run, old_models),
                 Spaces(models, second, spec.count, ledger),
                 Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
                 writer,
@@ -201,7 +221,7 @@ class OpenVault:
         return self.spaces.models
 
     @property
-    def keyword_index(self) -> KeywordIndex:
+    def keyword_index(self) -> KeywordIndex | EngineKeyword:
         """The current keyword index; a rebuild replaces it."""
         return self._keyword.index
 
@@ -212,6 +232,8 @@ class OpenVault:
 
     def keyword_reason(self) -> Reason | None:
         """Return why the keyword lane does not cover every note, or None."""
+        if self._keyword.problem is not None:
+            return Reason("behind", f"some changes are not in the engine yet: {self._keyword.problem}")
         if not self._keyword.rebuilding:
             return None
         return Reason("being_built", "the keyword index is being rebuilt")

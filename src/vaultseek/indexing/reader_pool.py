@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import PreparedSegment
@@ -27,6 +27,9 @@ from vaultseek.indexing.reader_process import NO_NOTE, read_index
 from vaultseek.limits import READER_NOTE_SECONDS
 from vaultseek.model import JSON
 from vaultseek.vault.scan import FileStat
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineSync
 
 PROCESSES = 4
 """Most readers of one vault."""
@@ -51,7 +54,7 @@ class ReadJob:
 
     notes: Sequence[tuple[int, str, bytes | None]]
     blocked: Sequence[str]
-    directory: Path
+    directory: Path | None
     rules: LanguageRules
 
     def as_json(self) -> JSON:
@@ -61,7 +64,7 @@ class ReadJob:
                 (number, path, digest.hex() if digest else None) for number, path, digest in self.notes
             ],
             "blocked": list(self.blocked),
-            "directory": str(self.directory),
+            "directory": None if self.directory is None else str(self.directory),
             "rules": astuple(self.rules),
         }
 
@@ -167,7 +170,7 @@ class ReaderProcess:
                     path, stat, racy, modified = entry
                     unchanged.append(UnchangedNote(path, FileStat(*stat), racy, modified))
             if "done" in frame:
-                segment = _segment(job.directory, frame["segment"])
+                segment = _segment(job.directory, frame["segment"]) if job.directory is not None else None
                 return ReadNotes(indexed, unchanged, frame["done"], segment, frame["seconds"])
 
     def merge_files(self, directory: Path, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
@@ -214,7 +217,7 @@ class ReaderProcess:
         return ReaderError(read_index(self._progress.fileno()))
 
 
-def merge_step(keyword: KeywordSync, *, purge: bool = False) -> bool:
+def merge_step(keyword: KeywordSync | EngineSync, *, purge: bool = False) -> bool:
     """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
 
     Raises what ``KeywordIndex.merge_step`` raises.

@@ -74,7 +74,11 @@ class _Server:
         self._preparers: dict[str, SegmentPreparer] = {}
 
     def read(
-        self, notes: Sequence[Sequence[Any]], blocked: Sequence[str], directory: str, rules: Sequence[Any]
+        self,
+        notes: Sequence[Sequence[Any]],
+        blocked: Sequence[str],
+        directory: str | None,
+        rules: Sequence[Any],
     ) -> JSON:
         """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
 
@@ -109,10 +113,10 @@ class _Server:
         return {"segment": _named(self._preparer(directory).merged_files(files))}
 
     def _segment(
-        self, documents: Sequence[KeywordDocument], directory: str, rules: LanguageRules
+        self, documents: Sequence[KeywordDocument], directory: str | None, rules: LanguageRules
     ) -> list[Any] | None:
         """Return name and size of the documents' segment; None if there is none or it cannot be written."""
-        if not documents:
+        if not documents or directory is None:
             return None
         with contextlib.suppress(VaultseekError, OSError):
             return _named(self._preparer(directory).documents(documents, rules))

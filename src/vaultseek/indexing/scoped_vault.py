@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from vaultseek.limits import OPENING_CHARS
 from vaultseek.markdown.resolve import Names
 from vaultseek.model import JSON, Reason
 from vaultseek.worker import SemanticAnswer
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineKeyword
 
 
 class ScopedVault:
@@ -125,7 +128,7 @@ class ScopedNames(NamedTuple):
 class ScopedKeywordIndex:
     """The part of a keyword index about the notes with these ``ids``."""
 
-    def __init__(self, index: KeywordIndex, ids: NoteIds) -> None:
+    def __init__(self, index: KeywordIndex | EngineKeyword, ids: NoteIds) -> None:
         self._index = index
         self._ids = ids
 

@@ -39,6 +39,7 @@ from vaultseek.models.calibration import calibration_of
 from vaultseek.text import one_line
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 from vaultseek.worker.pool import WorkerPool
+from vaultseek.worker.port import VectorKeeper
 from vaultseek.worker.state import Model
 
 PAGE_NOTES = 64
@@ -95,7 +96,9 @@ class SecondSpace:
         directory: Path,
         spec: EmbeddingSpec,
         in_writer: InWriter,
+        keep: Callable[[SemanticWorker], VectorKeeper] | None = None,
     ) -> None:
+        """``keep`` returns whoever keeps the vectors of a worker, if not the worker itself."""
         self.model = model
         self.wake = asyncio.Event()
         """Set when there may be something to embed."""
@@ -113,6 +116,7 @@ class SecondSpace:
         self._pool = pool
         self._spec = spec
         self._in_writer = in_writer
+        self._keep: Callable[[SemanticWorker], VectorKeeper] = keep or (lambda worker: worker)
         self._position = self._kept_position()
         self._is_level()
 
@@ -136,11 +140,11 @@ class SecondSpace:
             await worker.ready(START_SECONDS)
             try:
                 if self._position is None:
-                    await self._open(worker)
-                return await self._store_page(worker, is_free)
+                    await self._open(self._keep(worker))
+                return await self._store_page(self._keep(worker), is_free)
             except IndexDamaged as error:
                 _log_loss(self.store, str(error))
-                await self._begin(worker)
+                await self._begin(self._keep(worker))
                 return True
 
     async def open(self) -> None:
@@ -148,7 +152,7 @@ class SecondSpace:
         if self._position is None:
             async with self._pool.use(self.model) as worker:
                 await worker.ready(START_SECONDS)
-                await self._open(worker)
+                await self._open(self._keep(worker))
 
     async def query(self, text: str, k: int, allowed: NoteIds | None, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes; starting the worker counts towards the deadline, in seconds.
@@ -159,7 +163,7 @@ class SecondSpace:
         async with self._pool.use(self.model) as worker:
             await worker.ready(deadline)
             left = max(0.0, end - asyncio.get_running_loop().time())
-            answer = await worker.query(self.store, text, k, allowed=allowed, deadline=left)
+            answer = await self._keep(worker).query(self.store, text, k, allowed=allowed, deadline=left)
         self.asked.set()
         self.wake.set()
         if allowed is None and not len(answer.note_ids):
@@ -171,13 +175,13 @@ class SecondSpace:
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the vectors of ``notes`` in this space. Raises WorkerUnavailable or IndexDamaged."""
         async with self._pool.use(self.model) as worker:
-            return await worker.vectors(self.store, notes, deadline=deadline)
+            return await self._keep(worker).vectors(self.store, notes, deadline=deadline)
 
     async def discard_store(self, reason: str) -> None:
         """Drop the store; the next step begins a new one, of the vectors that the ledger has."""
         _log_loss(self.store, reason)
         self._position, self.was_full = None, False
-        await self.worker.drop(self.store)
+        await self._keep(self.worker).drop(self.store)
         self.wake.set()
 
     def _is_level(self) -> bool:
@@ -189,7 +193,7 @@ class SecondSpace:
         self.was_full = self.was_full or level
         return level
 
-    async def _open(self, worker: SemanticWorker) -> None:
+    async def _open(self, worker: VectorKeeper) -> None:
         await asyncio.to_thread(_sweep, self._directory, self.store)
         position = self._position_of(await worker.version(self.store, NOTES) or "")
         if position is None:
@@ -210,12 +214,12 @@ class SecondSpace:
             return None
         return Position(int(revision), int(note))
 
-    async def _begin(self, worker: SemanticWorker) -> None:
+    async def _begin(self, worker: VectorKeeper) -> None:
         """Begin an empty store."""
         await worker.drop(self.store)
         self._position, self.was_full = Position(), False
 
-    async def _store_page(self, worker: SemanticWorker, is_free: Callable[[], bool]) -> bool:
+    async def _store_page(self, worker: VectorKeeper, is_free: Callable[[], bool]) -> bool:
         position = self._position or Position()
         current = self._ledger.revision  # read first: what is committed from here on comes later
         removed = self._ledger.notes.removed_since(position.revision)
@@ -260,7 +264,7 @@ class SecondSpace:
         return passages, whole
 
     async def _vectors(
-        self, worker: SemanticWorker, entries: Sequence[_Entry], is_free: Callable[[], bool]
+        self, worker: VectorKeeper, entries: Sequence[_Entry], is_free: Callable[[], bool]
     ) -> dict[str, bytes] | None:
         """Return the vectors of the texts by key; None if other work came first: what is computed is kept."""
         texts = {self._key(entry): entry.text.text for entry in entries}
@@ -279,7 +283,7 @@ class SecondSpace:
 
     async def _write(
         self,
-        worker: SemanticWorker,
+        worker: VectorKeeper,
         collection: str,
         entries: Sequence[_Entry],
         vectors: Mapping[str, bytes],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING, Graph
@@ -20,6 +20,9 @@ from vaultseek.search.fusion import Candidate, fuse
 from vaultseek.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.search.snippet import preview
 from vaultseek.worker import SemanticAnswer
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.engine_keyword import EngineKeyword
 
 RELATED_POOL = 100
 """Notes that each lane contributes."""
@@ -43,7 +46,7 @@ class RelatedVault(Protocol):
     def ledger(self) -> Ledger: ...
 
     @property
-    def keyword_index(self) -> KeywordIndex: ...
+    def keyword_index(self) -> KeywordIndex | EngineKeyword: ...
 
     @property
     def graph(self) -> Graph | None: ...

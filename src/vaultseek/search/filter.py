@@ -6,7 +6,6 @@ only those are read, and the condition's own ``matches`` has the last word."""
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,6 +53,7 @@ from vaultseek.query.filters import (
     patterns_of,
     unix_time,
 )
+from vaultseek.query.pieces import pieces
 from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 
@@ -379,31 +379,7 @@ class LedgerFacts:
     def passages(self, scope: Scope) -> Iterable[str]:
         number: int = self._row[0]
         chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
-        if scope == "content":
-            return ["\n".join(chunk.text for chunk in chunks)]
-        if scope == "section":
-            return _sections([(chunk.heading_path, chunk.text) for chunk in chunks])
-        if scope == "line":
-            return [line for chunk in chunks for line in chunk.text.split("\n")]
-        return [block for chunk in chunks for block in _blocks(chunk.text)]
-
-
-def _sections(chunks: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
-    """Split a note's chunks at its headings: the text between two of them is a section."""
-    parts: list[list[str]] = []
-    before: tuple[str, ...] | None = None
-    for heading_path, text in chunks:
-        for index, piece in enumerate(re.split(r"(?m)^(?=#{1,6}\s)", text)):
-            if index or before != heading_path or not parts:
-                parts.append([])
-            parts[-1].append(piece)
-            before = heading_path
-    return ["\n".join(part) for part in parts]
-
-
-def _blocks(text: str) -> list[str]:
-    """Split a text into paragraphs, list items and quotes."""
-    return [block for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)", text) if block.strip()]
+        return pieces([(chunk.heading_path, chunk.text) for chunk in chunks], scope)
 
 
 class _Facts:

@@ -7,11 +7,33 @@ from typing import Any, Protocol
 
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
-from vaultseek.index.keyword.index import KeywordIndex
+from vaultseek.index.keyword.answer import KeywordAnswer
+from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON, Reason
+from vaultseek.query.filters import Filter
 from vaultseek.worker import SemanticAnswer
+
+
+class SearchedWords(Protocol):
+    """Whoever answers by words: the keyword index, or an engine."""
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """Finds the terms of the notes in a text."""
+
+    def search(
+        self,
+        text: str,
+        k: int,
+        allowed: NoteIds | None = None,
+        *,
+        unfinished: bool = False,
+        ties: int = 0,
+        condition: Filter | None = None,
+    ) -> KeywordAnswer:
+        """Return the ``k`` best notes; ``condition`` is what the ``allowed`` ones match, if anything."""
 
 
 class SearchedVault(Protocol):
@@ -21,7 +43,7 @@ class SearchedVault(Protocol):
     def ledger(self) -> Ledger: ...
 
     @property
-    def keyword_index(self) -> KeywordIndex: ...
+    def keyword_index(self) -> SearchedWords: ...
 
     @property
     def graph(self) -> Graph | None: ...

@@ -205,12 +205,19 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     try:
         text, unfinished = parsed.query.rank_text, parsed.is_unfinished
         answer = vault.keyword_index.search(
-            text, parsed.depth, allowed, unfinished=unfinished, ties=MOST_TIES
+            text,
+            parsed.depth,
+            allowed,
+            unfinished=unfinished,
+            ties=MOST_TIES,
+            condition=parsed.query.filter,
         )
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
         reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
         return KeywordRetrieval(None, reason, _milliseconds_since(began))
+    except Unavailable as error:
+        return KeywordRetrieval(None, Reason.of(error), _milliseconds_since(began))
     return KeywordRetrieval(answer, vault.keyword_reason(), _milliseconds_since(began))
 
 

@@ -24,6 +24,7 @@ from vaultseek.model import Mode
 from vaultseek.models.choice import AUTO
 from vaultseek.models.service import SERVER, Service
 from vaultseek.settings import describe
+from vaultseek.settings.engine import MilvusOptions
 
 ENV_PREFIX = "VAULTSEEK_"
 ENV_DELIMITER = "__"
@@ -100,6 +101,74 @@ class IndexSettings(_Section):
         description="Kinds of files that are read beside notes; of others only the names are known. "
         '"ocr" reads pictures and scanned PDFs, which is slow and needs the extra vaultseek[ocr].',
     )
+    backend: Literal["embedded", "milvus"] = Field(
+        default="embedded",
+        description='The engine that proposes what matches: "embedded" is part of vaultseek; "milvus" is a '
+        "server or a file of Milvus Lite, and needs the extra vaultseek[milvus].",
+    )
+    uri: str = Field(
+        default="",
+        description='Address of Milvus, "https://milvus.example:19530", or a file of Milvus Lite, "~/a.db". '
+        "The text of notes is then sent there.",
+    )
+    token_variable: str = Field(
+        default="", description="Environment variable of the daemon that holds the token for Milvus."
+    )
+    token_file: str = Field(
+        default="",
+        description="File with the token, which only you can read (mode 0600), if it is not in a variable.",
+    )
+    certificate: str = Field(
+        default="",
+        description="File with the certificate that Milvus is trusted by, in PEM; without one, https:// "
+        "asks those of the system.",
+    )
+    database: str = Field(default="", description="Database of Milvus; empty for its default one.")
+    collections: str = Field(
+        default="vaultseek",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,60}$",
+        description="Beginning of the names of the collections.",
+    )
+    consistency: Literal["Strong", "Bounded", "Session", "Eventually"] = Field(
+        default="Strong",
+        description='How soon a search sees what was written: "Strong" at once, the others later and faster.',
+    )
+    shards: int = Field(
+        default=1, ge=1, le=64, description="Shards of each new collection, that writes are spread over."
+    )
+    partitions: int = Field(
+        default=0,
+        ge=0,
+        le=1024,
+        description="Partitions of each new collection, that vaults are spread over; 0 for one.",
+    )
+    vector_index: Literal["AUTOINDEX", "FLAT", "HNSW", "IVF_FLAT", "IVF_SQ8"] = Field(
+        default="AUTOINDEX",
+        description='Index of vectors in new collections. "AUTOINDEX" is exact in Milvus Lite, and what a '
+        "server chooses elsewhere.",
+    )
+    seconds: float = Field(
+        default=10.0, gt=0.0, le=600.0, description="Time limit of a request of a search to Milvus."
+    )
+
+    @property
+    def engine(self) -> MilvusOptions | None:
+        """The engine; None for the embedded one."""
+        if self.backend == "embedded":
+            return None
+        return MilvusOptions(
+            uri=self.uri,
+            prefix=self.collections,
+            database=self.database,
+            token_variable=self.token_variable,
+            token_file=self.token_file,
+            certificate=self.certificate,
+            consistency=self.consistency,
+            shards=self.shards,
+            partitions=self.partitions,
+            vector_index=self.vector_index,
+            seconds=self.seconds,
+        )
 
 
 class ServerSettings(_Section):

@@ -87,13 +87,22 @@ class FieldNorms:
     @classmethod
     def of(cls, snapshot: Snapshot, parameters: Parameters) -> FieldNorms:
         """Return those of the snapshot's average lengths."""
+        return cls.with_averages(snapshot.averages, parameters)
+
+    @classmethod
+    def with_averages(cls, averages: Floats, parameters: Parameters) -> FieldNorms:
+        """Return those of these average lengths."""
         b = _by_slot(parameters.b)
-        return cls(_by_slot(parameters.weights), b, b / snapshot.averages)
+        return cls(_by_slot(parameters.weights), b, b / averages)
 
     def weigh(self, segment: Segment, keys: Ints, counts: Ints) -> Floats:
         """Return the weighted frequency of rows of a segment."""
+        return self.weigh_rows(segment.tables.lengths, keys, counts)
+
+    def weigh_rows(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
+        """Return the weighted frequency of rows, given the lengths of all fields by key."""
         field = keys & FIELD_MASK
-        norms = 1 - self.b[field] + self.rate[field] * segment.tables.lengths[keys]
+        norms = 1 - self.b[field] + self.rate[field] * lengths[keys]
         weighted: Floats = self.weights[field] * counts / norms
         return weighted
 
@@ -124,9 +133,9 @@ class TermScores:
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
         """Return the score of each of the notes (ascending or not), 0 without the term, and if it has it."""
-        if not self.df:
+        if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
-        rows = np.minimum(self.notes.searchsorted(notes), self.df - 1)
+        rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
         present = self.notes[rows] == notes
         return present * self.scores[rows], present
 

@@ -161,13 +161,15 @@ class KeywordIndex:
         weights: dict[str, float] | None = None,
         unfinished: bool = False,
         ties: int = 0,
+        condition: object = None,
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words of the text, none of which is required.
 
         ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
         df stay those of the vault. ``weights``: of fields, in place of the defaults. ``unfinished``: the last
         word is still being typed, and longer words match as well. ``ties``: most notes beyond ``k`` that
-        are returned because they are as good as the ``k``-th.
+        are returned because they are as good as the ``k``-th. ``condition`` is for engines that filter
+        themselves; here the allowed notes say it all.
         """
         started = time.perf_counter()
         parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS

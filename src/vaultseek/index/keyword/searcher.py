@@ -13,7 +13,6 @@ from vaultseek.index.keyword.answer import ChunkHit, Columns, Details, MatchedTe
 from vaultseek.index.keyword.best_notes import best_notes, count_both
 from vaultseek.index.keyword.bm25f import Parameters, TermScores, idf
 from vaultseek.index.keyword.common_term import CommonTerm
-from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.passages import Passages, score_passages
 from vaultseek.index.keyword.proximity import Pair, proximity
 from vaultseek.index.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms, written_apart
@@ -54,10 +53,11 @@ class Searcher:
         text: str,
         *,
         unfinished: bool = False,
+        index: TermIndex | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._parameters = parameters
-        self._terms = TermIndex(snapshot, parameters)
+        self._terms = TermIndex(snapshot, parameters) if index is None else index
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         exact = [self._score(term) for term in terms]
@@ -84,6 +84,15 @@ class Searcher:
             for s in self._scored
         )
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each term of the index: the score of a note that could not have it more often."""
+        weights: dict[str, float] = {}
+        for each in self._scored:
+            for term in each.terms if each.scores.df else ():
+                weights[term] = max(weights.get(term, 0.0), each.weight * each.scores.idf)
+        return weights
+
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
 
@@ -106,7 +115,7 @@ class Searcher:
         terms: tuple[str, ...] = (term.term, *term.also)
         weight = term.weight
         if term.kind == "prefix":
-            terms = terms_with_prefix(self._snapshot, term.term, PREFIX_TERMS)
+            terms = self._terms.with_prefix(term.term, PREFIX_TERMS)
             weight = PREFIX_WEIGHT
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
@@ -118,7 +127,7 @@ class Searcher:
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
             return [scored]
-        longer = terms_with_prefix(self._snapshot, term.word, PREFIX_TERMS)
+        longer = self._terms.with_prefix(term.word, PREFIX_TERMS)
         together = tuple(dict.fromkeys((*scored.terms, *longer)))
         if set(together) == set(scored.terms):
             return [scored]
@@ -138,8 +147,8 @@ class Searcher:
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
         """Replace a missing word by those that begin with it or are within one edit, if there are any."""
-        longer = terms_with_prefix(self._snapshot, scored.term.word, FUZZY_TERMS)
-        edited = terms_within_one_edit(self._snapshot, scored.term.word, FUZZY_TERMS)
+        longer = self._terms.with_prefix(scored.term.word, FUZZY_TERMS)
+        edited = self._terms.within_one_edit(scored.term.word, FUZZY_TERMS)
         terms = tuple(dict.fromkeys((*longer, *edited)))
         scores = self._terms.scores(terms)
         if not scores.df:

@@ -22,6 +22,7 @@ from vaultseek.index.keyword.bm25f import (
     score_terms,
 )
 from vaultseek.index.keyword.common_term import CommonNotes, CommonTerm, row_starts
+from vaultseek.index.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
 from vaultseek.index.keyword.segment import NOTE_SHIFT, Ints
 from vaultseek.index.keyword.snapshot import ByteCache, SegmentView, Snapshot, joined
 from vaultseek.index.keyword.strings import first_bytes
@@ -78,6 +79,14 @@ class TermIndex:
                 (view, view.segment.terms(texts, heads)) for view in self._snapshot.views
             ]
         return numbers
+
+    def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
+        """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
+        return terms_with_prefix(self._snapshot, prefix, limit)
+
+    def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
+        """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
+        return terms_within_one_edit(self._snapshot, word, limit)
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""

@@ -1,0 +1,372 @@
+"""The keyword lane over an engine: it proposes notes by their words, and their order is computed here.
+
+Stands in for the keyword index and the code that keeps it up to the ledger, wherever these are used.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vaultseek import paths
+from vaultseek.errors import Unavailable
+from vaultseek.failpoints import failpoint
+from vaultseek.index.backend.port import NOTES_AND_TEXT, Backend, Batch, ByWords, NoteEntry, Restriction
+from vaultseek.index.backend.vocabulary import StoredVocabulary
+from vaultseek.index.keyword.analysis import ANALYZER_VERSION, analyzer_of
+from vaultseek.index.keyword.answer import KeywordAnswer
+from vaultseek.index.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
+from vaultseek.index.keyword.candidates import (
+    CandidateSnapshot,
+    CandidateTerms,
+    NoteTerms,
+    note_terms,
+    segment_of,
+    term_number,
+)
+from vaultseek.index.keyword.inverter import KeywordDocument, Lexicon
+from vaultseek.index.keyword.memory_segment import MemorySegment
+from vaultseek.index.keyword.note_languages import LanguageRules
+from vaultseek.index.keyword.prepare import PreparedSegment
+from vaultseek.index.keyword.query_terms import QueryAnalyzer
+from vaultseek.index.keyword.searcher import Searcher
+from vaultseek.index.keyword.snapshot import Snapshot
+from vaultseek.index.keyword.spans import SpanFinder
+from vaultseek.index.ledger import Ledger
+from vaultseek.index.vectors.port import NoteIds
+from vaultseek.indexing.documents import stored_documents
+from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
+from vaultseek.limits import SQL_VARIABLES
+from vaultseek.model import Task
+from vaultseek.query.filters import Filter
+
+CATCH_UP_NOTES = 512
+"""Changed notes in one batch for the engine."""
+POOL_SHARE = 1.25
+"""Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
+
+log = logging.getLogger(__name__)
+
+
+class EngineKeyword:
+    """The part of a keyword index that searches use, answered by an engine, a vocabulary and a ledger."""
+
+    def __init__(self, backend: Backend, vocabulary: StoredVocabulary, ledger: Ledger) -> None:
+        self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
+        self._backend = backend
+        self._vocabulary = vocabulary
+        self._ledger = ledger
+        self._local = threading.local()
+        self._analysis: tuple[Any, QueryAnalyzer, SpanFinder] | None = None
+
+    @property
+    def language(self) -> str | None:
+        """The main language, that of notes whose own is not clear."""
+        return self.rules.given
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """Finds the terms of the notes in a text."""
+        return self._analysed()[1]
+
+    @property
+    def revision(self) -> str | None:
+        """The position of the last batch; None before the first."""
+        return self._vocabulary.position
+
+    @property
+    def segments(self) -> int:
+        """The number of segments, of which an engine shows none."""
+        return 0
+
+    def __len__(self) -> int:
+        """Return the number of notes."""
+        return self._vocabulary.count
+
+    def search(
+        self,
+        text: str,
+        k: int,
+        allowed: NoteIds | None = None,
+        *,
+        weights: dict[str, float] | None = None,
+        unfinished: bool = False,
+        ties: int = 0,
+        condition: Filter | None = None,
+    ) -> KeywordAnswer:
+        """Return the ``k`` best notes for the words; see ``KeywordIndex.search``.
+
+        ``condition`` is what the ``allowed`` notes match. Raises Unavailable if the engine does not answer.
+        """
+        started = time.perf_counter()
+        parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
+        queries = self._analysed()[0]
+        nothing = CandidateSnapshot(None, self._vocabulary)
+        asked = Searcher(
+            nothing,
+            queries,
+            parameters,
+            text,
+            unfinished=unfinished,
+            index=CandidateTerms(nothing, parameters),
+        )
+        pool = round(POOL_SHARE * k) + 1
+        hits = self._backend.candidates(ByWords(asked.weights), pool, Restriction(condition, allowed))
+        notes = hits.notes if allowed is None else hits.notes[np.isin(hits.notes, allowed)]
+        documents = stored_documents(self._ledger, notes.tolist())
+        segment = segment_of(documents, self.rules, self._lexicon()) if documents else None
+        is_whole = hits.is_whole and allowed is None
+        snapshot = CandidateSnapshot(segment, self._vocabulary, is_whole=is_whole)
+        searcher = Searcher(
+            snapshot,
+            queries,
+            parameters,
+            text,
+            unfinished=unfinished,
+            index=CandidateTerms(snapshot, parameters),
+        )
+        columns, details, total = searcher.search(k, None, ties)
+        milliseconds = (time.perf_counter() - started) * 1000
+        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+
+    def terms(self, least: int = 1) -> list[tuple[str, int]]:
+        """Return one word for each term that is in ``least`` notes or more, with that number."""
+        return self._vocabulary.words(least)
+
+    def content_terms(self, text: str) -> set[str]:
+        """Return the terms of the text's words as searches compare them, without stop words and compounds."""
+        analyzer = analyzer_of(self.language)
+        stops = analyzer.stop_words
+        terms = (term for _, term in analyzer.terms(text))
+        return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return 0: an engine merges by itself."""
+        return 0
+
+    def merge_step(self, *_: object, purge: bool = False) -> bool:
+        """Do nothing: an engine merges by itself."""
+        return False
+
+    def close(self) -> None:
+        """Close the vocabulary."""
+        self._vocabulary.close()
+
+    def _lexicon(self) -> Lexicon:
+        """Return the cache of analysed words of this thread."""
+        lexicon: Lexicon | None = getattr(self._local, "lexicon", None)
+        if lexicon is None:
+            lexicon = self._local.lexicon = Lexicon()
+        lexicon.shrink()
+        return lexicon
+
+    def _analysed(self) -> tuple[QueryAnalyzer, SpanFinder]:
+        key = (self.rules, self._vocabulary.languages)
+        if self._analysis is None or self._analysis[0] != key:
+            queries = QueryAnalyzer(self.rules.given, key[1])
+            self._analysis = (key, queries, SpanFinder(queries, self.rules))
+        return self._analysis[1], self._analysis[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysed:
+    """Notes as the engine and the vocabulary get them."""
+
+    segment: MemorySegment | None
+    terms: Sequence[NoteTerms]
+    entries: Sequence[NoteEntry]
+
+
+class EngineSync:
+    """The notes of a vault in an engine, and their ledger revision; in place of ``KeywordSync``.
+
+    The engine is written first and the vocabulary after it, so that what a crash leaves is a batch that is
+    written again. An engine that does not answer stays behind and catches up by revision when it does.
+    """
+
+    def __init__(self, directory: Path, language: str | None, backend: Backend, ledger: Ledger) -> None:
+        self._directory = paths.private_directory(directory)
+        self._configured = language
+        self._backend = backend
+        self._vocabulary = StoredVocabulary(self._directory / "vocabulary.sqlite")
+        self._lexicon = Lexicon()
+        self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
+        self.rebuilding = False
+        """True while there is less in the engine than in the ledger, because it is filled anew."""
+        self.stopped = threading.Event()
+        """Set when the vault is being closed: the engine stays behind until the next start."""
+        self.problem: Unavailable | None = None
+        """The reason why the engine is behind, None if it is not, or was not asked."""
+        self._checked = False
+        self.index = EngineKeyword(backend, self._vocabulary, ledger)
+        self.index.rules = self._rules
+
+    @property
+    def directory(self) -> Path | None:
+        """The folder for segments that readers write: None, as an engine takes none."""
+        return None
+
+    def behind(self, ledger: Ledger) -> int:
+        """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
+        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """Bring the engine to the ledger's revision, as far as it answers."""
+        try:
+            self._catch_up(ledger)
+            self.problem = None
+            self.rebuilding = False
+        except Unavailable as error:
+            if self.problem is None:
+                log.warning("the engine is behind the ledger: %s", error)
+            self.problem = error
+
+    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
+        """Return False: an engine takes no segments."""
+        segment.path.unlink(missing_ok=True)
+        return False
+
+    def merge_step(self, *_: object, purge: bool = False) -> bool:
+        """Do nothing: an engine merges by itself."""
+        return False
+
+    def rebuild(self, ledger: Ledger) -> None:
+        """Discard what the engine has of the vault and fill it from the ledger."""
+        self.rebuilding = True
+        self._vocabulary.clear()
+        self._checked = False
+        self.catch_up(ledger)
+
+    def close(self) -> None:
+        """Close the vocabulary."""
+        self.index.close()
+
+    def _catch_up(self, ledger: Ledger) -> None:
+        self._choose_language(ledger)
+        if not self._checked:
+            self._compare_positions()
+        revision = self._revision(ledger)
+        removed = ledger.notes.removed_since(revision)
+        if revision < 0 or removed is None:
+            self.rebuilding = True
+            self._discard_notes()
+            revision, removed = 0, []
+        while not self.stopped.is_set():
+            current = ledger.revision
+            rows = ledger.notes.changed_since(revision, CATCH_UP_NOTES + 1)
+            if not rows and not removed:
+                break
+            page = rows[:CATCH_UP_NOTES]
+            revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
+            self._apply(ledger, [note for note, _ in page], removed, self._position(ledger, revision))
+            removed = []
+        notes = self._vocabulary.given_other_language(self._rules)
+        for start in range(0, len(notes), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            part = notes[start : start + CATCH_UP_NOTES]
+            self._apply(ledger, part, [], self._position(ledger, ledger.revision))
+
+    def _compare_positions(self) -> None:
+        """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash."""
+        stored, own = self._backend.statistics().position, self._vocabulary.position
+        if own is not None and not _is_at(stored, own):
+            log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
+            self._vocabulary.clear()
+        self._checked = True
+
+    def _discard_notes(self) -> None:
+        self._vocabulary.clear()
+        self._backend.drop(NOTES_AND_TEXT)
+
+    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
+        analysed = self._analyse(ledger, ids)
+        gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
+        self._backend.apply(Batch(analysed.entries, gone, position=position))
+        failpoint("keyword.applied")
+        self._vocabulary.apply(analysed.segment, analysed.terms, gone, position)
+
+    def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:
+        documents = stored_documents(ledger, ids)
+        if not documents:
+            return _Analysed(None, (), ())
+        self._lexicon.shrink()
+        segment = segment_of(documents, self._rules, self._lexicon)
+        terms = note_terms(
+            segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._averages(segment)
+        )
+        numbers = [term_number(text.decode()) for text in segment.tables.vocabulary[:]]
+        return _Analysed(segment, terms, _entries(ledger, documents, terms, numbers))
+
+    def _averages(self, segment: MemorySegment) -> Any:
+        """Return the mean lengths of the vault's fields; at first those of the notes at hand."""
+        if self._vocabulary.count >= CATCH_UP_NOTES:
+            return self._vocabulary.averages
+        return Snapshot([(segment, np.ones(len(segment), np.bool_))]).averages
+
+    def _choose_language(self, ledger: Ledger) -> None:
+        self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
+        self.index.rules = self._rules
+
+    def _position(self, ledger: Ledger, revision: int) -> str:
+        return f"{ledger.generation}:{self._version}:{revision}"
+
+    @property
+    def _version(self) -> str:
+        return f"{ANALYZER_VERSION}.{self._rules.version}".replace(":", "-")
+
+    def _revision(self, ledger: Ledger) -> int:
+        """Return the ledger revision that the engine holds, -1 if it was filled otherwise."""
+        begin, _, revision = (self._vocabulary.position or "").rpartition(":")
+        return int(revision) if begin == f"{ledger.generation}:{self._version}" and revision.isdigit() else -1
+
+
+def _is_at(stored: str | None, own: str) -> bool:
+    """True if an engine at the position ``stored`` has all that was written up to ``own``."""
+    begin, _, revision = (stored or "").rpartition(":")
+    own_begin, _, own_revision = own.rpartition(":")
+    return begin == own_begin and revision.isdigit() and int(revision) >= int(own_revision)
+
+
+def _entries(
+    ledger: Ledger, documents: Sequence[KeywordDocument], terms: Sequence[NoteTerms], numbers: Sequence[int]
+) -> list[NoteEntry]:
+    """Return the notes as the engine keeps them; ``terms`` are in the order of the documents."""
+    ids = [document.note for document in documents]
+    rows = ledger.notes.by_id(ids)
+    chunks: dict[int, list[Any]] = {id: [] for id in ids}
+    for chunk in ledger.chunks.rows(ids):
+        chunks[chunk.note].append(chunk)
+    links: dict[int, list[str]] = {id: [] for id in ids}
+    for link in ledger.links.from_notes(ids):
+        links[link.note].append(link.resolved or link.link.target)
+    tasks = _tasks(ledger, ids)
+    return [
+        NoteEntry(
+            rows[id],
+            chunks[id],
+            list(dict.fromkeys(links[id])),
+            tasks.get(id, ()),
+            {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
+        )
+        for id, each in zip(ids, terms, strict=True)
+        if id in rows
+    ]
+
+
+def _tasks(ledger: Ledger, ids: Sequence[int]) -> dict[int, list[Task]]:
+    tasks: dict[int, list[Task]] = {}
+    for start in range(0, len(ids), SQL_VARIABLES):
+        part = ids[start : start + SQL_VARIABLES]
+        marks = ", ".join("?" * len(part))
+        sql = f"SELECT id, tasks FROM notes WHERE id IN ({marks}) AND tasks != '[]'"
+        tasks |= {id: [Task(*each) for each in json.loads(text)] for id, text in ledger.select(sql, *part)}
+    return tasks

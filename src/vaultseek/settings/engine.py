@@ -1,0 +1,117 @@
+"""The way to an engine, as the settings say: its address, how it is trusted, and how collections are made."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from vaultseek.errors import ConfigError
+
+EMBEDDED, MILVUS = "embedded", "milvus"
+BackendName = Literal["embedded", "milvus"]
+Consistency = Literal["Strong", "Bounded", "Session", "Eventually"]
+LITE_SUFFIX = ".db"
+EXTRA = "Milvus needs an extra: pip install 'vaultseek[milvus]'"
+
+
+@dataclass(frozen=True, slots=True)
+class MilvusOptions:
+    """Where Milvus is and how it is used; see the section ``[index]`` of the settings.
+
+    ``shard`` names this vault's part of the collections; no two vaults of one engine have the same.
+    """
+
+    uri: str
+    shard: str = ""
+    prefix: str = "vaultseek"
+    database: str = ""
+    token_variable: str = ""
+    token_file: str = ""
+    certificate: str = ""
+    """File with the certificates that the server is trusted by; empty for those of the system."""
+    consistency: Consistency = "Strong"
+    shards: int = 1
+    partitions: int = 0
+    vector_index: str = "AUTOINDEX"
+    seconds: float = 10.0
+    """Time limit of a search; a batch may take ``write_seconds``."""
+    write_seconds: float = 120.0
+    index_parameters: tuple[tuple[str, int], ...] = field(default=(("M", 16), ("efConstruction", 200)))
+
+    @property
+    def is_lite(self) -> bool:
+        """True for a file of Milvus Lite, which a process of our own serves."""
+        return self.uri.endswith(LITE_SUFFIX) and "://" not in self.uri
+
+    @property
+    def file(self) -> Path:
+        """The file of Milvus Lite."""
+        return Path(self.uri).expanduser()
+
+    @property
+    def place(self) -> str:
+        """The address without user and password, for people."""
+        if self.is_lite:
+            return str(self.file)
+        parts = urlsplit(self.uri)
+        host = parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{host}{port}"
+
+    def check(self) -> None:
+        """Raise ConfigError, one line, for what cannot work."""
+        if not self.uri:
+            raise ConfigError(
+                'index.uri is missing: index.backend = "milvus" needs the address of a server, '
+                'such as "https://milvus.example:19530", or a file for Milvus Lite that ends in .db'
+            )
+        if self.is_lite:
+            if not self.file.is_absolute():
+                raise ConfigError(f"index.uri is {self.uri!r}, not a whole path: begin it with / or ~")
+            return
+        parts = urlsplit(self.uri)
+        if parts.scheme not in ("http", "https", "tcp") or not parts.hostname:
+            raise ConfigError(
+                f"index.uri is {self.place!r}, neither http:// nor https:// with a host, nor a file in .db"
+            )
+        if parts.username or parts.password:
+            raise ConfigError(
+                "index.uri holds a user or password; put user:password into a file of mode 0600 and name it "
+                "as index.token_file, or its variable as index.token_variable"
+            )
+        if self.certificate and not Path(self.certificate).expanduser().is_file():
+            raise ConfigError(f"index.certificate: there is no file {self.certificate}")
+
+    def token(self) -> str:
+        """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""
+        if self.token_variable:
+            token = os.environ.get(self.token_variable, "").strip()
+            if not token:
+                raise ConfigError(
+                    f"the variable {self.token_variable} of index.token_variable is not set where the "
+                    "daemon was started; set it there, or use index.token_file"
+                )
+            return token
+        return _token_of_file(Path(self.token_file).expanduser()) if self.token_file else ""
+
+
+def _token_of_file(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            is_private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+            if not is_private or status.st_uid != os.geteuid():
+                raise ConfigError(
+                    f"index.token_file: others can read {file}; run `chmod 600 {file}`, as its owner"
+                )
+            token = stream.read(10_000).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigError(f"index.token_file: {file} cannot be read: {reason}") from None
+    if not token:
+        raise ConfigError(f"index.token_file: {file} is empty; it has to hold the token")
+    return token
