@@ -19,6 +19,7 @@ from vaultseek.index.ledger import Ledger
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker import CHUNKS, SemanticAnswer, SemanticWorker
 from vaultseek.worker.port import Numbers
+from vaultseek.worker.state import WorkerState
 
 T = TypeVar("T")
 ANSWER_VECTORS = 20
@@ -40,6 +41,15 @@ class EngineVectors:
         self._worker = worker
         self._backend = backend
         self._ledger = ledger
+
+    @property
+    def state(self) -> WorkerState:
+        """The state of the worker."""
+        return self._worker.state
+
+    async def ready(self, deadline: float | None = None) -> None:
+        """Return when the worker can embed."""
+        await self._worker.ready(deadline)
 
     async def embed(
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None

@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker.answer import SemanticAnswer
+from vaultseek.worker.state import WorkerState
 
 Numbers = Sequence[int] | NDArray[np.int64]
 
 
 class VectorKeeper(Protocol):
     """Embeds texts and keeps vectors; every method is that of ``SemanticWorker``."""
+
+    @property
+    def state(self) -> WorkerState:
+        """The current state of the worker."""
+
+    async def ready(self, deadline: float | None = None) -> None:
+        """Start the worker if need be, and return when it is ready."""
 
     async def embed(
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -144,7 +145,7 @@ def note_terms(tables: Tables, block: Block, averages: Floats) -> list[NoteTerms
     bounds = np.searchsorted(of_notes, np.arange(len(tables.notes) + 1))
     return [
         NoteTerms(of_terms[first:last], rows[first:last], weights[first:last])
-        for first, last in zip(bounds, bounds[1:], strict=False)
+        for first, last in pairwise(bounds)
     ]
 
 
