@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from vaultseek import limits
-from vaultseek.cli.connect import connect
+from vaultseek.cli.connect import connect, daemon_pid
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.terminal import clean, count
 from vaultseek.errors import Unavailable
@@ -71,15 +71,37 @@ class _Waiting:
 
     def _wait(self) -> None:
         try:
-            self._state = self._client.call(
-                "index/wait", self._params, timeout=None, on_notification=self._on_notification
-            )
+            while self._state is None:
+                self._state = self._answer()
         except Exception as error:  # it is raised in the thread that asks for the state
             self._error = error
+
+    def _answer(self) -> JSON | None:
+        """Return the answer; None if the daemon went away and another one has taken its place."""
+        pid = daemon_pid()
+        try:
+            answer: JSON = self._client.call(
+                "index/wait", self._params, timeout=None, on_notification=self._on_notification
+            )
+            return answer
+        except Unavailable as error:
+            if error.cause is None and _is_replaced(pid):
+                return None
+            raise
 
     def _on_notification(self, method: str, params: JSON) -> None:
         if method == "index/progress":
             self._show(params)
+
+
+def _is_replaced(pid: int | None) -> bool:
+    """True as soon as another daemon than this one runs; false if none does for a while."""
+    give_up = time.monotonic() + AWAY_SECONDS
+    while daemon_pid() in (pid, None):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_RETRY_SECONDS)
+    return True
 
 
 class _Daemon:

@@ -113,7 +113,7 @@ def _checked(address: str) -> str:
     host, colon, port = address.removeprefix(scheme).rpartition(":")
     if scheme and not colon:
         host, port = port, str(CLIENT_PORT)
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    if not host or "/" in host or not (port.isdecimal() and 0 < int(port) < 65536):
         raise UsageError(f"{address!r} is no address of Ray; use local, HOST:PORT or ray://HOST:PORT")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
