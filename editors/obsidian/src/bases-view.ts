@@ -12,7 +12,7 @@ import { drawProblem, drawRemarks } from "./problem";
 import { LiveSearch } from "./search/live-search";
 import { paneFor } from "./search/search-window";
 import type { Result, Search } from "./daemon/protocol";
-import { appendMarked, shown } from "./text";
+import { appendMarked, count, shown } from "./text";
 
 export const BASES_VIEW = "vaultseek-search";
 
@@ -79,8 +79,12 @@ export class SearchBasesView extends BasesView {
 
 	private draw(answer: Search, remarks: string[]): void {
 		this.rowsEl.empty();
-		drawRemarks(this.rowsEl.createDiv({ cls: "vaultseek-remarks" }), remarks);
 		const entries = new Map(this.data.data.map((entry) => [entry.file.path, entry]));
+		const rows = answer.results.flatMap((result) => {
+			const entry = entries.get(this.context.notes.file(answer.vault_path, result.path)?.path ?? "");
+			return entry ? [{ result, entry }] : [];
+		});
+		drawRemarks(this.rowsEl.createDiv({ cls: "vaultseek-remarks" }), [...remarks, ...left(answer, rows.length, entries.size)]);
 		const columns = this.config.getOrder().filter((id) => id !== "file.name");
 		const table = this.rowsEl.createEl("table", { cls: "vaultseek-base-table" });
 		const head = table.createEl("thead").createEl("tr");
@@ -88,12 +92,8 @@ export class SearchBasesView extends BasesView {
 			head.createEl("th", { text: shown(name) });
 		}
 		const body = table.createEl("tbody");
-		for (const result of answer.results) {
-			const path = this.context.notes.file(answer.vault_path, result.path)?.path;
-			const entry = path === undefined ? undefined : entries.get(path);
-			if (entry) {
-				this.drawRow(body.createEl("tr"), answer, result, entry, columns);
-			}
+		for (const { result, entry } of rows) {
+			this.drawRow(body.createEl("tr"), answer, result, entry, columns);
 		}
 	}
 
@@ -117,4 +117,16 @@ export class SearchBasesView extends BasesView {
 			row.createEl("td", { text: shown(entry.getValue(id)?.toString() ?? "") });
 		}
 	}
+}
+
+/** Return what to say of the rows of a base that are not shown. */
+function left(answer: Search, rows: number, all: number): string[] {
+	if (answer.results.length === 0 || rows === all) {
+		return [];
+	}
+	if (answer.results.length < MOST_RESULTS) {
+		return [`The search finds ${rows} of the ${count(all, "row")} of this base.`];
+	}
+	const first = `The first ${MOST_RESULTS} notes that the search finds include ${rows} of the ${count(all, "row")} of this base.`;
+	return [`${first} A filter in the search, such as path:, leaves room for more of them.`];
 }

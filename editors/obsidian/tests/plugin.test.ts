@@ -15,7 +15,7 @@ import { StatusPage } from "../src/status/status-page";
 import { appendMarked, appendWithWords, shown } from "../src/text";
 import { mentionIn } from "../src/related/mention-text";
 import type { RelatedPane } from "../src/related/related-pane";
-import { type EditorSuggests, inputSuggests } from "./obsidian";
+import { type EditorSuggests, inputSuggests, opened } from "./obsidian";
 import { eventually, load, sharedHome, texts, type, type World } from "./world";
 
 let world: World;
@@ -284,6 +284,20 @@ describe("the view of a base", () => {
 		expect(texts("a", parent)).toEqual(["Float Switch Wiring"]);
 		expect(texts("th", parent)).toEqual(["Note", "Status"]);
 		expect(texts("td", parent)[1]).toBe("<i>cell</i>");
+		expect(texts(".vaultseek-remark", parent)).toEqual(["The search finds 1 of the 3 rows of this base."]);
+
+		let query = "the";
+		Object.assign(view.config, { get: (key: string) => (key === "query" ? query : false) });
+		await view.rank();
+		expect(texts(".vaultseek-excerpt", parent)).toEqual([]); // switched off in the options of the view
+		query = "tag:nowhere";
+		view.onDataUpdated();
+		await eventually(() => texts(".vaultseek-remark", parent).includes("No note matches: tag nowhere."));
+		query = "path:Areas OR path:Projects";
+		await view.rank();
+		expect(texts("a", parent).sort()).toEqual(["Float Switch Wiring", "Slimy Visitors"]);
+		parent.querySelector("a")!.click();
+		expect((await eventually(() => opened.at(-1))).path).toMatch(/Slimy Visitors|Float Switch/);
 		view.unload();
 		expect(parent.childElementCount).toBe(0);
 	});

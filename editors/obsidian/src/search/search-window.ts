@@ -1,6 +1,6 @@
 /** The search window: a field, the results as they are typed for, and a preview of the selected one. */
 
-import { Keymap, Modal, type Modifier, type PaneType } from "obsidian";
+import { Keymap, Modal, type Modifier, type PaneType, Platform } from "obsidian";
 import type { Context } from "../context";
 import type { Result, Search } from "../daemon/protocol";
 import { paneOf } from "../notes/open";
@@ -8,14 +8,18 @@ import { shown } from "../text";
 import { Preview } from "./preview";
 import { SearchBox } from "./search-box";
 
-const KEYS: readonly [string, string][] = [
-	["↑↓", "select"],
-	["↵", "open"],
-	["ctrl ↵", "in a new pane"],
-	["shift ↵", "insert a link"],
-	["alt ↵", "insert a link to the heading"],
-	["ctrl shift ↵", "keep in a pane"],
-];
+/** Return the keys of the window and what they do, as they are named on this system. */
+function keys(): readonly [string, string][] {
+	const [mod, alt, shift] = Platform.isMacOS ? ["⌘", "⌥", "⇧"] : ["ctrl", "alt", "shift"];
+	return [
+		["↑↓", "select"],
+		["↵", "open"],
+		[`${mod} ↵`, "in a new pane"],
+		[`${shift} ↵`, "insert a link"],
+		[`${alt} ↵`, "insert a link to the heading"],
+		[`${mod} ${shift} ↵`, "keep in a pane"],
+	];
+}
 
 /** A modal window; `keep` shows its results in a pane instead. */
 export class SearchWindow extends Modal {
@@ -40,7 +44,7 @@ export class SearchWindow extends Modal {
 		const list = columns.createDiv({ cls: "vaultseek-column" });
 		const preview = new Preview(columns.createDiv({ cls: "vaultseek-preview" }), this.context);
 		const foot = contentEl.createDiv({ cls: "vaultseek-foot prompt-instructions" });
-		for (const [key, does] of KEYS) {
+		for (const [key, does] of keys()) {
 			const instruction = foot.createDiv({ cls: "prompt-instruction" });
 			instruction.createSpan({ cls: "prompt-instruction-command", text: key });
 			instruction.createSpan({ text: does });
