@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpx2
 import pytest
 
@@ -196,3 +198,23 @@ def test_the_page_is_light():
             assert "http://" not in text.replace("http://www.w3.org/", "")
             assert "https://" not in text
             assert "innerHTML" not in text or name == "note.js"
+
+
+async def test_a_body_without_end_is_refused(page, monkeypatch):
+    monkeypatch.setattr("vaultseek.ui.application.BODY_SECONDS", 0.01)
+    await page.open()
+    key = {"X-Vaultseek-Key": page.session.key}
+
+    async def large():
+        for _ in range(BODY_BYTES // 1000 + 2):
+            yield b" " * 1000
+
+    async def slow():
+        yield b"{"
+        await asyncio.Event().wait()
+
+    for body, reason in ((large, "more than"), (slow, "too long")):
+        answer = await page.client.post("/api/call", content=body(), headers=OWN | key)
+        assert answer.status_code == 400
+        assert reason in answer.json()["error"]["message"]
+        assert answer.headers["connection"] == "close"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vaultseek.errors import NotFound
 from vaultseek.ui.answer_graph import NODES, Place, answer_graph
-from vaultseek.ui.reader import RENDERED_CHARS, read_note
+from vaultseek.ui.reader import LINE_CHARS, RENDERED_CHARS, keeps_line_breaks, part_of, piece_of, read_note
 
 TEXT = (
     "---\nstatus: open\n---\n# Tea\n\nGreen.\n\n"
@@ -100,3 +102,60 @@ async def test_a_graph_has_a_bounded_number_of_notes():
     assert len(graph["nodes"]) == NODES
     assert graph["left_out"] == 30 * 60 + 30 - NODES
     assert all(a < NODES and b < NODES for a, b in graph["edges"])
+
+
+BLOCKS = """# Tea
+## Steep
+Three minutes. ^how
+- one
+- two ^two
+  three
+
+| a | b |
+|---|---|
+| c | d |
+
+^table
+"""
+
+
+@pytest.mark.parametrize(("anchor", "lines"), [("^how", (3, 3)), ("^two", (5, 5)), ("^table", (8, 12))])
+def test_a_block_is_what_its_id_ends(anchor, lines):
+    assert part_of(anchor, {"path": "Tea.md"}, BLOCKS.split("\n")) == lines
+
+
+async def test_a_line_that_is_too_long_is_cut_around_the_match():
+    text = "# Clip\n" + "a " * RENDERED_CHARS + "needle " + "b " * RENDERED_CHARS + "\nlast"
+    column = 2 * RENDERED_CHARS + 1
+    note = await read_note(daemon(text), "/notes", "Clip", line=2, column=column)
+    assert "needle" in note["html"]
+    assert "Clip" in note["html"]
+    assert (note["first_line"], note["last_line"], note["cut"], note["cut_lines"]) == (1, 3, False, True)
+    assert len(note["html"]) < RENDERED_CHARS
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 3 * LINE_CHARS), st.integers(1, 3 * LINE_CHARS))
+def test_the_piece_of_a_line_has_its_column(length, column):
+    line = "x" * length
+    marked = line[: column - 1] + "^" + line[column - 1 :] if column <= length else line
+    piece = piece_of(marked, column)
+    assert len(piece) <= LINE_CHARS + 2
+    assert ("^" in piece) == ("^" in marked)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, RENDERED_CHARS), min_size=1, max_size=12), st.integers(1, 12))
+async def test_the_line_asked_for_is_always_shown(lengths, line):
+    text = "\n".join("x" * length for length in lengths)
+    note = await read_note(daemon(text), "/notes", "Tea", line=min(line, len(lengths)))
+    assert note["first_line"] <= min(line, len(lengths)) <= note["last_line"]
+
+
+def test_line_breaks_are_those_of_the_program_of_the_vault(tmp_path):
+    assert not keeps_line_breaks(tmp_path)
+    (tmp_path / ".obsidian").mkdir()
+    assert keeps_line_breaks(tmp_path)
+    for written, kept in (("{}", True), ("nonsense", True), ('{"strictLineBreaks": true}', False)):
+        (tmp_path / ".obsidian" / "app.json").write_text(written)
+        assert keeps_line_breaks(tmp_path) is kept

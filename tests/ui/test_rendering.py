@@ -58,7 +58,8 @@ def only(text, tag):
         ("![far](https://a.example/x.png)", "img", {"alt": "far", "data-address": "https://a.example/x.png"}),
         ("![[plan.pdf]]", "a", {"data-note": "plan.pdf"}),
         ("see #work/pumps now", "a", {"class": "tag", "data-tag": "work/pumps"}),
-        ("> [!warning]- Mind *this*\n> text", "blockquote", {"class": "callout", "data-kind": "warning"}),
+        ("> [!warning] Mind *this*\n> text", "blockquote", {"class": "callout", "data-kind": "warning"}),
+        ("> [!warning]- Mind *this*\n> text", "details", {"class": "callout", "data-kind": "warning"}),
         ("a ==mark== b", "mark", {}),
         ("text ^block-1", "span", {"data-block": "block-1"}),
     ],
@@ -171,3 +172,43 @@ def check(html):
 @pytest.mark.timeout(60)
 def test_no_text_takes_long(text):
     check(as_html(text, {}))
+
+
+def test_a_callout_has_a_title_of_its_own_and_folds():
+    html = as_html("> [!warning]- Wet *floor*\n> Stand [[Tea|dry]].\n>\n> > [!tip]+ In\n", TARGETS)
+    assert '<details class="callout" data-kind="warning" data-line="1"' in html
+    assert '<summary data-line="1" data-end="1"><strong>Wet *floor*</strong></summary>' in html
+    assert '<p data-line="2" data-end="2">Stand <a' in html
+    assert '<details class="callout" data-kind="tip" open' in html
+    assert html.count("<summary") == html.count("</summary>") == html.count("</details>") == 2
+    plain = as_html("> [!note] Water\n> Deep.", TARGETS)
+    assert '<p class="title" data-line="1" data-end="1"><strong>Water</strong></p>' in plain
+    assert '<blockquote class="callout" data-kind="note"' in plain
+
+
+def test_a_formula_stays_as_it_is_written():
+    assert '<span class="math">$a*b*c_1_$</span>' in as_html("so $a*b*c_1_$ is", {})
+    assert "<em>" not in as_html("$$\na*b*c <i>\n$$", {})
+    assert 'class="math">$$\na*b*c &lt;i&gt;\n$$</div>' in as_html("$$\na*b*c <i>\n$$", {})
+    assert "math" not in as_html("it costs $5 or $6", {})
+
+
+def test_an_address_is_a_link_and_the_name_of_a_file_is_none():
+    assert only("see https://a.example/b_c_d?e=f.", "a") == {
+        "href": "https://a.example/b_c_d?e=f",
+        "class": "outside",
+    }
+    assert "<a" not in as_html(
+        "README.md, www.a.example, ana@a.example, javascript://a.example/%0aalert(1)", {}
+    )
+
+
+def test_lines_end_where_the_program_of_the_vault_shows_it():
+    assert "<br>" in as_html("a\nb", {}, line_breaks=True)
+    assert "<br>" not in as_html("a\nb", {})
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "![" * 50_000, "[" * 50_000 + "]" * 50_000, "[[" * 50_000])
+def test_brackets_without_end_are_text(text):
+    # Pairing them takes quadratic time: without the limit this runs for minutes.
+    assert f">{text}<" in as_html(text, {})

@@ -85,13 +85,13 @@ class API:
     async def note(self, body: JSON) -> JSON:
         """Return a note as HTML, or the part of it that ``anchor`` names."""
         vault = await self._known(_text(body, "vault"))
-        line = body.get("line")
         return await read_note(
             self._ask,
             vault,
             _text(body, "note"),
             str(body.get("anchor") or ""),
-            line if isinstance(line, int) and line > 0 else 1,
+            _count(body, "line"),
+            _count(body, "column"),
         )
 
     async def picture(self, body: JSON) -> Picture:
@@ -122,8 +122,7 @@ class API:
             raise UsageError("no editor with a window of its own is set; set $VISUAL to one, such as `code`")
         vault = await self._known(_text(body, "vault"))
         note = await self._ask("note/get", {"vault": vault, "note": _text(body, "note"), "end_line": 1})
-        line = body.get("line")
-        place = {"path": note["path"], "line": line if isinstance(line, int) else 1}
+        place = {"path": note["path"], "line": _count(body, "line")}
         await asyncio.to_thread(self._open_editor, note["vault_path"], place)
         return {}
 
@@ -162,6 +161,11 @@ def _text(body: Any, name: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{name} must be a text")
     return value
+
+
+def _count(body: Any, name: str) -> int:
+    value = body.get(name)
+    return value if isinstance(value, int) and value > 0 else 1
 
 
 def _report(file: Path) -> JSON:

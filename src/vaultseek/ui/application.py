@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -9,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -24,6 +26,8 @@ from vaultseek.ui.session import Session
 
 BODY_BYTES = 64 * 1024
 """Largest body of a request."""
+BODY_SECONDS = 20.0
+"""Time for a body to arrive."""
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",
@@ -118,7 +122,11 @@ def _call(answer: Answer, used: Callable[[], object]) -> Callable[[Request], Awa
 
 async def _body(request: Request) -> JSON:
     try:
-        body = json.loads(await request.body())
+        body = json.loads(await asyncio.wait_for(request.body(), BODY_SECONDS))
+    except TimeoutError:
+        raise _EndlessBody("the body takes too long; send it at once") from None
+    except HTTPException:
+        raise _EndlessBody(f"the body has more than {BODY_BYTES} bytes; send less") from None
     except (ValueError, RecursionError):
         raise UsageError("the body must be JSON") from None
     if not isinstance(body, dict):
@@ -126,6 +134,11 @@ async def _body(request: Request) -> JSON:
     return body
 
 
+class _EndlessBody(UsageError):
+    """The end of a body was not waited for, so the connection has to end."""
+
+
 def _failure(error: VaultseekError) -> Response:
     body = {"error": {"code": error.code, "message": str(error)}}
-    return JSONResponse(body, STATUS.get(error.code, 503))
+    headers = {"Connection": "close"} if isinstance(error, _EndlessBody) else None
+    return JSONResponse(body, STATUS.get(error.code, 503), headers)

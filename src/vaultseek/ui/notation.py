@@ -7,9 +7,12 @@ The rules make tokens of few kinds with fixed attributes. Text of the note becom
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
@@ -19,12 +22,16 @@ from vaultseek.ui.pictures import EXTENSIONS
 
 TARGETS = "targets"
 """Name in the environment of a rendering: the paths that the links of the note lead to, by their targets."""
+LINE_BREAKS = "line_breaks"
+"""Name in the environment of a rendering: whether the end of a line is shown as one."""
+DEPTH = 200
+"""Depth of brackets beyond which those of a paragraph are plain text: it takes too long to pair them."""
 
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\n|$)")
-_CALLOUT = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*([^\n]*)")
+_CALLOUT = re.compile(r"\[!([\w-]+)\]([+-]?)[ \t]*([^\n]*)")
 _EXTERNAL = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 _WIDTH = re.compile(r"(\d{1,4})(?:x\d{1,4})?")
@@ -41,7 +48,11 @@ def obsidian(md: MarkdownIt) -> None:
         "fence", "comment", _comment_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     md.core.ruler.before("inline", "callouts", _callouts)
+    md.core.ruler.before("inline", "depth", _escape_deep_brackets)
     md.core.ruler.push("places", _places)
+    md.add_render_rule("softbreak", _softbreak)
+    for kind in ("math_inline", "math_inline_double", "math_block"):
+        md.add_render_rule(kind, _math)
 
 
 def link_attributes(target: str, anchor: str, targets: Mapping[str, str | None]) -> dict[str, str]:
@@ -150,19 +161,75 @@ def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _callouts(state: StateCore) -> None:
-    """Make a callout of each quote that begins with ``[!kind] title``."""
-    for number, token in enumerate(state.tokens[:-2]):
-        if token.type != "blockquote_open" or state.tokens[number + 1].type != "paragraph_open":
+    """Make a callout of each quote that begins with ``[!kind] title``; one with ``-`` or ``+`` folds."""
+    tokens: list[Token] = []
+    folding: list[int] = []
+    for number, token in enumerate(state.tokens):
+        tokens.append(token)
+        if token.type == "blockquote_close" and token.level in folding:
+            folding.remove(token.level)
+            token.tag = "details"
+        if token.type != "inline" or number < 2 or state.tokens[number - 2].type != "blockquote_open":
             continue
-        inline = state.tokens[number + 2]
-        match = _CALLOUT.match(inline.content)
+        match = _CALLOUT.match(token.content)
         if match is None:
             continue
-        token.attrs = {"class": "callout", "data-kind": match[1].lower()}
-        title = match[2].strip() or match[1].capitalize()
-        rest = inline.content[match.end() :].lstrip("\n")
-        escaped = re.sub(r"([*_\\])", r"\\\1", title) if match[2].strip() else title
-        inline.content = f"**{escaped}**" + (f"\n{rest}" if rest else "")
+        quote, title = state.tokens[number - 2], state.tokens[number - 1]
+        quote.attrs = {"class": "callout", "data-kind": match[1].lower()}
+        if match[2]:
+            folding.append(quote.level)
+            quote.tag = "details"
+            quote.attrs |= {"open": "open"} if match[2] == "+" else {}
+        tokens += _title_and_text(title, token, state.tokens[number + 1], match)
+    state.tokens = tokens
+
+
+def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str]) -> Sequence[Token]:
+    """Make the first line of a paragraph the title of a callout; return the tokens that begin the rest."""
+    tag = "summary" if match[2] else "p"
+    rest = inline.content[match.end() :].lstrip("\n")
+    words = match[3].strip()
+    escaped = re.sub(r"([*_\\])", r"\\\1", words) if words else match[1].capitalize()
+    inline.content = f"**{escaped}**"
+    first, last = title.map or [0, 1]
+    title.tag, title.map = tag, [first, first + 1]
+    title.attrs = {"class": "title"} if tag == "p" else {}
+    level = title.level
+    if not rest:
+        end.tag = tag
+        return ()
+    text = Token("inline", "", 0, level=level + 1, block=True, children=[], content=rest)
+    opening = Token("paragraph_open", "p", 1, level=level, block=True, map=[first + 1, last])
+    return Token("paragraph_close", tag, -1, level=level, block=True), opening, text
+
+
+def _escape_deep_brackets(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type != "inline" or token.content.count("[") <= DEPTH:
+            continue
+        depth = most = 0
+        for sign in token.content:
+            depth = max(0, depth + (sign == "[") - (sign == "]"))
+            most = max(most, depth)
+        if most > DEPTH:
+            token.content = re.sub(r"\\?([\[\]])", r"\\\1", token.content)
+
+
+def _softbreak(
+    renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
+) -> str:
+    return "<br>\n" if env.get(LINE_BREAKS) else "\n"
+
+
+def _math(
+    renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
+) -> str:
+    """Return a formula as it is written: Markdown has no part in it."""
+    token = tokens[number]
+    token.attrSet("class", "math")
+    signs = "$" if token.type == "math_inline" else "$$"
+    tag, end = ("div", "\n") if token.type == "math_block" else ("span", "")
+    return f"<{tag}{renderer.renderAttrs(token)}>{escapeHtml(signs + token.content + signs)}</{tag}>{end}"
 
 
 def _places(state: StateCore) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,8 +10,15 @@ from vaultseek.errors import BadPath, NotFound, Unavailable
 from vaultseek.text import printable
 from vaultseek.vault.read import read_note
 
-EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif")
-"""Endings of files that are shown as pictures. SVG is not among them: it can hold programs."""
+SVG = "image/svg+xml"
+EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
+"""Endings of files that are shown as pictures. An SVG can hold programs, which run in no ``img`` element."""
+_DRAWING = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>\[]*>\s*)?"
+    rb"(?:<!--.*?-->\s*)*<svg[\s>]",
+    re.DOTALL,
+)
+"""Beginning of an SVG, without entities of its own, which a few bytes can make endless."""
 
 
 class Picture(NamedTuple):
@@ -47,4 +55,6 @@ def _type_of(data: bytes) -> str | None:
         return "image/gif"
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
-    return "image/avif" if data[4:12] in (b"ftypavif", b"ftypavis") else None
+    if data[4:12] in (b"ftypavif", b"ftypavis"):
+        return "image/avif"
+    return SVG if _DRAWING.match(data) else None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from vaultseek.errors import NotFound, VaultseekError
@@ -17,9 +20,12 @@ RENDERED_CHARS = 200_000
 """Characters of a note that are rendered; of a longer one, those around the line that was asked for."""
 LINES_BEFORE = 200
 """Lines before that line, then."""
+LINE_CHARS = 60_000
+"""Characters of a line that are rendered; of a longer one, those around the column that was asked for."""
+_HEADING = re.compile(r" {0,3}#{1,6}\s")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
-AsHTML = Callable[[str, JSON, int], str]
 
 
 class Part(NamedTuple):
@@ -29,10 +35,13 @@ class Part(NamedTuple):
     last: int
 
 
-async def read_note(ask: Ask, vault: str, note: str, anchor: str = "", line: int = 1) -> JSON:
+async def read_note(
+    ask: Ask, vault: str, note: str, anchor: str = "", line: int = 1, column: int = 1
+) -> JSON:
     """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
 
-    ``html`` are the lines from ``first_line`` to ``last_line``; ``cut`` says that there are others.
+    ``html`` are the lines from ``first_line`` to ``last_line``; ``cut`` says that there are others, and
+    ``cut_lines`` that some of these are too long.
     """
     answer = await ask("note/get", {"vault": vault, "note": note})
     lines = answer["text"].split("\n")
@@ -40,15 +49,19 @@ async def read_note(ask: Ask, vault: str, note: str, anchor: str = "", line: int
     whole = part_of(anchor, answer, lines) if anchor else body
     part = _window(lines, whole, line)
     targets = await _targets(ask, vault, answer["path"])
-    text = "\n".join(lines[part.first - 1 : part.last])
+    shown = lines[part.first - 1 : part.last]
+    text = "\n".join(
+        piece_of(each, column if number == line else 1) for number, each in enumerate(shown, part.first)
+    )
     from vaultseek.ui.rendering import as_html
 
     return {
         **{key: value for key, value in answer.items() if key not in ("text", "chunks")},
-        "html": await asyncio.to_thread(as_html, text, targets, part.first),
+        "html": await asyncio.to_thread(as_html, text, targets, part.first, keeps_line_breaks(Path(vault))),
         "first_line": part.first,
         "last_line": part.last,
         "cut": part != whole or bool(answer["truncated"]),
+        "cut_lines": any(len(each) > LINE_CHARS for each in shown),
         "obsidian_url": obsidian_url(os.path.join(answer["vault_path"], answer["path"])),  # noqa: PTH118
     }
 
@@ -60,24 +73,63 @@ def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:
         return Part(address.first, address.last or len(lines))
     for number, line in enumerate(lines, start=1):
         if line.rstrip().endswith(f" {anchor}") or line.strip() == anchor:
-            first = number
-            while first > 1 and lines[first - 2].strip():
-                first -= 1
-            return Part(first, number)
+            return Part(_beginning(lines, number, alone=line.strip() == anchor), number)
     raise NotFound(f"{note['path']} has no block {anchor}; check the link")
+
+
+def _beginning(lines: list[str], last: int, *, alone: bool) -> int:
+    """Return the first line of the block that ends in ``last``, or above it if its id is ``alone`` there."""
+    first = last
+    if alone:
+        while first > 1 and not lines[first - 2].strip():
+            first -= 1
+        first = max(1, first - 1)
+    while first > 1 and lines[first - 2].strip() and not _HEADING.match(lines[first - 2]):
+        if not alone and _ITEM.match(lines[first - 1]):
+            break
+        first -= 1
+    return first
+
+
+def piece_of(line: str, column: int) -> str:
+    """Return a line, or of one that is too long to render the piece around ``column``."""
+    if len(line) <= LINE_CHARS:
+        return line
+    start = max(0, min(column - 1 - LINE_CHARS // 2, len(line) - LINE_CHARS))
+    end = start + LINE_CHARS
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+
+
+def keeps_line_breaks(vault: Path) -> bool:
+    """True if the program of this vault shows the end of a line as one, as Obsidian does unless told."""
+    if not (vault / ".obsidian").is_dir():
+        return (vault / "logseq").is_dir()
+    try:
+        settings = json.loads((vault / ".obsidian" / "app.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return True
+    return not (isinstance(settings, dict) and settings.get("strictLineBreaks") is True)
 
 
 def _window(lines: list[str], part: Part, line: int) -> Part:
     """Return the lines of ``part`` around ``line`` that are not too long to render."""
-    if sum(len(each) + 1 for each in lines[part.first - 1 : part.last]) <= RENDERED_CHARS:
+
+    def size(number: int) -> int:
+        return min(len(lines[number - 1]), LINE_CHARS) + 1
+
+    if sum(size(number) for number in range(part.first, part.last + 1)) <= RENDERED_CHARS:
         return part
-    first = max(part.first, min(line, part.last) - LINES_BEFORE)
-    size = 0
-    for number in range(first, part.last + 1):
-        size += len(lines[number - 1]) + 1
-        if size > RENDERED_CHARS:
-            return Part(first, max(first, number - 1))
-    return Part(first, part.last)
+    first = last = max(part.first, min(line, part.last))
+    total = size(first)
+    while (
+        part.first < first and last - first < LINES_BEFORE and total + size(first - 1) <= RENDERED_CHARS // 2
+    ):
+        first -= 1
+        total += size(first)
+    while last < part.last and total + size(last + 1) <= RENDERED_CHARS:
+        last += 1
+        total += size(last)
+    return Part(first, last)
 
 
 async def _targets(ask: Ask, vault: str, path: str) -> dict[str, str | None]:

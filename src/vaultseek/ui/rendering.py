@@ -7,9 +7,10 @@ from functools import cache
 
 import nh3
 from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from vaultseek.ui.notation import TARGETS, obsidian
+from vaultseek.ui.notation import LINE_BREAKS, TARGETS, obsidian
 
 ELEMENTS = {
     *(
@@ -19,6 +20,7 @@ ELEMENTS = {
         "code",
         "dd",
         "del",
+        "details",
         "div",
         "dl",
         "dt",
@@ -29,13 +31,14 @@ ELEMENTS = {
         "li",
         "mark",
     ),
-    *("h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "s", "section", "span", "strong", "sub", "sup"),
-    *("table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "s", "section", "span", "strong", "sub"),
+    *("summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {
     "*": {"data-line", "data-end"},
     "a": {"href", "id", "data-note", "data-anchor", "data-tag", "data-target"},
     "blockquote": {"data-kind"},
+    "details": {"data-kind", "open"},
     "img": {"alt", "width", "data-file", "data-address"},
     "input": {"type", "checked", "disabled"},
     "li": {"id"},
@@ -45,10 +48,13 @@ ATTRIBUTES = {
 CLASSES = {
     "a": {"tag", "lost", "here", "outside", "footnote-backref"},
     "blockquote": {"callout"},
+    "details": {"callout"},
+    "div": {"math"},
     "li": {"footnote-item", "task-list-item"},
     "ol": {"footnotes-list"},
+    "p": {"title"},
     "section": {"footnotes"},
-    "span": {"embed"},
+    "span": {"embed", "math"},
     "sup": {"footnote-ref"},
 }
 SCHEMES = {"http", "https", "mailto"}
@@ -56,14 +62,16 @@ NESTING = 40
 """Depth of quotes and lists that are rendered."""
 
 
-def as_html(text: str, targets: Mapping[str, str | None], first_line: int = 1) -> str:
+def as_html(
+    text: str, targets: Mapping[str, str | None], first_line: int = 1, line_breaks: bool = False
+) -> str:
     """Return the HTML of a note's ``text``, whose first line is ``first_line`` of the file.
 
     ``targets`` has the paths that the targets of links lead to. Blocks have their lines as ``data-line`` and
     ``data-end``. Links have ``data-note`` instead of an address, pictures ``data-file``: nothing is loaded or
-    opened unless the page does it.
+    opened unless the page does it. With ``line_breaks`` each end of a line is shown as one.
     """
-    html = _renderer().render(text, {TARGETS: targets, "first_line": first_line})
+    html = _renderer().render(text, {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks})
     return _cleaner().clean(html)
 
 
@@ -71,14 +79,17 @@ def as_html(text: str, targets: Mapping[str, str | None], first_line: int = 1) -
 def _renderer() -> MarkdownIt:
     options = {
         "html": False,
-        "linkify": False,
+        "linkify": True,
         "typographer": False,
         "tasklists": True,
         "maxNesting": NESTING,
     }
     md = MarkdownIt("commonmark", options)
-    md.enable(["table", "strikethrough"])
+    md.enable(["table", "strikethrough", "linkify"])
+    # Only whole addresses are links: README.md is a file, though .md is a country too.
+    md.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]
     md.use(footnote_plugin)
+    md.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False, double_inline=True)
     md.use(obsidian)
     return md
 
