@@ -90,8 +90,9 @@ class API:
             vault,
             _text(body, "note"),
             str(body.get("anchor") or ""),
-            _count(body, "line"),
-            _count(body, "column"),
+            line=_count(body, "line"),
+            column=_count(body, "column"),
+            at=str(body.get("at") or ""),
         )
 
     async def picture(self, body: JSON) -> Picture:

@@ -24,7 +24,7 @@ POLICY = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self' blob:",
+        "img-src 'self' blob: data:",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",

@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,9 @@ LINES_BEFORE = 200
 """Lines before that line, then."""
 LINE_CHARS = 60_000
 """Characters of a line that are rendered; of a longer one, those around the column that was asked for."""
+NOTE = "note"
+PLAIN = frozenset({"text", "org"})
+"""Kinds of files that are shown as they are written: Markdown has no part in them."""
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
@@ -36,10 +40,11 @@ class Part(NamedTuple):
 
 
 async def read_note(
-    ask: Ask, vault: str, note: str, anchor: str = "", line: int = 1, column: int = 1
+    ask: Ask, vault: str, note: str, anchor: str = "", *, line: int = 1, column: int = 1, at: str = ""
 ) -> JSON:
     """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
 
+    Of a note that is too long, the lines around ``line`` are shown, or those that ``at`` names as an anchor.
     ``html`` are the lines from ``first_line`` to ``last_line``; ``cut`` says that there are others, and
     ``cut_lines`` that some of these are too long.
     """
@@ -47,17 +52,27 @@ async def read_note(
     lines = answer["text"].split("\n")
     body = Part(min(read_frontmatter(lines).body_line, len(lines) + 1), len(lines))
     whole = part_of(anchor, answer, lines) if anchor else body
+    if at:
+        with suppress(NotFound):
+            line = part_of(at, answer, lines).first
     part = _window(lines, whole, line)
     targets = await _targets(ask, vault, answer["path"])
     shown = lines[part.first - 1 : part.last]
     text = "\n".join(
         piece_of(each, column if number == line else 1) for number, each in enumerate(shown, part.first)
     )
-    from vaultseek.ui.rendering import as_html
+    from vaultseek.ui.rendering import as_html, as_paragraphs
+
+    def render() -> str:
+        if answer.get("kind") in PLAIN:
+            return as_paragraphs(text, part.first)
+        breaks = answer.get("kind", NOTE) != NOTE or keeps_line_breaks(Path(vault))
+        return as_html(text, targets, part.first, breaks)
 
     return {
         **{key: value for key, value in answer.items() if key not in ("text", "chunks")},
-        "html": await asyncio.to_thread(as_html, text, targets, part.first, keeps_line_breaks(Path(vault))),
+        "html": await asyncio.to_thread(render),
+        "places": _places(answer.get("chunks", ())),
         "first_line": part.first,
         "last_line": part.last,
         "cut": part != whole or bool(answer["truncated"]),
@@ -67,7 +82,11 @@ async def read_note(
 
 
 def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:
-    """Return the lines of a heading, or of the block with the ``^id``. Raises NotFound."""
+    """Return the lines of a heading, of the block with the ``^id``, or of a page or card. Raises NotFound."""
+    for place in _places(note.get("chunks", ())):
+        if place["place"] == anchor:
+            ends = [each["end_line"] for each in note["chunks"] if each.get("place") == anchor]
+            return Part(place["line"], max(ends))
     if not anchor.startswith("^"):
         address = section(anchor, note)
         return Part(address.first, address.last or len(lines))
@@ -130,6 +149,15 @@ def _window(lines: list[str], part: Part, line: int) -> Part:
         last += 1
         total += size(last)
     return Part(first, last)
+
+
+def _places(chunks: Iterable[JSON]) -> list[JSON]:
+    """Return the first line of each place in a file that is no note, such as ``page=3`` of a PDF."""
+    places: dict[str, int] = {}
+    for chunk in chunks:
+        if chunk.get("place"):
+            places.setdefault(chunk["place"], chunk["start_line"])
+    return [{"place": place, "line": line} for place, line in places.items()]
 
 
 async def _targets(ask: Ask, vault: str, path: str) -> dict[str, str | None]:

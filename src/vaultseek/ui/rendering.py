@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from functools import cache
 
@@ -52,7 +53,7 @@ CLASSES = {
     "div": {"math"},
     "li": {"footnote-item", "task-list-item"},
     "ol": {"footnotes-list"},
-    "p": {"title"},
+    "p": {"plain", "title"},
     "section": {"footnotes"},
     "span": {"embed", "math"},
     "sup": {"footnote-ref"},
@@ -71,8 +72,24 @@ def as_html(
     ``data-end``. Links have ``data-note`` instead of an address, pictures ``data-file``: nothing is loaded or
     opened unless the page does it. With ``line_breaks`` each end of a line is shown as one.
     """
-    html = _renderer().render(text, {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks})
-    return _cleaner().clean(html)
+    environment = {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks}
+    return _cleaner().clean(_renderer().render(text, environment))
+
+
+def as_paragraphs(text: str, first_line: int = 1) -> str:
+    """Return the HTML of a text that is no Markdown: its paragraphs as they are written."""
+    paragraphs: list[str] = []
+    lines: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], first_line):
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            shown = html.escape("\n".join(lines))
+            paragraphs.append(
+                f'<p class="plain" data-line="{number - len(lines)}" data-end="{number - 1}">{shown}</p>'
+            )
+            lines = []
+    return _cleaner().clean("\n".join(paragraphs))
 
 
 @cache

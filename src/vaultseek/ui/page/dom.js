@@ -46,6 +46,9 @@ export const number = (value) => value.toLocaleString("en");
 
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
+/** Return the name of a place in a file: "page 3" of a PDF, "#id" of a card, a drawing's element or a view. */
+export const placeName = (place) => (/^page=\d+$/.test(place) ? place.replace("=", " ") : `#${place}`);
+
 /** Return a function that calls another one when it has not been called for some milliseconds. */
 export function settled(milliseconds, call) {
   let timer = 0;

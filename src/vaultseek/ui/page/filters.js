@@ -57,7 +57,7 @@ export async function completions(before, complete, folders) {
   }
   if ((match = /(?:^|[\s(])-?path:("[^"]*|[^\s()"]*)$/.exec(before))) {
     const typed = match[1].replaceAll('"', "").toLowerCase();
-    return folders
+    return (await folders(typed))
       .filter(([folder]) => folder.toLowerCase().includes(typed))
       .map(([folder, many]) => ({ text: `${quoted(folder)} `, replaced: match[1].length, about: `${many}` }));
   }

@@ -2,17 +2,20 @@
 
 import { ask } from "/api.js";
 import { byId, counted, el, svg } from "/dom.js";
+import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
 const TICKS = 250;
-const LABELS = 16;
+const LABELS = 60, LABEL_CHARS = 28, SIGN = 6, LINE = 13;
 
 let drawing = 0;
+let shown = null;
 
 export async function showGraph(answer, page) {
   const turn = ++drawing;
   const pane = byId("graph");
   const results = answer?.results ?? [];
+  shown = null;
   if (!results.length) return void pane.replaceChildren(el("p", {}, "No results, so no graph."));
   let graph;
   try {
@@ -21,6 +24,22 @@ export async function showGraph(answer, page) {
     return void pane.replaceChildren(el("p", { class: "trouble" }, error.message));
   }
   if (turn !== drawing) return;
+  shown = { results, graph };
+  draw(page);
+}
+
+/** Draw the same graph again, in the room that there is now; the node that has the focus keeps it. */
+export function redraw(page) {
+  if (!shown) return;
+  const { vault, path } = document.activeElement?.closest?.("a.node")?.dataset ?? {};
+  draw(page);
+  for (const node of byId("graph").querySelectorAll("a.node"))
+    if (node.dataset.vault === vault && node.dataset.path === path) node.focus();
+}
+
+function draw(page) {
+  const pane = byId("graph");
+  const { results, graph } = shown;
   const found = new Map(results.map((each) => [`${each.vault_path}\n${each.path}`, each]));
   const nodes = graph.nodes.map((node) => {
     const result = found.get(`${node.vault}\n${node.path}`);
@@ -30,15 +49,41 @@ export async function showGraph(answer, page) {
   const links = graph.edges.map(([source, target]) => ({ source, target }));
   const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - 110);
   lay(nodes, links, width, height);
+  label(nodes, width);
+  const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
+    svg("g", { class: "links" }, links.map(({ source, target }) =>
+      svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y }))),
+    nodes.map((node) => drawn(node, page)));
   const kinds = COLOURS.filter(([kind]) => nodes.some((node) => node.kind === kind));
   pane.replaceChildren(
     el("p", { class: "about" }, `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}`,
       graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "", ". Larger: a higher score."),
     el("ul", { class: "legend" }, kinds.map(([kind, name]) => el("li", { class: kind }, name))),
-    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
-      svg("g", { class: "links" }, links.map(({ source, target }) =>
-        svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y }))),
-      nodes.map((node, place) => drawn(node, place, page))));
+    zoomable(figure, width, height),
+    figure);
+  markOpen(page);
+}
+
+/** Mark the node of the note that is open. */
+export function markOpen(page) {
+  for (const node of byId("graph").querySelectorAll("a.node"))
+    node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
+}
+
+/** Give the nodes a label each, the results first, as far as no label covers another one or a node. */
+function label(nodes, width) {
+  const boxes = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
+  let many = 0;
+  for (const [place, node] of nodes.entries()) {
+    const text = node.title.length > LABEL_CHARS ? `${node.title.slice(0, LABEL_CHARS - 1)}…` : node.title;
+    const half = (text.length * SIGN) / 2, y = node.y + node.r + LINE - 1;
+    const x = Math.min(width - half - 2, Math.max(half + 2, node.x));
+    const box = [x - half, y - LINE + 2, x + half, y + 2];
+    if (many >= LABELS || boxes.some((each, other) => other !== place && each[0] < box[2] && box[0] < each[2] && each[1] < box[3] && box[1] < each[3])) continue;
+    boxes.push(box);
+    node.label = { x, y, text };
+    many += 1;
+  }
 }
 
 /** Give every node its place; the arrangement of the same graph is always the same. */
@@ -59,15 +104,13 @@ function lay(nodes, links, width, height) {
   }
 }
 
-function drawn(node, place, page) {
+function drawn(node, page) {
   const target = { note: node.path, of: node.vault, line: node.result?.line ?? 0, anchor: "" };
   const name = node.result
     ? `${node.title}, score ${node.result.score.toFixed(2)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
     : `${node.title}, neighbour`;
-  return svg("a", { href: page.address(target), "aria-label": name, class: `node ${node.kind}`, onclick: page.follow(target) },
+  return svg("a", { href: page.address(target), "aria-label": name, class: `node ${node.kind}`, "data-vault": node.vault, "data-path": node.path, onclick: page.follow(target) },
     svg("title", {}, name),
     svg("circle", { cx: node.x, cy: node.y, r: node.r }),
-    place < LABELS && node.result
-      ? svg("text", { x: node.x, y: node.y + node.r + 12 }, node.title.length > 28 ? `${node.title.slice(0, 27)}…` : node.title)
-      : null);
+    node.label ? svg("text", { x: node.label.x, y: node.label.y }, node.label.text) : null);
 }

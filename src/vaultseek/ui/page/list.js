@@ -1,6 +1,6 @@
 // The results as a list.
 
-import { age, byId, counted, el, marked, number } from "/dom.js";
+import { age, byId, counted, el, marked, number, placeName } from "/dom.js";
 import { bar } from "/why.js";
 
 /** Show an answer; ``page`` has the names of vaults, what a click does, and which result is selected. */
@@ -49,7 +49,7 @@ function left({ lane, vault, reason }) {
 function item(result, place, page) {
   const confidence = result.certainty ?? result.confidence;
   const headings = (result.heading_path ?? []).filter((heading) => heading !== result.title);
-  const line = result.line > 1 ? `:${result.line}` : "";
+  const line = result.place ? ` ${placeName(result.place)}` : result.line > 1 ? `:${result.line}` : "";
   const preview = result.preview ? marked(result.preview, result.highlights) : [];
   return el("li", { id: `result-${place}`, role: "option", "aria-selected": "false", onclick: () => page.choose(place), ondblclick: () => page.open(place) },
     el("div", { class: "head" },

@@ -2,15 +2,15 @@
 
 import { ask, call, openSession } from "/api.js";
 import { byId, counted, el, settled } from "/dom.js";
-import { completions, foldersOf, narrowing, splitQuery } from "/filters.js";
-import { showGraph } from "/graph.js";
+import { completions, foldersOf, narrowing, quoted, splitQuery } from "/filters.js";
+import { markOpen, redraw, showGraph } from "/graph.js";
 import { select, showList } from "/list.js";
 import { showNote } from "/note.js";
 import { addressOf, placeOf } from "/place.js";
 import { hideState, showState } from "/state.js";
 import { verdict } from "/why.js";
 
-const RESULTS = 30;
+const RESULTS = 30, FOLDERS = 100;
 const EVERY_NOTE = "ext:md";
 const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
 const ALL = "*";
@@ -23,6 +23,7 @@ let chips = [];
 let answer = null;
 let selected = 0;
 let entered = false;
+let answered = "";
 let offers = { items: [], active: -1 };
 let again = 0;
 
@@ -61,7 +62,11 @@ function show(next, { first = false } = {}) {
     if (differs("view")) showState(page);
   } else hideState();
   if (place.note && differs("note", "of", "line", "anchor")) read();
+  if (before && Boolean(before.note) !== Boolean(place.note)) redraw(page);
+  else if (differs("note", "of")) markOpen(page);
 }
+
+addEventListener("resize", settled(ARROW_PAUSE, () => place.view === "graph" && redraw(page)));
 
 addEventListener("popstate", () => {
   last = { kind: "", at: 0 };
@@ -83,6 +88,7 @@ const page = {
   get editor() { return about.editor; },
   vaultName: (path) => vaultOf(path)?.name ?? "",
   inObsidian: (path) => vaultOf(path)?.obsidian ?? false,
+  isOpen: (vault, path) => place.note === path && noteVault() === vault,
   address: (change) => addressOf(after(change)),
   follow: (change) => (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -94,15 +100,19 @@ const page = {
   narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
   choose: (number) => {
     selected = number;
+    entered = true;
     select(selected, false);
     beside(answer.results[number], "go");
   },
   open: (number) => openOutside(answer.results[number]),
   edit: (target) => ask("open", { vault: target.of, note: target.note, line: target.line || 1 }).catch(trouble),
-  passage: (vault, path) => {
-    const result = resultOf(vault, path);
-    return result?.preview && !result.property ? [result.start_line, result.end_line] : null;
+  passage: ({ of, line, anchor }, path) => {
+    const result = resultOf(of, path);
+    const meant = result?.preview && !result.property && !anchor && (!line || line === result.line);
+    return meant ? [result.start_line, result.end_line] : null;
   },
+  column: (vault, path) => resultOf(vault, path)?.column ?? 1,
+  lineOf: (target) => target.line || (target.anchor ? 0 : resultOf(target.of, target.note)?.line ?? 0),
   words: (vault, path) => {
     const result = resultOf(vault, path);
     const points = Array.from(result?.preview ?? "");
@@ -144,11 +154,15 @@ async function search() {
       : await call("search/all", params, { turn: "search" });
     if (asked.query !== place.query || asked.vault !== place.vault || asked.why !== place.why) return;
     for (const result of found.results) result.vault_path ??= found.vault_path;
-    const same = selected < found.results.length && answer?.results[selected]?.path === found.results[selected].path;
-    if (!same) selected = Math.max(0, place.note ? found.results.findIndex((each) => each.path === place.note) : 0);
+    const before = answer?.results[selected];
     const early = !answer && place.note;
+    const anew = answered !== `${place.vault}\n${place.query}`;
+    answered = `${place.vault}\n${place.query}`;
     answer = found;
-    entered = entered && same;
+    // A query that is written anew begins with its best result, whatever note is open; Back and a reload do not.
+    const wanted = anew && last.kind === "type" ? null : anew ? resultOf(noteVault(), place.note) : before && resultOf(before.vault_path, before.path);
+    selected = wanted ? found.results.indexOf(wanted) : 0;
+    entered = Boolean(wanted) && (anew || entered);
     trouble(null);
     showList(answer, page);
     showFacets();
@@ -213,16 +227,33 @@ function takeChips() {
   showChips();
 }
 
+/** Return completions of the vault, or of all: what several of them have is counted together. */
 async function complete(params) {
-  const vault = vaultShown() ?? about.vaults[0];
-  if (!vault) return [];
-  const found = await call("complete", { ...params, vault: vault.path, limit: 8 }, { turn: "complete" });
-  return found.items;
+  const vaults = vaultShown() ? [vaultShown()] : about.vaults;
+  const answers = await Promise.allSettled(vaults.map(({ path }) =>
+    call("complete", { ...params, vault: path, limit: 8 }, { turn: `complete ${path}` })));
+  const all = new Map();
+  for (const item of answers.flatMap((each) => each.value?.items ?? [])) {
+    const known = params.kind === "note" ? null : all.get(item.text);
+    if (known) known.count += item.count ?? 0;
+    else all.set(`${item.text}${params.kind === "note" ? `\n${item.path}` : ""}`, item);
+  }
+  const ways = ["prefix", "word", "inside", "fuzzy"];
+  return [...all.values()].sort((a, b) => ways.indexOf(a.match) - ways.indexOf(b.match) || (b.count ?? 0) - (a.count ?? 0));
+}
+
+/** Return the folders with a text in their path, and in how many notes of those that have it. */
+async function folders(text) {
+  if (!text) return foldersOf(answer?.results ?? []);
+  const params = { query: `path:${quoted(text)}`, limit: FOLDERS };
+  const vault = vaultShown();
+  const found = vault ? await call("search", { ...params, vault: vault.path }, { turn: "folders" }) : await call("search/all", params, { turn: "folders" });
+  return foldersOf(found.results);
 }
 
 const offerSoon = settled(60, async () => {
   const before = input.value.slice(0, input.selectionStart);
-  const items = await completions(before, complete, foldersOf(answer?.results ?? [])).catch(() => []);
+  const items = await completions(before, complete, folders).catch(() => []);
   if (before === input.value.slice(0, input.selectionStart)) offer(items.slice(0, 8));
 });
 
@@ -256,6 +287,8 @@ input.addEventListener("input", () => {
 input.addEventListener("blur", () => offer([]));
 
 input.addEventListener("keydown", (event) => {
+  // The key that leads here is no query.
+  if (event.key === "/" && !queryInBox()) return void event.preventDefault();
   const many = offers.items.length;
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (event.isComposing) return;
@@ -281,7 +314,7 @@ function move(step) {
   if (!many || place.view !== "list") return;
   const wide = matchMedia("(min-width: 56rem)").matches;
   // The first arrow shows the first result, which is selected already.
-  if (place.note || entered || !wide) selected = Math.min(many - 1, Math.max(0, selected + step));
+  if (entered || !wide) selected = Math.min(many - 1, Math.max(0, selected + step));
   entered = true;
   select(selected);
   if (wide) showSelected();
@@ -302,7 +335,8 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const writes = event.target.closest("input, select, textarea, dialog");
+  // A dialog that has just closed keeps the focus until the page is drawn again.
+  const writes = event.target.closest("input, select, textarea, dialog[open]");
   const acts = event.key === "Enter" && event.target.closest("a, button, summary");
   const scrolls = event.key.startsWith("Arrow") && event.target.closest("#note, #graph, #state");
   if (writes || acts || scrolls || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;

@@ -1,7 +1,7 @@
 // A note beside the list: its text, the passage that matched, embeds, and the notes around it.
 
 import { ask, call, picture } from "/api.js";
-import { age, byId, counted, el } from "/dom.js";
+import { age, byId, counted, el, number, placeName } from "/dom.js";
 
 const EMBED_DEPTH = 2;
 const EMBEDS = 20;
@@ -19,7 +19,7 @@ export async function showNote(place, page) {
   const pane = byId("note");
   let note;
   try {
-    note = await ask("note", { vault: place.of, note: place.note, line: place.line || 1 });
+    note = await ask("note", { vault: place.of, note: place.note, line: page.lineOf(place) || 1, at: place.anchor, column: page.column(place.of, place.note) });
   } catch (error) {
     if (turn === reading) pane.replaceChildren(head(place.note, place, page), el("p", { class: "trouble" }, error.message));
     return;
@@ -31,17 +31,25 @@ export async function showNote(place, page) {
   pane.replaceChildren(
     head(note.title, { ...place, note: note.path }, page, note),
     properties(note, page),
-    note.cut ? el("p", { class: "cut" }, `Lines ${note.first_line} to ${note.last_line} of ${note.lines}; the whole note is in Obsidian or your editor.`) : "",
+    cut(note),
     article,
     around("Backlinks", "links/backlinks", place, page, (answer) => answer.links.map((link) => [link, link.text])),
     around("Mentions without a link", "links/unlinked", place, page, (answer) => answer.mentions.map((each) => [each, each.text])),
     around("Related", "note/related", place, page, (answer) => answer.results.map((each) => [each, each.preview])));
   wire(article, { vault: place.of, path: note.path }, page);
+  showPlaces(article, note);
   const line = lineOf(place.anchor, note, article) || place.line;
-  mark(article, page.passage(place.of, note.path), line, page.words(place.of, note.path));
+  mark(article, page.passage(place, note.path), line, page.words(place.of, note.path));
   const budget = { left: EMBEDS };
   fillPictures(article, place.of);
   fillEmbeds(article, place.of, page, 1, budget);
+}
+
+function cut(note) {
+  if (!note.cut && !note.cut_lines) return "";
+  return el("p", { class: "cut" },
+    note.cut ? `This note is long: lines ${number(note.first_line)} to ${number(note.last_line)} of ${number(note.lines)} are shown.` : "",
+    note.cut_lines ? " A line that is too long is shown in part." : "");
 }
 
 function head(title, place, page, note = null) {
@@ -125,9 +133,19 @@ function followTag(event, page) {
 
 const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
 
+/** Say where a page of a PDF, a card of a canvas or the like begins. */
+function showPlaces(article, note) {
+  for (const { place, line } of note.places) {
+    const block = [...article.children].find((each) => Number(each.dataset.end ?? 0) >= line);
+    if (block && line <= note.last_line) block.before(el("p", { class: "place" }, placeName(place)));
+  }
+}
+
 /** Return the line that an anchor names, 0 for none. */
 function lineOf(anchor, note, article) {
   if (!anchor) return 0;
+  const part = note.places.find((each) => each.place === anchor);
+  if (part) return part.line;
   if (anchor.startsWith("^")) {
     const block = article.querySelector(`[data-block="${CSS.escape(anchor.slice(1))}"]`)?.closest("[data-line]");
     return Number(block?.dataset.line ?? 0);
@@ -144,9 +162,13 @@ function mark(article, passage, line, words) {
     const from = Number(block.dataset.line), to = Number(block.dataset.end);
     if (first && block.parentElement === article && from <= last && to >= first) block.classList.add("passage");
     if (line && from <= line && line <= to) target = block;
+    // What is folded is shown if the passage is in it.
+    if (block.localName === "details" && first && from <= last && to >= first) block.open = true;
   }
   if (words.length) markWords(passage ? article.querySelectorAll(".passage") : [article], words);
-  if (target && line > 1) target.scrollIntoView({ block: "center" });
+  // A paragraph may be longer than the screen: then the first of its words is what to see.
+  const word = target?.offsetHeight > byId("note").clientHeight ? target.querySelector("mark.word") : null;
+  if (target && (line > 1 || word)) (word ?? target).scrollIntoView({ block: "center" });
   else byId("note").scrollTo(0, 0);
 }
 
@@ -182,7 +204,7 @@ function fillPictures(root, vault) {
     }
     picture(vault, image.dataset.file).then(
       (address) => {
-        pictures.push(address);
+        if (address.startsWith("blob:")) pictures.push(address);
         image.src = address;
       },
       (error) => image.replaceWith(el("span", { class: "lost", title: error.message }, `Picture: ${image.alt}`)));

@@ -4,6 +4,7 @@ import { ask, call } from "/api.js";
 import { age, byId, counted, el, number } from "/dom.js";
 
 const POLL = 2000;
+const BY_CATEGORY = ["nDCG@10", "MRR"];
 const METRICS = ["nDCG@10", "MRR", "Recall@10"];
 
 let timer = 0;
@@ -123,5 +124,38 @@ function plots(report, time) {
             el("span", { class: "range", style: { left: `${low * 100}%`, width: `${(high - low) * 100}%` } })),
           el("span", { class: "value" }, mean.toFixed(3)));
       }))),
+    ...tables(report, ways),
   ];
+}
+
+/** Return the figures of the report as tables: every metric, and nDCG@10 and MRR by category of queries. */
+function tables(report, ways) {
+  const names = ways.map(([name]) => name);
+  const all = (way) => way.figures?.all ?? {};
+  const metrics = [...new Set(ways.flatMap(([, way]) => Object.keys(all(way))))];
+  const figure = (value) => (value ? el("span", { title: `${three(value.low)} to ${three(value.high)}` }, three(value.mean)) : "");
+  const rows = metrics.map((metric) => [metric, ways.map(([, way]) => figure(all(way)[metric]))]);
+  for (const time of ["p50", "p95"])
+    if (ways.some(([, way]) => way.latency_ms)) rows.push([`${time}, ms`, ways.map(([, way]) => way.latency_ms?.[time]?.toFixed(1) ?? "")]);
+  const categories = Object.keys(report.queries).filter((name) => name !== "all");
+  const against = ways.slice(1).filter(([, way]) => way.differences?.["nDCG@10"]);
+  return [
+    table("All queries", ["metric", ...names], rows),
+    ...(categories.length ? BY_CATEGORY.map((metric) => table(`${metric} by category`, ["category", "queries", ...names],
+      categories.map((category) => [category, [number(report.queries[category]), ...ways.map(([, way]) => figure(way.figures[category]?.[metric]))]]))) : []),
+    ...(against.length ? [table("nDCG@10: difference to each", ["compared with", "difference", "95 % interval", "p"], against.map(([name, way]) => {
+      const { mean, low, high, p } = way.differences["nDCG@10"];
+      return [name, [signed(mean), `${signed(low)} to ${signed(high)}`, p < 0.001 ? "< 0.001" : three(p)]];
+    }))] : []),
+  ];
+}
+
+const three = (value) => value.toFixed(3);
+const signed = (value) => `${value < 0 ? "−" : "+"}${three(Math.abs(value))}`;
+
+function table(caption, columns, rows) {
+  return el("div", { class: "figures", tabindex: 0, role: "region", "aria-label": caption }, el("table", {},
+    el("caption", {}, caption),
+    el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col" }, column)))),
+    el("tbody", {}, rows.map(([name, cells]) => el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell) => el("td", {}, cell)))))));
 }
