@@ -76,6 +76,7 @@ def test_bash_completes_commands_options_and_what_the_daemon_knows(bash: Complet
         r"vaultseek links Heizung:\ K": [r"\ Keller"],
         "vaultseek search tag:house/h": ["house/heating"],
         "vaultseek search -- -tag:wo": ["work"],
+        "vaultseek search kind:ca": ["canvas"],
         "vaultseek search --tag wo": ["work"],
         "vaultseek search --tag=wo": ["work"],
         "vaultseek search --has-property st": ["status"],

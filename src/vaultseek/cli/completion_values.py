@@ -113,13 +113,17 @@ def complete_vault(context: Context, _: object, word: str) -> Items:
 
 
 def complete_query(context: Context, parameter: object, word: str) -> Items:
-    """Complete an operator, a tag after ``tag:``, a property after ``[`` or a saved search after ``@``."""
+    """Complete an operator, a tag, a kind of file, a property after ``[`` or a saved search after ``@``."""
     minus = "-" if word.startswith("-") else ""
     part = word.removeprefix("-")
     if part.startswith("tag:"):
         start = f"{minus}tag:"
         tags = complete_tag(context, parameter, word[len(start) :])
         return _items(((start + item.value, item.help or "") for item in tags), word)
+    if part.startswith("kind:"):
+        from vaultseek.kinds import KINDS
+
+        return _items(((f"{minus}kind:{kind}", "") for kind in KINDS), word)
     if part.startswith("[") and ":" not in part:
         start = f"{minus}["
         properties = complete_property(context, parameter, part[1:])

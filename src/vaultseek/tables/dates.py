@@ -14,6 +14,7 @@ _DATE = re.compile(
     re.ASCII,
 )
 _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
+_SHORT = re.compile(r"(\d{4})[-/](\d\d?)[-/](\d\d?)(?!\d)", re.ASCII)
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d{1,9}(?:\.\d{1,9})?|\.\d{1,9}))\s*([A-Za-z]+)\s*,?", re.ASCII)
 _UNITS = {
     **dict.fromkeys(("y", "year", "years"), "years"),
@@ -50,6 +51,8 @@ def date_in(text: str) -> Date | None:
     text = text.strip()
     if _MONTH.fullmatch(text):
         text = f"{text}-01"
+    elif match := _SHORT.match(text):
+        text = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}{text[match.end() :]}"
     return read_date(text.removesuffix(".md"))
 
 

@@ -223,14 +223,21 @@ def compare(left: Value, right: Value) -> int | None:
         if not (isinstance(first, Date) and isinstance(second, Date)):
             return None
         return _sign(first.moment, second.moment)
-    first_number, second_number = as_number(left), as_number(right)
     if isinstance(left, str) and isinstance(right, str):
         return _sign(text_key(left), text_key(right))
+    first_number, second_number = _length(left), _length(right)
     if first_number is not None and second_number is not None:
         return None if math.isnan(first_number + second_number) else _sign(first_number, second_number)
     if isinstance(left, str | Link | File) and isinstance(right, str | Link | File):
         return _sign(text_key(text_of(left)), text_key(text_of(right)))
     return None
+
+
+def _length(value: Value) -> float | None:
+    """Return the number that a value is or spells; of ``"2 weeks"``, its milliseconds."""
+    number = as_number(value)
+    duration = read_duration(value) if number is None and isinstance(value, str) else None
+    return number if duration is None else duration.total
 
 
 def text_key(text: str) -> tuple[Any, ...]:

@@ -41,6 +41,7 @@ async def offered(before: str) -> list[str]:
         ("link:Flo", 'link:"Float Switch"'),
         ('x link:"Float S', 'x link:"Float Switch"'),
         ("path:Sum", "path:Projects/Sump/"),
+        ("pump -kind:ca", "pump -kind:canvas"),
     ],
 )
 async def test_a_filter_is_completed(before, after):
@@ -60,6 +61,12 @@ async def test_otherwise_filters_that_some_of_the_results_pass():
     ]
     assert "pump tag:work tag:project" in await offered("pump tag:work ")
     assert "pump tag:work  tag:work" not in await offered("pump tag:work ")
+
+
+async def test_kinds_are_offered_where_the_results_are_of_several():
+    results = [{"path": "a.md", "kind": "note"}, {"path": "b.pdf", "kind": "pdf"}]
+    offers = await suggest("pump", results, None)
+    assert [offer.text for offer in offers] == [" kind:note", " kind:pdf"]
 
 
 async def test_an_empty_prompt_gets_no_space_first():

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from vaultseek.cli.terminal import clean, count
+from vaultseek.kinds import KINDS
 from vaultseek.model import JSON
 
 OFFERED = 8
@@ -29,6 +30,7 @@ _TAG = re.compile(r"(?:^|(?<=[\s(]))-?tag:#?([^\s()]*)$")
 _PROPERTY = re.compile(r"(?:^|(?<=[\s(]))-?\[([^\]:]*)$")
 _VALUE = re.compile(r"(?:^|(?<=[\s(]))-?\[([^\]:]+):([^\]]*)$")
 _LINK = re.compile(r'(?:^|(?<=[\s(]))-?link:("[^"]*|[^\s()"]*)$')
+_KIND = re.compile(r"(?:^|(?<=[\s(]))-?kind:(\w*)$")
 _PATH = re.compile(r'(?:^|(?<=[\s(]))-?path:("[^"]*|[^\s()"]*)$')
 
 
@@ -47,6 +49,9 @@ async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> l
         return [
             Suggestion(quoted(_text(item)), len(match[1]), clean(item.get("path") or "")) for item in items
         ]
+    if match := _KIND.search(before):
+        kinds = [kind for kind in KINDS if kind.startswith(match[1].lower())]
+        return [Suggestion(kind, len(match[1]), "") for kind in kinds]
     if match := _PATH.search(before):
         typed = match[1].strip('"').casefold()
         folders = ((folder, many) for folder, many in _folders(results) if typed in folder.casefold())
@@ -75,7 +80,8 @@ def _text(item: JSON) -> str:
 def _narrowing(before: str, results: Sequence[JSON]) -> Iterator[Suggestion]:
     """Yield the filters that some of the results pass, but not all, the most frequent first."""
     space = " " if before and not before.endswith((" ", "(")) else ""
-    filters = [(f"tag:{tag}", many) for tag, many in _tags(results)[:OFFERED]]
+    filters = [(f"kind:{kind}", many) for kind, many in _kinds(results)]
+    filters += [(f"tag:{tag}", many) for tag, many in _tags(results)[:OFFERED]]
     filters += [(f"path:{quoted(folder)}", many) for folder, many in _folders(results)[:OFFERED]]
     for text, many in filters:
         if text not in before.split():
@@ -89,6 +95,10 @@ def _tags(results: Sequence[JSON]) -> list[tuple[str, int]]:
             for result in results
         ]
     )
+
+
+def _kinds(results: Sequence[JSON]) -> list[tuple[str, int]]:
+    return _counted([{result.get("kind") or "note"} for result in results])
 
 
 def _folders(results: Sequence[JSON]) -> list[tuple[str, int]]:
