@@ -2,9 +2,9 @@
 
     python scripts/bench_files.py [--pdfs N] [--pages N] [--minutes M]
 
-The vault is a copy of ``tests/data/vault``, indexed without PDFs first; then N of them are put into it at once,
-with text of the sample's own words, while searches are asked and notes are saved. After M minutes, or when all
-is embedded, it prints the rows of the table in docs/files.md.
+The vault is a copy of ``tests/data/vault``, indexed without PDFs first. Then N of them are put into it at
+once, with text of the sample's own words, while searches are asked and notes are saved. After M minutes, or
+when all is embedded, it prints the rows of the table in docs/files.md.
 """
 
 from __future__ import annotations
