@@ -97,6 +97,44 @@ async def test_a_part_of_a_path_is_completed_and_a_table_keeps_its_cells(served)
         assert new_texts(mention["Link Bilge to Pump.md"].edit) == [r"[[Pump\|Bilge]]"]
 
 
+async def test_new_links_are_markdown_where_the_vault_wants_that(served, tmp_path):
+    files = {
+        ".obsidian/app.json": '{"useMarkdownLinks": true, "newLinkFormat": "relative"}',
+        "a/Big pump.md": "---\naliases: [Bilge]\n---\n# Big pump\n## Alarm [1]\n",
+        "a/p.png": "",
+        "b/n.md": "",
+    }
+    root = write_files(tmp_path / "markdown", files)
+    assert served.daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    async with editor(served.daemon.environment, root) as here:
+
+        async def replaced(marked: str) -> str:
+            text, at = position(marked)
+            uri = here.open("b/n.md", text)
+            answer = await here.client.text_document_completion_async(
+                types.CompletionParams(document(uri), at)
+            )
+            here.close("b/n.md")
+            edit = answer.items[0].text_edit
+            line = text.split("\n")[at.line]
+            assert answer.items[0].filter_text.startswith(line[edit.range.start.character : at.character])
+            return line[: edit.range.start.character] + edit.new_text + line[edit.range.end.character :]
+
+        assert await replaced("x [[big¦]] y") == "x [Big pump](../a/Big%20pump.md) y"
+        assert await replaced("x [[bil¦") == "x [Bilge](../a/Big%20pump.md)"
+        assert await replaced("![[p.p¦]]") == "![p.png](../a/p.png)"
+        assert await replaced("[[big pump#al¦]]") == "[Alarm 1](big%20pump.md#Alarm%201)"
+        assert await replaced("[[##al¦") == "[Alarm 1](../a/Big%20pump.md#Alarm%201)"
+        assert await replaced("# Own\n[[#ow¦") == "[Own](#Own)"
+        assert await replaced("---\nup: '[[big¦]]'\n---\n") == "up: '[[../a/Big pump]]'"
+        draft = "untitled:Untitled-1"
+        item = types.TextDocumentItem(draft, "markdown", 1, "[[big")
+        here.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        params = types.CompletionParams(document(draft), types.Position(0, 5))
+        item = (await here.client.text_document_completion_async(params)).items[0]
+        assert item.text_edit.new_text == "[Big pump](a/Big%20pump.md)"
+
+
 async def test_references_are_those_of_the_editors_text(served):
     async def referred(here, path: str, line: int, column: int) -> list[tuple[str, int, int]]:
         context = types.ReferenceContext(include_declaration=False)

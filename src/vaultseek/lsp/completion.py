@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -16,10 +17,11 @@ from vaultseek.lsp.documents import Text
 from vaultseek.lsp.preview import markup
 from vaultseek.lsp.session import Session, Spot
 from vaultseek.markdown.plain import shown_heading
+from vaultseek.markdown.resolve import NOTE_SUFFIX
 from vaultseek.markdown.spelling import destination, linkable_heading
 from vaultseek.model import JSON, Place
 from vaultseek.notes.anchors import block_text
-from vaultseek.notes.new_links import has_obsidian
+from vaultseek.notes.new_links import has_obsidian, manner_of
 from vaultseek.text import fold, remove_hidden
 
 COMPLETED = 50
@@ -41,7 +43,7 @@ _KINDS = {
 async def complete(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
     """Return the completions at a position."""
     uri = params.text_document.uri
-    spot = await session.spot(uri)
+    spot = await session.spot(uri) or await session.spot_of_draft(uri)
     text = session.text(uri, spot)
     if spot is None or text is None:
         return None
@@ -49,10 +51,16 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     typing = typing_at(text, line, column)
     if typing is None or (_is_blank_trigger(params) and typing.kind not in ("value", "tag")):
         return None
-    items, markdown = await _items(session, spot, text, typing)
-    edit = text.range(Place(line, typing.start, column))
-    shown = text.line(line)[typing.start : column]
-    made = [item for each in items if (item := _item(each, typing, edit, spot, markdown=markdown))]
+    items = await _items(session, spot, text, typing)
+    start, end = typing.start, column
+    if typing.form in ("wikilink", "embed") and _wants_markdown(spot, text, line):
+        # As Obsidian does: the brackets that were typed become those of a Markdown link.
+        start -= len(_OPENING[typing.form])
+        end += 0 if typing.closing else len("]]")
+        typing = replace(typing, closing="", as_markdown=True)
+    edit = text.range(Place(line, start, end))
+    shown = text.line(line)[start:column]
+    made = [item for each in items if (item := _item(each, typing, edit, spot))]
     if typing.kind == "heading":  # of those with one text, a link can only lead to the first
         unique: dict[tuple[str | None, str], types.CompletionItem] = {}
         for item in made:
@@ -79,27 +87,31 @@ async def resolve(session: Session, item: types.CompletionItem) -> types.Complet
     return item
 
 
-async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> tuple[list[JSON], bool]:
-    """Return items, and whether the vault wants Markdown links."""
+def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
+    """True where the vault wants Markdown links; in properties, Obsidian knows wikilinks alone."""
+    return line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
+
+
+async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> list[JSON]:
     own = typing.note == ""
     if typing.kind == "heading" and own:
-        return _own_headings(text, typing.typed), False
+        return _own_headings(text, typing.typed)
     if typing.kind == "block" and own:
-        return _own_blocks(text, typing.typed), False
+        return _own_blocks(text, typing.typed)
     common = {"text": typing.typed[:500], "limit": COMPLETED}
     if typing.kind in ("heading", "block"):
         if typing.note is None:
             answer = await session.ask("complete", spot.root, kind=typing.kind, source=spot.path, **common)
-            return answer["items"], False
-        return await _parts(session, spot, typing, common), False
+            return list(answer["items"])
+        return await _parts(session, spot, typing, common)
     if typing.kind == "note":
         return await _notes(session, spot, typing, common)
     more = {"property": typing.property} if typing.property else {}
     answer = await session.ask("complete", spot.root, kind=typing.kind, **common, **more)
-    return answer["items"], False
+    return list(answer["items"])
 
 
-async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> tuple[list[JSON], bool]:
+async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
     """Return notes, and for embeds and Markdown links the other files, too."""
     folder = posixpath.dirname(spot.path)
     dotted = typing.form == "markdown" and typing.typed.startswith(("./", "../"))
@@ -118,7 +130,7 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     if dotted or (typing.form == "markdown" and not has_obsidian(Path(spot.root))):
         dots = typing.typed.startswith("./")
         items = [{**item, "link": _from_folder(folder, item["path"], dots=dots)} for item in items]
-    return items[:COMPLETED], bool(notes.get("markdown"))
+    return items[:COMPLETED]
 
 
 def _from_root(folder: str, typed: str) -> str:
@@ -169,9 +181,7 @@ def _own_blocks(text: Text, typed: str) -> list[JSON]:
     return [item for item in items if fold(typed) in fold(f"{item['text']} {item['of']}")]
 
 
-def _item(
-    item: JSON, typing: Typing, edit: types.Range, spot: Spot, *, markdown: bool
-) -> types.CompletionItem | None:
+def _item(item: JSON, typing: Typing, edit: types.Range, spot: Spot) -> types.CompletionItem | None:
     label = str(item["text"])
     if remove_hidden(label) != label or any(ord(sign) < 32 for sign in label):
         return None  # a name with control characters cannot be typed, and inserting one would not be safe
@@ -202,6 +212,8 @@ def _detail(item: JSON, typing: Typing) -> str | None:
 def _inserted(item: JSON, typing: Typing) -> str:
     """Return the text of a completion, from the first column that it replaces."""
     text = str(item["text"])
+    if typing.as_markdown:
+        return _markdown_link(item, typing)
     if typing.kind == "note":
         return _note_target(item, typing)
     if typing.kind in ("heading", "block"):
@@ -216,23 +228,35 @@ def _note_target(item: JSON, typing: Typing) -> str:
     if typing.form == "markdown":
         path = link if link.endswith(".md") or not str(item["path"]).endswith(".md") else f"{link}.md"
         return destination(path)
+    if str(item["path"]).endswith(NOTE_SUFFIX):
+        link = link.removesuffix(NOTE_SUFFIX)  # it has one in vaults that want Markdown links
     named = item.get("is") in ("alias", "title")
     bar = r"\|" if typing.in_table else "|"
     return f"{link}{bar}{item['text']}" if named else link
 
 
+def _markdown_link(item: JSON, typing: Typing) -> str:
+    """Return a Markdown link in the place of the wikilink that is being typed."""
+    sign = "!" if typing.form == "embed" else ""
+    text = _BRACKETS.sub("", str(item["text"]))
+    note = typing.note
+    if note and not note.lower().endswith(NOTE_SUFFIX):
+        note += NOTE_SUFFIX
+    meant = replace(typing, form="markdown", note=note)
+    target = _note_target(item, meant) if typing.kind == "note" else _part_target(item, meant)
+    return f"{sign}[{text}]({target})"
+
+
 def _part_target(item: JSON, typing: Typing) -> str:
     part = linkable_heading(str(item["text"])) if typing.kind == "heading" else f"^{item['text']}"
-    if typing.form == "markdown":
-        return (
-            f"{destination(typing.note or '')}#{destination(part)}"
-            if "%" not in (typing.note or "")
-            else f"{typing.note}#{destination(part)}"
-        )
-    target = item.get("link", "") if typing.note is None else typing.note
-    return f"{target}#{part}"
+    target = str(item.get("link", "")) if typing.note is None else typing.note
+    if typing.form != "markdown":
+        return f"{target.removesuffix(NOTE_SUFFIX) if typing.note is None else target}#{part}"
+    return f"{target if '%' in target else destination(target)}#{destination(part)}"
 
 
+_OPENING = {"wikilink": "[[", "embed": "![["}
+_BRACKETS = re.compile(r"[\[\]]")
 _PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")
 
 

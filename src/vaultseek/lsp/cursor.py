@@ -51,7 +51,8 @@ class Typing:
 
     ``note`` is the note of a heading or block, "" for the open one and None for every note. ``closing``
     follows what is inserted. ``quote`` is the quotation mark before a value in frontmatter. ``in_table`` is
-    true in a row of a table, where a bar ends the cell.
+    true in a row of a table, where a bar ends the cell; ``as_markdown`` where a wikilink becomes a Markdown
+    link.
     """
 
     kind: CompletionKind
@@ -63,6 +64,7 @@ class Typing:
     closing: str = ""
     quote: str = ""
     in_table: bool = False
+    as_markdown: bool = False
 
 
 def typing_at(text: Text, line: int, column: int) -> Typing | None:

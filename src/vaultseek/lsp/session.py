@@ -19,6 +19,8 @@ from vaultseek.model import JSON
 TEXTS_KEPT = 64
 """Open documents whose parsed text is kept."""
 
+DRAFT = "Untitled.md"
+"""Path of a document without a file, from which its links are written."""
 Ask = Callable[[str, JSON], Awaitable[Any]]
 
 
@@ -104,6 +106,13 @@ class Session:
         path = f"{real}/{name}".removeprefix(f"{root}/")
         shown = folder.removesuffix(f"/{path}".rpartition("/")[0])
         return Spot(root, path, shown if _real(shown) == root else root)
+
+    async def spot_of_draft(self, uri: str) -> Spot | None:
+        """Return a place for a document without a file, as if it were a note of the only open vault."""
+        if uri.startswith("file:"):
+            return None
+        roots = await self.roots() if any(self.folders()) else []
+        return Spot(roots[0], DRAFT, roots[0]) if len(roots) == 1 else None
 
     def spot_in(self, root: str, path: str) -> Spot:
         """Return the place of a file in a vault that some open document or folder has named."""
