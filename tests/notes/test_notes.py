@@ -191,6 +191,21 @@ def test_mentions_that_are_no_links(world, text, line, name):
     assert found == ([("other.md", line, name)] if line else [])
 
 
+@pytest.mark.parametrize(
+    "before", ["so much, ", "[[Pump]] and ", "[[a very long note about Pump|" + "x" * 50 + "]] "]
+)
+def test_the_text_of_a_mention_has_the_mention_however_long_its_line(world, before):
+    line = "[[Pump]] " + before * (300 // len(before)) + "and the PUMP of today, " + "and so on " * 50
+    here = world({"Pump.md": "It.", "long.md": line, "short.md": "Pump, " + "and so on " * 50})
+    long, short = (item["text"] for item in unlinked(here.note("Pump"), here.ledger))
+    assert "and the PUMP of today" in long
+    assert long.startswith("…")
+    assert "Pump" not in long.replace("[[Pump]]", "").replace("[[a very long note about Pump|", "")
+    assert short.startswith("Pump, and so on")
+    assert len(long) <= 240
+    assert len(short) == 240
+
+
 def test_names_too_short_to_mean_a_note_are_not_looked_for(world):
     here = world({"x.md": "", "琴.md": "", "log.md": "x 琴 and x"})
     assert names_of(here.note("x")) == []

@@ -38,10 +38,32 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
     notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
     rows = sorted(notes.values(), key=lambda other: other.path)
     return [
-        {**about(other), "line": line, "name": name, "text": text.strip()[:LINE_CHARS]}
+        {**about(other), "line": line, "name": name, "text": _excerpt(text.strip(), name)}
         for other in rows
         for line, text, name in _lines(chunks[other.id], names)
     ]
+
+
+def _excerpt(line: str, name: str) -> str:
+    """Return a line or, of one that is too long, the part with the mention."""
+    if len(line) <= LINE_CHARS:
+        return line
+    words = r"\s+".join(map(re.escape, name.split()))
+    places = [
+        match.start()
+        for match in re.finditer(words, _LINKED.sub(_blank, line), re.IGNORECASE)
+        if contains(fold(line[max(0, match.start() - 1) : match.end() + 1]), fold(name))
+    ]
+    if not places or places[0] + len(name) <= LINE_CHARS:
+        return line[:LINE_CHARS]
+    start = line.find(" ", places[0] - LINE_CHARS // 3, places[0]) + 1 or places[0]
+    # A link that is cut would look like a mention.
+    ends = [link.end() for link in _LINKED.finditer(line) if link.start() < start < link.end()]
+    return "…" + line[max([start, *ends]) :][: LINE_CHARS - 1]
+
+
+def _blank(link: re.Match[str]) -> str:
+    return "\0" * len(link[0])
 
 
 class Named(NamedTuple):
@@ -82,7 +104,7 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 
 def _pieces(number: int, line: str) -> Iterator[tuple[int, int, int, str]]:
     """Yield what may be a name in a line, by place and then the longest first."""
-    prose = _LINKED.sub(lambda match: "\0" * len(match[0]), line)
+    prose = _LINKED.sub(_blank, line)
     words = list(_WORD.finditer(prose))
     for at, word in enumerate(words):
         ends = [other.end() for other in words[at : at + NAME_WORDS]]
