@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import made_files as made
 from vaultseek.errors import Cancelled
 from vaultseek.extractors.process import ExtractionProcess
 from vaultseek.extractors.reader import FileReader
+from vaultseek.extractors.table import EXTRACTORS
+from vaultseek.kinds import turn
 
 
 @pytest.fixture
@@ -101,7 +104,23 @@ def test_stopping_ends_the_file_that_is_read(process):
     assert len(failures) == 1
 
 
-def test_the_text_of_a_pdf_is_kept_by_its_content(tmp_path: Path):
+def test_a_text_that_was_prepared_is_not_extracted_again(process, tmp_path):
+    reader = FileReader(cache=tmp_path / "texts")
+    files = {"a.txt": b"one", "b.pdf": made.pdf("page"), "c.pdf": b"no PDF"}
+    for path, data in files.items():
+        reader.prepare(path, data, path.encode())
+    reader.process.close()
+    lines = {path: reader.read(path, data, path.encode()).lines for path, data in files.items()}
+    assert lines == {"a.txt": ("one",), "b.pdf": ("page", ""), "c.pdf": ()}
+    assert reader.ahead == {}
+
+
+def test_notes_come_first_and_pictures_last():
+    paths = ["a.png", "b.pdf", "c.canvas", "d.md", "e.excalidraw.md", "f.txt"]
+    assert sorted(paths, key=turn) == ["d.md", "c.canvas", "e.excalidraw.md", "f.txt", "b.pdf", "a.png"]
+
+
+def test_the_text_of_a_pdf_is_kept_by_its_content(tmp_path: Path, monkeypatch):
     data, digest = made.pdf("The float switch."), b"\1" * 16
     reader = FileReader(cache=tmp_path / "texts")
     first = reader.read("a.pdf", data, digest)
@@ -112,6 +131,12 @@ def test_the_text_of_a_pdf_is_kept_by_its_content(tmp_path: Path):
     assert moved.read("b/c.pdf", data, digest).lines == first.lines
     assert moved.read("b/c.pdf", data, digest).title == "c"
     assert moved.process._process is None
+    monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], version=EXTRACTORS["pdf"].version + 1))
+    newer = FileReader(cache=tmp_path / "texts")
+    assert newer.read("b/c.pdf", data, digest).lines == first.lines
+    assert newer.process._process is not None  # another version reads the file again
+    newer.process.close()
+    monkeypatch.undo()
     kept.write_bytes(kept.read_bytes()[:-9] + b"damaged..")
     assert moved.read("a.pdf", data, digest).lines == first.lines
     moved.cache.prune([b"\2" * 16])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from vaultseek.extractors import picture
 from vaultseek.extractors.composition import LEVELS, Composition, named_only, one_line, plain_lines
-from vaultseek.limits import OCR_PAGES, PDF_OUTLINE, PDF_PAGES
+from vaultseek.limits import OCR_PAGES, OCR_PIXELS, PDF_OUTLINE, PDF_PAGES
 from vaultseek.model import Note
 from vaultseek.text import fold
 
@@ -20,7 +21,7 @@ _NO_TITLE = re.compile(
     r"|\.(?:docx?|pptx?|xlsx?|dvi|tex|indd|qxd|pdf|ps|html?|odt|rtf|txt)$"
 )
 _OCR_DOTS = 2.5
-"""Scale at which a page is drawn for OCR, in pixels per point."""
+"""Scale at which a page is drawn for OCR, in pixels per point; a poster is drawn smaller."""
 NEED_OCR = (
     "has no text, only pictures of it; to read them, install vaultseek[ocr] and list ocr in [index] kinds"
 )
@@ -126,6 +127,8 @@ def _recognized(document: PdfDocument, number: int) -> str:
         return ""
     page = document[number]
     try:
-        return picture.recognize(page.render(scale=_OCR_DOTS).to_numpy())
+        area = max(page.get_width() * page.get_height(), 1.0)
+        scale = min(_OCR_DOTS, math.sqrt(OCR_PIXELS / area))
+        return picture.recognize(page.render(scale=scale).to_numpy())
     finally:
         page.close()
