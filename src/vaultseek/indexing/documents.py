@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vaultseek.index.keyword.inverter import NAMES, PROPERTIES, KeywordChunk, KeywordDocument
-from vaultseek.index.ledger import IndexedNote, Ledger
+from vaultseek.index.ledger import IndexedNote, Ledger, NoteRow
 from vaultseek.model import JSON, Chunk
 from vaultseek.query.property_text import property_lines
 
@@ -14,19 +14,21 @@ def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument
     """Return the documents of notes in the ledger; ids that no longer exist are left out."""
     notes = ledger.notes.by_id(ids)
     chunks = ledger.chunks.by_note(ids)
-    return [
-        KeywordDocument(
-            note=row.id,
-            path=row.path,
-            title=row.title,
-            aliases=row.aliases,
-            headings=tuple(heading.text for heading in row.headings),
-            tags=row.tags,
-            chunks=_chunks(chunks[number], row.properties),
-            language=row.language,
-        )
-        for number, row in notes.items()
-    ]
+    return [document_of(row, chunks[number]) for number, row in notes.items()]
+
+
+def document_of(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
+    """Return the document of a note with these chunks."""
+    return KeywordDocument(
+        note=row.id,
+        path=row.path,
+        title=row.title,
+        aliases=row.aliases,
+        headings=tuple(heading.text for heading in row.headings),
+        tags=row.tags,
+        chunks=_chunks(chunks, row.properties),
+        language=row.language,
+    )
 
 
 def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:

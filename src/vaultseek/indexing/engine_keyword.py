@@ -38,6 +38,7 @@ from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.keyword.query_terms import QueryAnalyzer
 from vaultseek.index.keyword.searcher import Searcher
+from vaultseek.index.keyword.segment import Tables
 from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.ledger import Ledger
@@ -303,8 +304,7 @@ class EngineSync:
         terms = note_terms(
             segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._averages(segment)
         )
-        numbers = [term_number(text.decode()) for text in segment.tables.vocabulary[:]]
-        return _Analysed(segment, terms, _entries(ledger, documents, terms, numbers))
+        return _Analysed(segment, terms, entries_of(ledger, documents, terms, segment.tables))
 
     def _averages(self, segment: MemorySegment) -> Any:
         """Return the mean lengths of the vault's fields; at first those of the notes at hand."""
@@ -336,10 +336,11 @@ def _is_at(stored: str | None, own: str) -> bool:
     return begin == own_begin and revision.isdigit() and int(revision) >= int(own_revision)
 
 
-def _entries(
-    ledger: Ledger, documents: Sequence[KeywordDocument], terms: Sequence[NoteTerms], numbers: Sequence[int]
+def entries_of(
+    ledger: Ledger, documents: Sequence[KeywordDocument], terms: Sequence[NoteTerms], tables: Tables
 ) -> list[NoteEntry]:
     """Return the notes as the engine keeps them; ``terms`` are in the order of the documents."""
+    numbers = [term_number(text.decode()) for text in tables.vocabulary[:]]
     ids = [document.note for document in documents]
     rows = ledger.notes.by_id(ids)
     chunks: dict[int, list[Any]] = {id: [] for id in ids}

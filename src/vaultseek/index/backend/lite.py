@@ -25,6 +25,7 @@ class LiteServer:
         self._file = file
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._socket: Path | None = None
         self._users = 0
 
     def use(self) -> None:
@@ -44,7 +45,8 @@ class LiteServer:
         """Return the address of the server. Raises Unavailable if the file cannot be served."""
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                self._process = self._start()
+                self._socket = self._socket_file()
+                self._process = self._start(self._socket)
             return f"unix:{self._socket}"
 
     @property
@@ -60,21 +62,20 @@ class LiteServer:
         if process is not None:
             _end(process)
 
-    @property
-    def _socket(self) -> Path:
+    def _socket_file(self) -> Path:
         digest = hashlib.sha256(f"{os.path.realpath(self._file)} {os.getpid()}".encode()).hexdigest()[:12]
         return paths.runtime_directory() / f"milvus-{digest}.sock"
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, socket: Path) -> subprocess.Popen[bytes]:
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        paths.private_directory(self._socket.parent)
+        paths.private_directory(socket.parent)
         process = subprocess.Popen(
             [
                 sys.executable,
                 "-m",
                 f"{__package__}.lite_main",
                 str(self._file),
-                str(self._socket),
+                str(socket),
                 str(os.getpid()),
             ],
             stdin=subprocess.PIPE,

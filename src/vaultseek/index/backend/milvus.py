@@ -164,12 +164,13 @@ class MilvusBackend:
 
     def statistics(self) -> BackendStatistics:
         """See ``Backend.statistics``."""
-        vectors = {
+        counts = {
             (space, kind): self._own_count(self._vectors(space, kind))
-            for space in sorted(self._known_spaces())
+            for space in self._known_spaces()
             for kind in KINDS
             if self._client.has(self._vectors(space, kind))
         }
+        vectors = {key: count for key, count in counts.items() if count}
         return BackendStatistics(
             self._own_count("notes"), self._own_count("passages"), vectors, self.position()
         )
@@ -373,8 +374,8 @@ class MilvusBackend:
 
     def _known_spaces(self) -> list[str]:
         """Return the spaces that there are vectors of."""
-        ending = f"_{KINDS[0]}"
-        return sorted(name.removesuffix(ending) for name in self._client.names() if name.endswith(ending))
+        names = [name.rpartition("_") for name in self._client.names()]
+        return sorted({space for space, _, kind in names if space and kind in KINDS})
 
 
 def shard_number(name: str) -> int:

@@ -27,6 +27,8 @@ from vaultseek.settings.engine import EXTRA, MilvusOptions
 ROWS = 500
 """Rows in one request."""
 PAGE = 5000
+CONNECT_FAILED = 2
+"""Code of the client for a server that was not reached."""
 PAUSE_SECONDS = 2.0
 """Time for which requests fail at once after one was not answered: not every search has to wait."""
 LEAST_FREE = 64 * MIB
@@ -354,15 +356,11 @@ def _is_lost(error: Exception) -> bool:
 
     if isinstance(error, RpcError | ConnectError | MilvusUnavailableException):
         return True
-    return (
-        isinstance(error, MilvusException)
-        and error.code
-        in (
-            ErrorCode.UNEXPECTED_ERROR,
-            ErrorCode.RATE_LIMIT,
-        )
-        and error.__cause__ is not None
-    )
+    if not isinstance(error, MilvusException):
+        return False
+    # A server's own errors have no cause here; those of the client are made of what gRPC said.
+    gave_up = error.code in (ErrorCode.UNEXPECTED_ERROR, ErrorCode.RATE_LIMIT) and error.__cause__ is not None
+    return gave_up or error.code == CONNECT_FAILED
 
 
 def _first_line(error: BaseException) -> str:

@@ -127,7 +127,7 @@ def note_text(row: NoteRow, tasks: Sequence[Task] = ()) -> str:
         "aliases": row.aliases,
         "tags": row.tags,
         "headings": [(each.level, each.text, each.line) for each in row.headings],
-        "tasks": tasks,
+        "tasks": [(each.mark, each.text, each.line) for each in tasks],
         "properties": row.properties,
         "modified": row.modified,
         "created": row.created,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ import numpy as np
 from vaultseek.errors import IndexDamaged
 from vaultseek.index.keyword.analysis import ANALYZER_VERSION, analyzer_of
 from vaultseek.index.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit, MatchedTerm
+from vaultseek.index.keyword.best_notes import best_notes
 from vaultseek.index.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
 from vaultseek.index.keyword.commits import (
     Commit,
@@ -38,6 +39,7 @@ from vaultseek.index.keyword.searcher import Searcher
 from vaultseek.index.keyword.segment import Bools, Ints, Segment
 from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.keyword.spans import SpanFinder
+from vaultseek.index.keyword.term_index import TermIndex
 from vaultseek.index.keyword.vocabulary import dump_lines, list_words
 from vaultseek.paths import private_directory
 
@@ -180,6 +182,17 @@ class KeywordIndex:
             columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed), ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+
+    def weigh(self, weights: Mapping[str, float], k: int, allowed: Ints | None = None) -> dict[int, float]:
+        """Return the ``k`` best notes by terms of the index with these weights, as engines propose them."""
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            terms = TermIndex(snapshot, DEFAULT_PARAMETERS)
+            scored = [(terms.scores((term,)), weight) for term, weight in weights.items()]
+            weighted = [(each, weight / each.idf) for each, weight in scored if each.df]
+            top, _ = best_notes(weighted, snapshot, _allowed_mask(snapshot, allowed), k)
+            totals = sum((weight * each.at(top)[0] for each, weight in weighted), np.zeros(len(top)))
+        return dict(zip(snapshot.notes[top].tolist(), totals.tolist(), strict=True))
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""

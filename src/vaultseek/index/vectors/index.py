@@ -110,6 +110,14 @@ class VectorIndex:
         found, first = np.unique(snapshot.notes[rows], return_index=True)
         return found, snapshot.vectors[rows[first]]
 
+    def scores(self, vector: Vectors, numbers: Numbers) -> dict[int, float]:
+        """Return the scores of those of these numbers that have a vector."""
+        matrix, snapshot = self._intact()
+        rows = matrix.rows_of(numbers)
+        rows = rows[rows < len(snapshot.numbers)]
+        products = snapshot.vectors[rows] @ vector
+        return dict(zip(snapshot.numbers[rows].tolist(), products.tolist(), strict=True))
+
     def numbers(self, notes: Sequence[int] | NoteIds) -> Numbers:
         """Return the numbers of all vectors of these notes."""
         _, snapshot = self._current
