@@ -386,6 +386,18 @@ async def test_renames_are_proposed_with_every_link(served):
             "Pump.md": ["Leaf tea"],
             "sub/Pear.md": ["../Leaf%20tea.md"],
         }
+        for name, wrong in (
+            ("", "needs a name"),
+            (".x", "hidden"),
+            ("x" * 300, "file"),
+            ("a|b", "leave out"),
+        ):
+            with pytest.raises(JsonRpcException, match=wrong):
+                await here.client.text_document_rename_async(types.RenameParams(document(uri), at, name))
+        lines = await here.client.text_document_rename_async(
+            types.RenameParams(document(uri), types.Position(2, 20), "One\nline")
+        )
+        assert new_texts_of(lines.document_changes[0]) == ["One line"]
         with pytest.raises(JsonRpcException, match="already"):
             await here.client.text_document_rename_async(types.RenameParams(document(uri), at, "Garden"))
 

@@ -17,7 +17,15 @@ from vaultseek.lsp.targets import targets
 from vaultseek.markdown.title import file_stem
 from vaultseek.model import JSON, Heading, Link, Place
 from vaultseek.notes.anchors import find_heading
-from vaultseek.notes.rename import Edit, file_name, heading_edit, heading_links, link_edit, tag_edits
+from vaultseek.notes.rename import (
+    Edit,
+    checked_name,
+    file_name,
+    heading_edit,
+    heading_links,
+    link_edit,
+    tag_edits,
+)
 
 
 class Renamed(NamedTuple):
@@ -53,12 +61,12 @@ async def rename(session: Session, params: types.RenameParams) -> types.Workspac
     wanted = await _at(session, spot, text, params.position)
     if wanted is None:
         raise UsageError("nothing to rename here; put the cursor on a link, a heading or a tag")
-    new = params.new_name.strip()
+    new = " ".join(params.new_name.splitlines()).strip()
     if wanted.tag is not None:
         return await _rename_tag(session, spot, wanted.tag, new)
     if wanted.heading is not None:
         return await _rename_heading(session, spot, wanted, new)
-    return await _rename_note(session, spot, wanted.path, file_name(new, wanted.path))
+    return await _rename_note(session, spot, wanted.path, file_name(checked_name(new), wanted.path))
 
 
 async def will_rename(session: Session, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:

@@ -29,6 +29,9 @@ from vaultseek.notes.tag_places import tag_places
 from vaultseek.text import fold, quote
 from vaultseek.vault.read import read_note
 
+NAME_BYTES = 255
+"""Bytes of a file's name that file systems take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -315,6 +318,20 @@ def checked_path(path: str) -> str:
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise UsageError(f"{quote(path)} is no path inside the vault; give one relative to it")
     return path
+
+
+def checked_name(name: str) -> str:
+    """Return a name or path that a person gives a note. Raises UsageError."""
+    last = name.rpartition("/")[2].removesuffix(NOTE_SUFFIX)
+    if not last:
+        raise UsageError("a note needs a name; type one")
+    if last.startswith("."):
+        raise UsageError(f"{quote(name)} would be hidden; leave out the dot")
+    if any(ord(sign) < 32 for sign in name) or len(last.encode()) + len(NOTE_SUFFIX) > NAME_BYTES:
+        raise UsageError(
+            f"{quote(name[:60])} cannot be the name of a file; choose a shorter one of letters and signs"
+        )
+    return name
 
 
 def file_name(name: str, old: str) -> str:

@@ -122,7 +122,7 @@ def _edits(call: RenameParams, vault: OpenVault, row: NoteRow | None) -> list[re
     if not call.to or not call.to.strip():
         raise UsageError('a heading or a tag needs its new text; add "to"')
     if row is not None and call.heading is not None:
-        return rename.rename_heading(row, call.heading, call.to.strip(), place)
+        return rename.rename_heading(row, call.heading, " ".join(call.to.split("\n")).strip(), place)
     if call.tag:
         return rename.rename_tag(call.tag.lstrip("#"), checked_tag(call.to), place)
     raise UsageError('nothing to rename; add "moves", "note" and "heading", or "tag"')
