@@ -73,3 +73,11 @@ def test_the_summaries_of_all_rows_stand_apart_from_those_of_groups():
 )
 def test_a_cell_is_one_line_of_text(value, text):
     assert cell_text(value) == text
+
+
+def test_files_for_other_programs_have_numbers_in_full():
+    cells = {"third": 1 / 3, "small": 1e-7, "list": [1 / 3, True, {"a": False}]}
+    assert printed(answer(cells), "csv", Terminal()).splitlines()[1] == (
+        '0.3333333333333333,1e-7,"0.3333333333333333, true, a: false"'
+    )
+    assert "| 0.3333333333333333 | 1e-7 |" in printed(answer(cells), "md", Terminal())

@@ -23,6 +23,7 @@ VALUES = {
     "-7 % 3": -1,
     "0.1 + 0.2": 0.30000000000000004,
     "1 / 0 > 1000": True,
+    "[1 / 0, -1 / 0, 0 / 0]": ["Infinity", "-Infinity", "NaN"],
     "price * 2": 25,
     "price / missing": None,
     "missing + 1": None,

@@ -17,6 +17,7 @@ FORMATS = ("table", "csv", "json", "md")
 LEAST_COLUMNS = 8
 """Columns that a narrow screen leaves to each column of a table, if it needs as many."""
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
+_EXPONENT = re.compile(r"e([+-])0*")
 _GAP = "  "
 
 
@@ -182,10 +183,21 @@ def _csv(table: JSON) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value for a spreadsheet: numbers in full."""
+    """Return a value for a spreadsheet: numbers in full, also in lists."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(value) if isinstance(value, int | float) else cell_text(value)
+    if isinstance(value, int | float):
+        return _in_full(value)
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_plain(each)}" for name, each in value.items())
+    return cell_text(value)
+
+
+def _in_full(number: float) -> str:
+    """Return a number with all its digits, ``1e-7`` as JavaScript writes it."""
+    return _EXPONENT.sub(r"e\1", repr(number))
 
 
 def _is_shown(table: JSON) -> bool:
@@ -233,4 +245,6 @@ def _written(row: JSON, id: str) -> str:
         return f"[[{target}|{value}]]" if value and value != target else f"[[{target}]]"
     if isinstance(value, list):
         return ", ".join(str(each) if isinstance(each, str) else cell_text(each) for each in value)
+    if isinstance(value, float):
+        return _in_full(value)
     return value if isinstance(value, str) else cell_text(value)

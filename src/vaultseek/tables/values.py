@@ -194,7 +194,7 @@ def answer_of(value: Value) -> Any:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | float):
-        return whole(value) if math.isfinite(value) else None
+        return whole(value) if math.isfinite(value) else number_text(value)
     if isinstance(value, list):
         return [answer_of(each) for each in value]
     if isinstance(value, Mapping):
