@@ -28,7 +28,7 @@ export default class VaultseekPlugin extends Plugin {
 	private readonly reconnect = debounce(() => this.context.daemon.restart(), RECONNECT_MS, true);
 
 	override async onload(): Promise<void> {
-		this.settings = readSettings(await this.loadData());
+		this.settings = await this.readStored();
 		const settings = (): Settings => this.settings;
 		const flash = new Flash();
 		const daemon = new Daemon(() => socketPath(this.settings.socket), `obsidian-${this.manifest.version}`);
@@ -53,6 +53,22 @@ export default class VaultseekPlugin extends Plugin {
 		const before = this.settings;
 		this.settings = { ...before, ...settings };
 		await this.saveData(this.settings);
+		this.apply(before);
+	}
+
+	/** Take over settings that another device or program wrote. */
+	override async onExternalSettingsChange(): Promise<void> {
+		const before = this.settings;
+		this.settings = await this.readStored();
+		this.apply(before);
+	}
+
+	/** Return the stored settings; the defaults if the file is damaged. */
+	private async readStored(): Promise<Settings> {
+		return readSettings(await this.loadData().catch(() => null));
+	}
+
+	private apply(before: Settings): void {
 		if (!this.settings.remember) {
 			this.context.recent.clear();
 		}

@@ -41,6 +41,13 @@ describe("the pane of related notes", () => {
 		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to Float Switch Wiring");
 	});
 
+	it("says so of a file that the daemon has no text of", async () => {
+		await pane<RelatedPane>("related", RELATED_PANE);
+		await world.edit("Attachments/weltklang.png");
+		const view = world.app.workspace.getLeavesOfType(RELATED_PANE)[0]!.view as unknown as RelatedPane;
+		await eventually(() => texts(".vaultseek-nothing", view.contentEl)[0]?.startsWith("vaultseek has no text of this file"));
+	});
+
 	it("follows the selected paragraph", async () => {
 		const editor = await world.edit("Inbox.md");
 		const view = await pane<RelatedPane>("related", RELATED_PANE);
@@ -155,5 +162,12 @@ describe("the pane of results", () => {
 		await eventually(() => texts(".vaultseek-summary", view.contentEl)[0]);
 		await home.write("Quagga.md", "# Quagga\n\nA quaggafoal.\n");
 		await eventually(() => texts(".vaultseek-result-title", view.contentEl)[0] === "Quagga");
+		const list = view.contentEl.querySelector(".vaultseek-results")!;
+		list.scrollTop = 40;
+		await home.write("Quagga Two.md", "# Quagga Two\n\nAnother quaggafoal.\n");
+		await eventually(() => texts(".vaultseek-result-title", view.contentEl).includes("Quagga Two"));
+		expect(list.scrollTop).toBe(40); // what is read stays where it is
+		type("quaggafoal two", view.contentEl);
+		await eventually(() => list.scrollTop === 0);
 	});
 });

@@ -227,6 +227,19 @@ describe("the settings", () => {
 		await tab!.setControlValue("results", 20);
 	});
 
+	it("are read again when another device wrote them, and may be damaged", async () => {
+		const other = await load(home);
+		await eventually(() => other.plugin.context.daemon.state.connected);
+		await other.plugin.saveData({ socket: join(home.folder, "other.sock"), results: 3 });
+		await other.plugin.onExternalSettingsChange();
+		expect(other.plugin.settings.results).toBe(3);
+		await eventually(() => !other.plugin.context.daemon.state.connected);
+		other.plugin.loadData = () => Promise.reject(new SyntaxError("Unexpected end of JSON input"));
+		await other.plugin.onExternalSettingsChange();
+		expect(other.plugin.settings).toEqual(readSettings(null));
+		other.unload();
+	});
+
 	it("say what is wrong with a value, and keep the old one, in old and new Obsidian", async () => {
 		const [tab] = registered().settingTabs__;
 		const check = async (key: string, value: unknown): Promise<string | void> => {

@@ -2,6 +2,7 @@
 
 import { Component, debounce, ItemView, type TFile, type WorkspaceLeaf } from "obsidian";
 import type { Context } from "../context";
+import { DaemonError } from "../daemon/errors";
 import type { OfVault, Related, Search, Unlinked } from "../daemon/protocol";
 import { Latest } from "../latest";
 import { noteInSight, selectedText } from "../notes/editing";
@@ -151,7 +152,13 @@ export class RelatedPane extends ItemView {
 				}
 			});
 		} catch (error) {
-			drawProblem(this.contentEl, error);
+			if (error instanceof DaemonError && error.code === "not_found") {
+				// A note just made is shown as soon as the daemon tells of it; pictures and sound have no text.
+				this.contentEl.empty();
+				this.contentEl.createDiv({ cls: "vaultseek-nothing", text: "vaultseek has no text of this file, or not yet." });
+			} else {
+				drawProblem(this.contentEl, error);
+			}
 		}
 	}
 
