@@ -46,12 +46,13 @@ def test_j1_memory_files_and_log_do_not_grow(running):
     each.settle()
     chance = random.Random(1)
     edit_and_search(each, EDITS // 5, chance)
-    before = memory(each), each.descriptors(), len(each.daemon.log())
+    before = memory(each), each.descriptors(), len(each.daemon.log()), folder_bytes(each.index)
     edit_and_search(each, EDITS, chance)
-    after = memory(each), each.descriptors(), len(each.daemon.log())
+    after = memory(each), each.descriptors(), len(each.daemon.log()), folder_bytes(each.index)
     assert after[0] - before[0] < 30, "MiB of memory"
     assert after[1] - before[1] <= 5, "files that are open"
     assert after[2] - before[2] < 100_000, "characters of log"
+    assert after[3] < 2 * before[3], "bytes of the index"
 
 
 @pytest.mark.fault("H10", "J2")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import gc
 import subprocess
 import sys
 import threading
@@ -465,3 +467,27 @@ class AgainstAFreshIndex(RuleBasedStateMachine):
 
 TestAgainstAFreshIndex = AgainstAFreshIndex.TestCase
 TestAgainstAFreshIndex.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)
+
+
+def test_no_deleted_file_stays_open_until_the_next_garbage_collection(vault: Make, tmp_path: Path) -> None:
+    index = vault(*["granite"] * 20)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(30):
+            index.apply([note(number % 20, f"saved{number}")], (), str(number))
+            assert matches(index, f"saved{number}") == [number % 20]
+        files = [link for link in open_files() if str(tmp_path) in link]
+    finally:
+        gc.enable()
+    assert files
+    assert [link for link in files if link.endswith("(deleted)")] == []
+
+
+def open_files() -> list[str]:
+    """Return what the open descriptors of this process lead to."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            links.append(str(descriptor.readlink()))
+    return links

@@ -275,6 +275,17 @@ class _Contents(list[SegmentEntry]):
     analyzer_version: str = ""
 
 
+class _UnusedStorage(FileStorage):  # type: ignore[misc]
+    """A folder that is never made."""
+
+    def destroy(self) -> None:
+        """Do nothing.
+
+        Whoosh's own way keeps the error for the missing folder in a circle with the frames of the commit, and
+        with them the files of old segments open until the next garbage collection.
+        """
+
+
 class _Storage(FileStorage):  # type: ignore[misc]
     """Files that only their owner can read, and a table of contents that is either complete or missing."""
 
@@ -293,8 +304,8 @@ class _Storage(FileStorage):  # type: ignore[misc]
         return super().lock(name)
 
     def temp_storage(self, name: str | None = None) -> Any:
-        """Return a storage that is never used: Whoosh's writer wants one for postings that it sorts."""
-        return _Storage(str(Path(self.folder) / f"{name}"))
+        """Return the storage that Whoosh's writer wants for postings that it sorts. It has none to sort."""
+        return _UnusedStorage(str(Path(self.folder) / f"{name}"))
 
     def rename_file(self, oldname: str, newname: str, safe: bool = False) -> None:
         """Publish a finished file under its final name, durably."""

@@ -50,9 +50,12 @@ _HNSW = {
     "ef_search": 400,
     "max_neighbors": 12,
     "batch_size": 1000,
-    "sync_threshold": 10_000,
+    "sync_threshold": 2_000,
 }
-"""The graph is searched only beyond the budget of the exact scan, so it may be coarse and quick to build."""
+"""The graph is searched only beyond the budget of the exact scan, so it may be coarse and quick to build.
+
+Chroma keeps the vectors of as many writes as ``sync_threshold`` besides the graph, also those deleted since.
+"""
 
 
 def read_state(path: Path, name: str) -> StoreState | None:
