@@ -247,7 +247,7 @@ async def test_b4_what_was_healed_is_in_the_log(follow, caplog):
 
 
 @pytest.mark.fault("B12")
-async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(follow, monkeypatch):
+async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(follow, caplog, monkeypatch):
     monkeypatch.setattr(outdated_vectors, "LEAST_OUTDATED", 10)
     follower = follow()
     root, vectors = follower.vault.options.root, follower.vault.ledger.vectors
@@ -259,7 +259,9 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
     await follower.upkeep.compact()
     after = vectors.keys_after("", 1000)
     assert len(after) <= 4 < len(before)
+    assert "are of texts that are no more" in caplog.text
     store = follower.vault.embedding.store
+    await until(lambda: not follower.pending and follower.vault.embedding.ready)
     await follower.vault.embedding.discard_store("a test")
     await until(lambda: not follower.pending and follower.vault.embedding.ready)
     assert (vectors.keys_after("", 1000), follower.vault.embedding.store) == (after, store)

@@ -87,7 +87,8 @@ def test_b12_an_index_that_is_changed_again_and_again_does_not_grow(running):
             with each.client() as client:
                 client.compact(vault=str(each.root))
             sizes.append(folder_bytes(each.index))
-    assert max(sizes) < 2 * sizes[0], sizes
+    # What is of no use is kept until it is much, so that the size goes up and down.
+    assert max(sizes[3:]) < 1.25 * max(sizes[:3]), sizes
 
 
 @pytest.mark.fault("C4")

@@ -101,6 +101,9 @@ class Patience:
     """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
 
 
+_MOSTLY_DEAD = "most of the vectors that were written to it are of texts that are no more"
+
+
 class OpenVault:
     """The stores of one vault. It runs no tasks: a ``VaultFollower`` keeps it up to date, or nobody does.
 
@@ -246,11 +249,17 @@ class OpenVault:
         return merge_step(self._keyword, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete the vectors of texts that no note has any more, if there are many."""
+        """Delete the vectors of texts that no note has any more, if there are many, and begin new stores.
+
+        A store keeps the room of each vector that was ever written to it.
+        """
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)
-        await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer)
+        if await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer):
+            await self.embedding.discard_store(_MOSTLY_DEAD)
+            if self.spaces.second is not None:
+                await self.spaces.second.discard_store(_MOSTLY_DEAD)
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which a search found damaged, from the ledger in the background."""

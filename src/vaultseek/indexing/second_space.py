@@ -181,7 +181,8 @@ class SecondSpace:
         """Drop the store; the next step begins a new one, of the vectors that the ledger has."""
         _log_loss(self.store, reason)
         self._position, self.was_full = None, False
-        await self._keep(self.worker).drop(self.store)
+        async with self._pool.use(self.model) as worker:
+            await self._keep(worker).drop(self.store)
         self.wake.set()
 
     def _is_level(self) -> bool:
