@@ -19,7 +19,7 @@ from vaultseek.daemon import folder_watch, main, tasks
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.upkeep import IndexUpkeep
-from vaultseek.indexing import concepts, embed, outdated_vectors
+from vaultseek.indexing import concepts, embed, outdated_vectors, unembedded
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
@@ -176,14 +176,14 @@ def test_i5_only_the_text_with_a_wrong_vector_is_without_one(kind, batches):
 @pytest.mark.fault("I4", "Invariant 4")
 @pytest.mark.parametrize("name", ["passage_text", "note_text"])
 async def test_i4_a_text_that_cannot_be_composed_costs_only_itself(follow, monkeypatch, name):
-    real = getattr(embed, name)
+    real = getattr(unembedded, name)
 
     def compose(**parts: Any) -> Any:
         if "breaks" in parts["title"]:
             raise IndexError("a bug")
         return real(**parts)
 
-    monkeypatch.setattr(embed, name, compose)
+    monkeypatch.setattr(unembedded, name, compose)
     follower = follow({**NOTES, "c.md": "# It breaks\n\ngranite"})
     await until(lambda: follower.state == "ready" and not follower.pending)
     ledger = follower.vault.ledger
