@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from vaultseek.doctor.daemon import check_daemon, daemon_pid, daemon_status
+from vaultseek.doctor.engine import check_engine
 from vaultseek.doctor.finding import BROKEN, Finding
 from vaultseek.doctor.semantic import check_models, check_worker
 from vaultseek.doctor.settings import check_settings
@@ -37,8 +38,10 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
     vaults = known_vaults(settings)
     for vault in vaults:
         yield from _guarded(f"vault {vault.name}", partial(check_notes, vault))
-        yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
-        yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
+        if settings.index.engine is None:
+            yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
+            yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
+    yield from _guarded("engine", lambda: check_engine(settings))
     yield from _guarded("inotify", lambda: check_watches(count_folders(vaults), daemon_pid(status)))
     yield from _guarded("team", lambda: check_team(settings))
     yield from _guarded("model", lambda: check_models(settings))

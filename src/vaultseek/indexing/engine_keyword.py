@@ -269,6 +269,8 @@ class EngineSync:
             revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
             self._apply(ledger, [note for note, _ in page], removed, self._position(ledger, revision))
             removed = []
+        if self.rebuilding and not self.stopped.is_set():
+            self._compare_counts()
         notes = self._vocabulary.given_other_language(self._rules)
         for start in range(0, len(notes), CATCH_UP_NOTES):
             if self.stopped.is_set():
@@ -283,6 +285,13 @@ class EngineSync:
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
             self._vocabulary.clear()
         self._checked = True
+
+    def _compare_counts(self) -> None:
+        """Raise Unavailable if an engine has not all notes that it was given; it is filled again."""
+        stored, given = self._backend.statistics().notes, self._vocabulary.count
+        if stored != given:
+            self._vocabulary.clear()
+            raise Unavailable(f"the engine has {stored:,} of {given:,} notes; it is filled again")
 
     def _discard_notes(self) -> None:
         self._vocabulary.clear()

@@ -62,6 +62,13 @@ class MilvusOptions:
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{host}{port}"
 
+    @property
+    def sends(self) -> str:
+        """The place that text is kept in, in words."""
+        if self.is_lite:
+            return f"notes are kept in Milvus Lite, {self.place}"
+        return f"the text of notes is kept in Milvus at {self.place}, and sent there"
+
     def check(self) -> None:
         """Raise ConfigError, one line, for what cannot work."""
         if not self.uri:

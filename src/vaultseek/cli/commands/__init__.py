@@ -39,6 +39,7 @@ _MODULES = {
     "mcp": "mcp",
     "ui": "ui",
     "team": "team",
+    "backend": "backend",
     "lsp": "lsp",
     "serve": "daemon",
     "start": "daemon",

@@ -110,6 +110,8 @@ class Methods:
     def _daemon(self) -> JSON:
         main = self._registry.worker
         worker = main.state
+        engine = self._registry.settings.index.engine
+        sends = [text for text in (worker.sends, engine and engine.sends) if text]
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -123,7 +125,7 @@ class Methods:
                 "pid": worker.pid,
                 "model": worker.model,
                 "computing": worker.computing,
-                "sends": worker.sends,
+                "sends": "; ".join(sends) or None,
                 "memory_bytes": main.memory_bytes,
                 "restarts": worker.restarts,
                 "doing": worker.doing,
