@@ -1,6 +1,6 @@
 /** A sentence about what is wrong, with the command that mends it. */
 
-import { ButtonComponent } from "obsidian";
+import { Notice } from "obsidian";
 import { type Problem, problemOf } from "./daemon/errors";
 import { shown } from "./text";
 
@@ -18,7 +18,14 @@ export function drawSentence(el: HTMLElement, problem: Problem): void {
 	if (command) {
 		const line = box.createDiv({ cls: "vaultseek-command" });
 		line.createEl("code", { text: command });
-		new ButtonComponent(line).setButtonText("Copy").onClick(() => void navigator.clipboard.writeText(command));
+		const button = line.createEl("button", { text: "Copy" });
+		button.addEventListener("click", () => {
+			// The clipboard of the window in which the button is: only one that has the focus may write.
+			line.win.navigator.clipboard.writeText(command).then(
+				() => button.setText("Copied"),
+				() => new Notice("The command could not be copied."),
+			);
+		});
 	}
 }
 

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { NotConnected } from "../src/daemon/errors";
+import { drawProblem } from "../src/problem";
 import { LiveSearch } from "../src/search/live-search";
 import { SearchWindow } from "../src/search/search-window";
 import { notices, opened, press } from "./obsidian";
@@ -167,6 +169,18 @@ describe("the search window", () => {
 		await eventually(() => texts(".vaultseek-remark").some((each) => each.includes("someday")));
 		type("x".repeat(1100));
 		await eventually(() => texts(".vaultseek-problem")[0]);
+	});
+
+	it("copies the command that helps, and says so", async () => {
+		const copied: string[] = [];
+		Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (text: string) => copied.push(text) } });
+		const el = document.body.createDiv();
+		drawProblem(el, new NotConnected("No vaultseek daemon is running."));
+		el.querySelector("button")!.click();
+		await eventually(() => texts("button", el)[0] === "Copied");
+		expect(copied).toEqual(["vaultseek start"]);
+		el.remove();
+		open();
 	});
 
 	it("offers the last searches while the field is empty", async () => {
