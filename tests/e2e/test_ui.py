@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from browsing import CHROMIUM, FOREIGN, NARROW, NO_CHROMIUM, WIDE, Served, chromium, served
+from made_files import canvas, card, pdf
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 
@@ -51,6 +52,21 @@ The 泵 float switch of the pump rings an alarm. Read [[Garden#Slugs]] and [[Now
 > [!warning] Water
 > Stand dry.
 """
+DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20" onload="window.hit = 8">
+<script>window.hit = 9; parent.hit = 9</script><rect width="30" height="20"/>
+<image href="http://notes.example/track.png"/></svg>"""
+WINCH = f"""# Winch
+
+![[drawing.svg]]
+
+> [!tip]- Folded
+> The capstan turns.
+
+> [!note] Open
+> The pawl clicks.
+
+{"oil " * 12_000}needleword{" rope" * 6_000}
+"""
 NOTES: dict[str, str | bytes] = {
     "Projects/Pump.md": PUMP,
     "Garden.md": "# Garden\n\nRoses.\n\n"
@@ -60,10 +76,16 @@ NOTES: dict[str, str | bytes] = {
     "Lonely.md": "---\n- broken\n---\n# Lonely\n\nThe pump without a link.\n",
     "Hostile.md": HOSTILE,
     "dot.png": DOT,
+    "Board.canvas": canvas(card("a1", "Nothing here."), card("b2", "The winch brake.")),
+    "manual.pdf": pdf("First page.", "The winch drum on the second page."),
+    "drawing.svg": DRAWING,
+    "Winch.md": WINCH,
     ".obsidian/app.json": "{}",
     **{f"log/{n}.md": f"# Log {n}\n\nThe pump ran {n} hours. [[Pump]]\n" for n in range(8)},
 }
-OTHER = {"Boat.md": "# Boat\n\nThe bilge pump of the boat.\n"}
+OTHER = {
+    "Boat.md": "# Boat\n\nThe bilge pump of the boat. #work/boat\n",
+}
 
 
 class Reader:
@@ -201,6 +223,69 @@ def test_a_filter_completes_and_becomes_a_chip(reader):
     reader.expect(reader.page.locator("#chips li")).to_have_count(0)
 
 
+def test_folders_complete_and_every_vault_is_asked(reader):
+    reader.type("path:pro")
+    reader.sees("#offers li", "Projects/")
+    reader.press("Tab")
+    reader.sees("#chips li", "path:Projects/")
+    reader.page.locator("#vault").select_option(label="All vaults")
+    reader.page.locator("#query").focus()
+    reader.type("tag:work")
+    reader.sees("#offers li:has-text('work/boat')")
+    reader.sees("#offers li:has-text('work/pumps')")
+    reader.expect(reader.page.locator("#offers li").first).to_have_text("work2")
+
+
+def test_a_new_query_begins_with_its_best_result(reader):
+    reader.type("float switch alarm")
+    reader.first("Pump")
+    reader.press("ArrowDown", "ArrowDown")
+    reader.expect(reader.page.locator("#results li").nth(1)).to_have_attribute("aria-selected", "true")
+    reader.page.locator("#query").fill("pump")
+    reader.expect(reader.page).to_have_url(re.compile("q=pump&"))
+    best = reader.page.locator("#results li").first
+    reader.expect(best).to_have_attribute("aria-selected", "true")
+    title = best.locator(".title").text_content()
+    reader.press("ArrowDown")
+    reader.expect(reader.page.locator("#note h1").first).to_have_text(title.split(" ")[0])
+
+
+def test_files_that_are_no_notes_say_where_in_them_it_is(reader):
+    reader.type("winch drum page")
+    reader.first("manual")
+    reader.sees("#results li:first-child .path", "manual.pdf page 2")
+    reader.press("ArrowDown")
+    reader.expect(reader.page.locator("#note .place")).to_have_text(["page 1", "page 2"])
+    reader.sees("#note .passage", "drum")
+    reader.type("winch brake")
+    reader.sees("#results .path:has-text('Board.canvas #b2')")
+    reader.page.goto(reader.served.root + "/?note=Board.canvas&of=vault&at=b2")
+    reader.sees("#note .passage", "winch brake")
+
+
+def test_drawings_are_pictures_and_callouts_fold(reader):
+    reader.go("/?q=pawl&note=Winch.md&of=vault")
+    image = reader.page.locator("#note img")
+    reader.expect(image).to_have_attribute("src", re.compile("^data:image/svg"))
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 30
+    assert reader.page.evaluate("() => window.hit") is None
+    folded = reader.page.locator("#note details.callout")
+    reader.expect(folded.locator("p")).to_be_hidden()
+    folded.locator("summary").click()
+    reader.expect(folded.locator("p")).to_have_text("The capstan turns.")
+    reader.sees("#note blockquote.callout .title", "Open")
+
+
+def test_the_match_in_a_line_without_end_is_shown(reader):
+    reader.type("needleword")
+    reader.first("Winch")
+    reader.press("ArrowDown")
+    word = reader.page.locator("#note mark.word")
+    reader.expect(word).to_have_text("needleword")
+    reader.expect(word).to_be_in_viewport()
+    reader.sees("#note .cut", "A line that is too long is shown in part.")
+
+
 def test_results_offer_what_narrows_them(reader):
     reader.type("pump")
     reader.page.locator("#facets button", has_text="path:log/").click()
@@ -301,7 +386,30 @@ def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
     )
     assert radii[0] == max(radii)
     reader.sees("#graph .legend", "words")
-    reader.page.get_by_role("link", name=re.compile("^Tea,")).click()
+    drawing = reader.page.locator("#graph svg")
+    whole = drawing.get_attribute("viewBox")
+    circles.first.focus()
+    reader.press("+", "+")
+    closer = drawing.get_attribute("viewBox")
+    assert float(closer.split()[2]) < float(whole.split()[2])
+    reader.press("ArrowRight")
+    assert float(drawing.get_attribute("viewBox").split()[0]) > float(closer.split()[0])
+    box = drawing.bounding_box()
+    place = box["x"] + box["width"] / 2, box["y"] + box["height"] - 20
+    moved = drawing.get_attribute("viewBox")
+    reader.page.mouse.move(*place)
+    reader.page.mouse.down()
+    reader.page.mouse.move(place[0] - 80, place[1] - 90, steps=4)
+    reader.page.mouse.up()
+    assert drawing.get_attribute("viewBox") != moved
+    reader.page.get_by_role("button", name="Farther").click()
+    reader.page.get_by_role("button", name="Everything").click()
+    assert drawing.get_attribute("viewBox") == whole
+    reader.page.get_by_role("link", name=re.compile("^Tea,")).focus()
+    reader.press("Enter")
+    reader.expect(reader.page.get_by_role("link", name=re.compile("^Tea,"))).to_have_attribute(
+        "aria-current", ""
+    )
     reader.sees("#note h1", "Tea")
     reader.sees("#graph svg")
     reader.page.go_back()
@@ -311,20 +419,23 @@ def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
 def test_the_state_names_what_is_wrong(reader, vault):
     report = {
         "model": "m",
-        "queries": {"all": 7},
+        "queries": {"all": 7, "question": 3},
         "variants": {
             "yours": {
                 "figures": {
-                    "all": {
-                        m: {"mean": 0.5, "low": 0.4, "high": 0.6} for m in ("nDCG@10", "MRR", "Recall@10")
+                    name: {
+                        m: {"mean": 0.5, "low": 0.4, "high": 0.6}
+                        for m in ("nDCG@10", "MRR", "Recall@10", "P@5")
                     }
-                }
+                    for name in ("all", "question")
+                },
+                "latency_ms": {"p50": 1.25, "p95": 3.5},
             }
         },
     }
     reader.press("Escape", "s")
     box = reader.page.locator("#state .vault", has_text=str(vault.root))
-    reader.expect(box).to_contain_text("ready · 13 notes")
+    reader.expect(box).to_contain_text("ready · 16 notes")
     reader.expect(box.locator(".problems")).to_contain_text("Lonely.md")
     box.locator("summary", has_text="Broken links").click()
     reader.expect(box).to_contain_text("[[Nowhere]]")
@@ -340,6 +451,9 @@ def test_the_state_names_what_is_wrong(reader, vault):
     box.locator("summary", has_text="Quality").click()
     box.locator("summary", has_text="Quality").click()
     reader.expect(box.get_by_role("img", name="yours: 0.500, from 0.400 to 0.600")).to_have_count(3)
+    reader.expect(box.get_by_role("region", name="All queries")).to_contain_text("P@5")
+    reader.expect(box.get_by_role("region", name="All queries")).to_contain_text("3.5")
+    reader.expect(box.get_by_role("region", name="nDCG@10 by category")).to_contain_text("question")
     box.locator(".problems a").first.click()
     reader.sees("#note h1", "Lonely")
 

@@ -6,7 +6,8 @@ import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
 const TICKS = 250;
-const LABELS = 60, LABEL_CHARS = 28, SIGN = 6, LINE = 13;
+const HEAD = 160;
+const NAMED = 8, LABELS = 60, LABEL_CHARS = 28, SIGN = 6, LINE = 13;
 
 let drawing = 0;
 let shown = null;
@@ -47,7 +48,7 @@ function draw(page) {
     return { ...node, result, kind, title: result?.title ?? node.title ?? node.path, r: result ? 6 + 12 * result.score : 4 };
   });
   const links = graph.edges.map(([source, target]) => ({ source, target }));
-  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - 110);
+  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
   lay(nodes, links, width, height);
   label(nodes, width);
   const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
@@ -70,17 +71,19 @@ export function markOpen(page) {
     node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
 }
 
-/** Give the nodes a label each, the results first, as far as no label covers another one or a node. */
+/** Give the nodes a label each, as far as none covers another one or a node; the first results have one anyway. */
 function label(nodes, width) {
   const boxes = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
   let many = 0;
   for (const [place, node] of nodes.entries()) {
     const text = node.title.length > LABEL_CHARS ? `${node.title.slice(0, LABEL_CHARS - 1)}…` : node.title;
-    const half = (text.length * SIGN) / 2, y = node.y + node.r + LINE - 1;
-    const x = Math.min(width - half - 2, Math.max(half + 2, node.x));
-    const box = [x - half, y - LINE + 2, x + half, y + 2];
-    if (many >= LABELS || boxes.some((each, other) => other !== place && each[0] < box[2] && box[0] < each[2] && each[1] < box[3] && box[1] < each[3])) continue;
-    boxes.push(box);
+    const half = (text.length * SIGN) / 2, x = Math.min(width - half - 2, Math.max(half + 2, node.x));
+    const below = node.y + node.r + LINE - 1, above = node.y - node.r - 4;
+    const box = (y) => [x - half, y - LINE + 2, x + half, y + 2];
+    const isFree = (y) => !boxes.some((each, other) => other !== place && cover(each, box(y)));
+    const y = [below, above].find(isFree) ?? (place < NAMED ? below : null);
+    if (y === null || many >= LABELS) continue;
+    boxes.push(box(y));
     node.label = { x, y, text };
     many += 1;
   }
@@ -103,6 +106,8 @@ function lay(nodes, links, width, height) {
     for (const node of nodes) node[axis] = margin + ((node[axis] - least) / span) * (room - 2 * margin);
   }
 }
+
+const cover = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
 function drawn(node, page) {
   const target = { note: node.path, of: node.vault, line: node.result?.line ?? 0, anchor: "" };

@@ -24,6 +24,7 @@ let answer = null;
 let selected = 0;
 let entered = false;
 let answered = "";
+let typed = null;
 let offers = { items: [], active: -1 };
 let again = 0;
 
@@ -69,6 +70,7 @@ function show(next, { first = false } = {}) {
 addEventListener("resize", settled(ARROW_PAUSE, () => place.view === "graph" && redraw(page)));
 
 addEventListener("popstate", () => {
+  typed = null;
   last = { kind: "", at: 0 };
   show(placeOf(location.href));
 });
@@ -160,7 +162,7 @@ async function search() {
     answered = `${place.vault}\n${place.query}`;
     answer = found;
     // A query that is written anew begins with its best result, whatever note is open; Back and a reload do not.
-    const wanted = anew && last.kind === "type" ? null : anew ? resultOf(noteVault(), place.note) : before && resultOf(before.vault_path, before.path);
+    const wanted = anew && place.query === typed ? null : anew ? resultOf(noteVault(), place.note) : before && resultOf(before.vault_path, before.path);
     selected = wanted ? found.results.indexOf(wanted) : 0;
     entered = Boolean(wanted) && (anew || entered);
     trouble(null);
@@ -176,7 +178,10 @@ async function search() {
   }
 }
 
-const searchSoon = settled(SEARCH_PAUSE, () => go({ query: queryInBox(), view: place.view === "state" ? "list" : place.view }, "type"));
+const searchSoon = settled(SEARCH_PAUSE, () => {
+  typed = queryInBox();
+  go({ query: typed, view: place.view === "state" ? "list" : place.view }, "type");
+});
 
 function showFacets() {
   const plain = chips.length || !/\bOR\b|(^|\s)-?\(/.test(input.value);

@@ -162,10 +162,11 @@ function mark(article, passage, line, words) {
     const from = Number(block.dataset.line), to = Number(block.dataset.end);
     if (first && block.parentElement === article && from <= last && to >= first) block.classList.add("passage");
     if (line && from <= line && line <= to) target = block;
-    // What is folded is shown if the passage is in it.
-    if (block.localName === "details" && first && from <= last && to >= first) block.open = true;
   }
   if (words.length) markWords(passage ? article.querySelectorAll(".passage") : [article], words);
+  // What is folded is shown if what was looked for is in it.
+  for (const fold of article.querySelectorAll("details"))
+    if (fold.contains(target) || fold.querySelector("mark.word")) fold.open = true;
   // A paragraph may be longer than the screen: then the first of its words is what to see.
   const word = target?.offsetHeight > byId("note").clientHeight ? target.querySelector("mark.word") : null;
   if (target && (line > 1 || word)) (word ?? target).scrollIntoView({ block: "center" });

@@ -55,7 +55,13 @@ export function zoomable(drawing, width, height) {
   });
   for (const name of ["pointerup", "pointercancel"]) drawing.addEventListener(name, () => (from = null));
   // A click at the end of a drag follows no link.
-  drawing.addEventListener("click", (event) => dragged && (event.preventDefault(), event.stopPropagation()), true);
+  drawing.addEventListener("click", (event) => {
+    if (dragged) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+    dragged = false;
+  }, true);
   drawing.addEventListener("dragstart", (event) => event.preventDefault());
 
   const KEYS = {
@@ -63,6 +69,7 @@ export function zoomable(drawing, width, height) {
     ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1),
   };
   function press(event) {
+    dragged = false;
     if (event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
     if (event.key.startsWith("Arrow") && view.scale === 1) return;
     event.preventDefault();
