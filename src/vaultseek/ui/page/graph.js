@@ -54,7 +54,9 @@ function draw(page) {
   const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
     svg("g", { class: "links" }, links.map(({ source, target }) =>
       svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y }))),
-    nodes.map((node) => drawn(node, page)));
+    nodes.map((node) => drawn(node, page)),
+    // Names lie above all circles; a screen reader has them from the links.
+    svg("g", { class: "labels", "aria-hidden": "true" }, nodes.filter((node) => node.label).map(({ label: { x, y, text } }) => svg("text", { x, y }, text))));
   const kinds = COLOURS.filter(([kind]) => nodes.some((node) => node.kind === kind));
   pane.replaceChildren(
     el("p", { class: "about" }, `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}`,
@@ -116,6 +118,5 @@ function drawn(node, page) {
     : `${node.title}, neighbour`;
   return svg("a", { href: page.address(target), "aria-label": name, class: `node ${node.kind}`, "data-vault": node.vault, "data-path": node.path, onclick: page.follow(target) },
     svg("title", {}, name),
-    svg("circle", { cx: node.x, cy: node.y, r: node.r }),
-    node.label ? svg("text", { x: node.label.x, y: node.label.y }, node.label.text) : null);
+    svg("circle", { cx: node.x, cy: node.y, r: node.r }));
 }

@@ -110,7 +110,7 @@ const page = {
   edit: (target) => ask("open", { vault: target.of, note: target.note, line: target.line || 1 }).catch(trouble),
   passage: ({ of, line, anchor }, path) => {
     const result = resultOf(of, path);
-    const meant = result?.preview && !result.property && !anchor && (!line || line === result.line);
+    const meant = result?.preview && !result.property && !anchor && (!line || (result.start_line <= line && line <= result.end_line));
     return meant ? [result.start_line, result.end_line] : null;
   },
   column: (vault, path) => resultOf(vault, path)?.column ?? 1,
