@@ -55,6 +55,17 @@ def test_every_kind_is_found_filtered_read_and_linked(daemon, vault, files):
     assert "one of note, canvas" in notes[0]
 
     assert TEXT in daemon.run("read", "manual.pdf", *here).stdout
+    parts = (
+        "manual.pdf#page=2",
+        "Plan.canvas#c1",
+        "Pit.excalidraw#^a1b2",
+        "log.org#Entry",
+        "Shelf.base#To read",
+    )
+    shown = {part: daemon.run("read", part, *here).stdout for part in parts}
+    assert [TEXT in text or "float switch" in text for text in shown.values()] == [True] * len(parts)
+    assert "First page" not in shown["manual.pdf#page=2"]
+    assert "has no heading" in daemon.run("read", "manual.pdf#page=9", *here).stderr
     assert daemon.run("read", "Plan", *here).stdout.startswith("# Plan")  # a note before the canvas
     assert daemon.run("read", "Plan.canvas", *here).stdout.startswith(TEXT)
     assert "N4KAk" not in daemon.run("read", "Pit.excalidraw", *here).stdout

@@ -6,13 +6,17 @@ import re
 
 import click
 
-from vaultseek.cli.connect import call_note
+from vaultseek.cli.connect import call_note, call_vault
 from vaultseek.cli.exit_codes import SUCCESS
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import daemon_options, note_argument, pass_invocation
 from vaultseek.cli.output import print_json
 from vaultseek.cli.terminal import clean
-from vaultseek.errors import UsageError
+from vaultseek.errors import NotFound, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.model import JSON
 
 _RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 
@@ -24,18 +28,42 @@ _RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 @daemon_options
 @pass_invocation
 def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -> int:
-    """Print a note, found by path, title, alias or file name.
+    """Print a note, found by path, title, alias or file name, or a part of it.
 
     \b
     vaultseek read "Float Switch Wiring" --lines 10-20
+    vaultseek read "Float Switch Wiring#Wires"
+    vaultseek read "Manual.pdf#page=12"
     """
     start, end = _parse_range(lines)
-    answer = call_note(invocation, "note/get", note, start_line=start, end_line=end)
+    try:
+        answer = call_note(invocation, "note/get", note, start_line=start, end_line=end)
+    except NotFound:
+        name, _, anchor = note.partition("#")
+        if not (name.strip() and anchor.strip()) or lines is not None:
+            raise
+        answer = _part(invocation, name, anchor)
     if json_:
         print_json(answer)
     else:
         invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
     return SUCCESS
+
+
+def _part(invocation: Invocation, name: str, anchor: str) -> JSON:
+    """Return what a link leads to that has a heading, a block, a page or another part after a hash."""
+    from vaultseek.mcp.addresses import part, passage, section
+
+    note = call_note(invocation, "note/get", name, end_line=1)
+    address = part(anchor, note)
+    if address is None and anchor.startswith("^"):
+        items = call_vault(invocation, "complete", kind="block", note=note["path"], text=anchor)["items"]
+        line = next((item["line"] for item in items if item["text"] == anchor[1:]), None)
+        address = None if line is None else passage(line, note)
+    if address is None:
+        address = section(anchor, note)
+    lines = {"start_line": address.first, "end_line": address.last}
+    return call_note(invocation, "note/get", note["path"], **lines)
 
 
 def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
