@@ -336,3 +336,33 @@ def test_texts_of_before_unicode_are_read_in_the_likeliest_encoding(text, encodi
 def test_a_broken_byte_in_unicode_is_only_that():
     note = extracted("a.txt", "Größe und Übermaß".encode() + b"\xff")
     assert note.lines == ("Größe und Übermaß\ufffd",)
+
+
+def test_check_boxes_and_keywords_of_an_org_file():
+    text = (
+        "#+AUTHOR: Ana\n#+DATE: <2026-01-31 Sat>\n* TODO Heading\n- [ ] open\n  * [X] done\n1. [-] part\n"
+        "* [ ] no box\n#+begin_src org\n- [ ] code\n#+end_src\n"
+    )
+    note = extracted("a.org", text)
+    assert [(task.mark, task.text, task.line) for task in note.tasks] == [
+        (" ", "Heading", 3),
+        (" ", "open", 4),
+        ("x", "done", 5),
+        (" ", "part", 6),
+    ]
+    assert note.frontmatter == {"author": "Ana", "date": "2026-01-31"}
+
+
+def test_the_words_that_stand_for_an_image_are_text_and_its_address_is_not():
+    page = "<p>Before <img src='data:image/png;base64,QUJD' alt='a float switch'><img src='x.png'> after</p>"
+    text = "\n".join(extracted("a.html", page).lines)
+    assert "a float switch" in text
+    assert "QUJD" not in text
+    assert "x.png" not in text
+
+
+def test_a_base_of_thousands_of_keys_is_read_and_one_that_is_too_large_says_how_large():
+    formulas = "".join(f"  f{number}: 'price * {number}'\n" for number in range(3_000))
+    note = extracted("a.base", f"formulas:\n{formulas}views:\n  - name: Last view\n")
+    assert (note.problems, note.headings[0].text) == ((), "Last view")
+    assert "1 MiB" in EXTRACTORS["base"].too_large().message
