@@ -73,21 +73,21 @@ export function markOpen(page) {
     node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
 }
 
-/** Give the nodes a label each, as far as none covers another one or a node; the first results have one anyway. */
+/** Give the nodes a label each, as far as none covers another one or a node; those of the first results may cover nodes. */
 function label(nodes, width) {
-  const boxes = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
-  let many = 0;
+  const circles = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
+  const names = [];
   for (const [place, node] of nodes.entries()) {
     const text = node.title.length > LABEL_CHARS ? `${node.title.slice(0, LABEL_CHARS - 1)}…` : node.title;
     const half = (text.length * SIGN) / 2, x = Math.min(width - half - 2, Math.max(half + 2, node.x));
     const below = node.y + node.r + LINE - 1, above = node.y - node.r - 4;
     const box = (y) => [x - half, y - LINE + 2, x + half, y + 2];
-    const isFree = (y) => !boxes.some((each, other) => other !== place && cover(each, box(y)));
-    const y = [below, above].find(isFree) ?? (place < NAMED ? below : null);
-    if (y === null || many >= LABELS) continue;
-    boxes.push(box(y));
+    const isNamed = (y) => names.some((each) => cover(each, box(y)));
+    const isFree = (y) => !isNamed(y) && !circles.some((each, other) => other !== place && cover(each, box(y)));
+    const y = [below, above].find(isFree) ?? (place < NAMED ? [below, above].find((each) => !isNamed(each)) : undefined);
+    if (y === undefined || names.length >= LABELS) continue;
+    names.push(box(y));
     node.label = { x, y, text };
-    many += 1;
   }
 }
 
