@@ -19,6 +19,7 @@ from vaultseek.errors import Cancelled, IndexDamaged, Unavailable, VaultMissing,
 from vaultseek.index.graph import GRAPH_MISSING
 from vaultseek.indexing import concepts, embed, reconcile, second_space
 from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.indexing.shard_copy import ShardCopy
 from vaultseek.indexing.status import Activity, VaultStatus
 from vaultseek.limits import RETRY_SECONDS
 from vaultseek.model import JSON, Reason, reason_json
@@ -34,6 +35,8 @@ NAMES_SECONDS = 1.0
 FIRST_SCAN_SECONDS = 0.8
 """Longest wait of searches for the first scan of a new vault, from when it was opened."""
 EMBED_POLL_SECONDS = 0.05
+COPY_SECONDS = 2.0
+"""Time between two questions of a searcher whether a shard has changed."""
 EMBED_FAILURES = 100
 """Failed checks of the embedding after which a waiting client gets an error."""
 
@@ -89,6 +92,9 @@ class VaultFollower:
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
             self._spawn(self._serve_paused, "serve")
+            return
+        if vault.shard is not None:
+            self._spawn(partial(self._follow_shard, vault.shard), "shard")
             return
         vault.activity = Activity("indexing")
         self._spawn(self._follow, "follow")
@@ -179,7 +185,7 @@ class VaultFollower:
     def degraded_reason(self) -> Reason | None:
         """Return why an answer may not cover all notes as they are now, or None. A pause is no reason."""
         activity = self.vault.activity
-        if activity.state in _NOT_INDEXING:
+        if activity.state in _NOT_INDEXING or self.vault.shard is not None:
             return activity.reason
         is_first = not self._scans_done and not self._was_indexed_before and activity.state != "paused"
         if activity.notes_left > (0 if is_first else NOTES_BEHIND):
@@ -199,6 +205,9 @@ class VaultFollower:
         """
         if self.vault.options.paused:
             raise Unavailable(self.vault.options.paused_reason.text, "paused")
+        if self.vault.shard is not None:
+            await self._copy_shard(self.vault.shard)
+            return
         async with self._scanned:
             self._loss_accepted = accept_loss
             target = self._scans_begun + 1
@@ -279,6 +288,37 @@ class VaultFollower:
                 await self.vault.embedding.open()
             except (WorkerUnavailable, IndexDamaged):
                 await asyncio.sleep(RETRY_SECONDS)
+
+    async def _follow_shard(self, shard: ShardCopy) -> None:
+        """Keep the copy of a shard up to the engine, which may be away for a while."""
+        while True:
+            await self._copy_shard(shard)
+            if not self.vault.embedding.ready:
+                with contextlib.suppress(WorkerUnavailable, IndexDamaged):
+                    await self.vault.embedding.open()
+            await asyncio.sleep(COPY_SECONDS)
+
+    async def _copy_shard(self, shard: ShardCopy) -> None:
+        vault = self.vault
+        try:
+            behind = await asyncio.to_thread(shard.is_behind)
+            if behind and self.state == "ready":
+                self._set_state("ready", Reason("behind", "newer notes of this shard are being copied"))
+            changed = await vault.in_writer(shard.step)
+            if changed or not self._scans_done:
+                await vault.in_writer(vault.indexer.load)
+            self._set_state("ready", None)
+        except Unavailable as error:
+            self._set_state("shard_missing", Reason("behind", f"its shard is missing: {error}"))
+        except OSError as error:
+            self._report_failure(error)
+        else:
+            if changed:
+                vault.activity = replace(vault.activity, last_change=time.time())
+                self._on_progress(self, [])
+        async with self._scanned:
+            self._scans_begun = self._scans_done = self._scans_done + 1
+            self._scanned.notify_all()
 
     async def _follow(self) -> None:
         with contextlib.suppress(Cancelled):
@@ -503,5 +543,5 @@ class VaultFollower:
 
 OnProgress = Callable[[VaultFollower, list[str]], None]
 OnDamage = Callable[[VaultFollower], None]
-_NOT_INDEXING = ("vault_missing", "disk_full", "failing")
+_NOT_INDEXING = ("vault_missing", "disk_full", "failing", "shard_missing")
 """States in which what is on disk is not indexed."""

@@ -19,6 +19,7 @@ from vaultseek.daemon.crash import report_crashes
 from vaultseek.daemon.ending import STOP_SECONDS, Ending
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
+from vaultseek.daemon.shards import Role
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.team.grants import TeamGate
 from vaultseek.daemon.team.metrics import Metrics
@@ -55,7 +56,7 @@ READY_SECONDS = 10.0
 log = logging.getLogger("vaultseek")
 
 
-def serve(config_path: Path | None = None) -> int:
+def serve(config_path: Path | None = None, role: Role = "all") -> int:
     """Run the daemon in the foreground until it is stopped; return the exit code.
 
     Raises ConfigError for wrong settings and AlreadyRunning if another daemon has the socket.
@@ -74,17 +75,19 @@ def serve(config_path: Path | None = None) -> int:
     paths.private_directory(paths.data_directory())  # before anything below it is trusted
     endpoint = Endpoint.open()
     try:
-        return asyncio.run(_run(file, settings, endpoint, manager))
+        return asyncio.run(_run(file, settings, endpoint, manager, role))
     finally:
         endpoint.close()
 
 
-async def _run(file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager) -> int:
+async def _run(
+    file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager, role: Role
+) -> int:
     models = _models(settings)
     subscribers = Subscribers()
-    registry = VaultRegistry(settings, models, subscribers.publish)
+    registry = VaultRegistry(settings, models, subscribers.publish, role)
     metrics = Metrics(lambda: map(_vault_metrics, registry.followers)) if settings.team.metrics else None
-    methods = Methods(file, registry, str(endpoint.path), subscribers, metrics)
+    methods = Methods(file, registry, str(endpoint.path), subscribers, metrics, role)
     server = Server(methods.handlers())
     loop = asyncio.get_running_loop()
     ending = Ending(partial(_cut_off, endpoint))
@@ -170,6 +173,7 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
         # First, because a model takes longest; it is loaded while the vaults are opened.
         await registry.start_workers()
         await registry.open_configured(settings, file.registry.paused)
+        await registry.follow_shards()
     except Exception:
         log.exception("opening the configured vaults failed")
 

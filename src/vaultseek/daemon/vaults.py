@@ -14,6 +14,7 @@ from typing import Any
 
 from vaultseek import paths
 from vaultseek.daemon.follow import OnProgress, VaultFollower
+from vaultseek.daemon.shards import SHARD_SECONDS, Role, engine_of, with_shards
 from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
 from vaultseek.indexing.embed import OldModels
@@ -40,8 +41,11 @@ log = logging.getLogger(__name__)
 class VaultRegistry:
     """The configured vaults, and folders that a request named; each is opened once and followed."""
 
-    def __init__(self, settings: Settings, models: ModelSource, on_progress: OnProgress) -> None:
+    def __init__(
+        self, settings: Settings, models: ModelSource, on_progress: OnProgress, role: Role = "all"
+    ) -> None:
         self.settings = settings
+        self._role = role
         self._models = models
         self._on_progress = on_progress
         self._old_models = OldModels()
@@ -84,6 +88,8 @@ class VaultRegistry:
         others; it is tried again later.
         """
         previous_roots = {vault.path for vault in self.settings.vaults}
+        if self._role == "search":
+            settings = await asyncio.to_thread(with_shards, settings)
         self.settings, self._paused = settings, paused
         for each in self.followers:
             each.worker.keep_reranker(settings.search.reranker)
@@ -99,6 +105,13 @@ class VaultRegistry:
         for root in previous_roots - {options.root for options in configured}:
             await self.close_vault(root)
         await asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
+
+    async def follow_shards(self) -> None:
+        """Keep a searcher's vaults those that there are shards of; return at once in another role."""
+        while self._role == "search":
+            await asyncio.sleep(SHARD_SECONDS)
+            with contextlib.suppress(VaultseekError):
+                await self.open_configured(self.settings, self._paused)
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
         """Return the vault that a request names, by name or folder, else the one around its ``folder``.
@@ -287,6 +300,7 @@ class VaultRegistry:
         self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
     ) -> VaultOptions:
         index, daemon = self.settings.index, self.settings.daemon
+        is_copied = self._role == "search"
         return VaultOptions(
             name,
             root,
@@ -294,9 +308,10 @@ class VaultRegistry:
             language,
             rescan_seconds=daemon.rescan_minutes * 60,
             max_note_bytes=index.max_note_bytes,
-            engine=index.engine,
+            engine=engine_of(index.engine, root) if is_copied else index.engine,
+            is_copied=is_copied,
             kinds=index.kinds,
-            paused=root in self._paused,
+            paused=root in self._paused and not is_copied,
             expansion=self.settings.search.expansion.enabled,
         )
 
@@ -350,7 +365,7 @@ class VaultRegistry:
             follower.start()
             undoing.pop_all()
         self._followers[options.root] = follower
-        if self._models.choice.automatic and not options.paused:
+        if self._models.choice.automatic and not options.paused and not options.is_copied:
             self._judging[options.root] = asyncio.create_task(self._judge_language(follower, directory))
         return follower
 

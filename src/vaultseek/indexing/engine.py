@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
+from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.backend.opening import open_backend
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.engine_keyword import EngineSync
 from vaultseek.indexing.engine_vectors import EngineVectors
+from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.worker import SemanticWorker
 
@@ -15,8 +18,12 @@ from vaultseek.worker import SemanticWorker
 class OpenEngine:
     """An engine that keeps notes and vectors of a vault; ``folder`` has what is kept beside it."""
 
-    def __init__(self, options: MilvusOptions, name: str, folder: Path, ledger: Ledger) -> None:
-        self.backend = open_backend(options, name, folder)
+    def __init__(
+        self, options: MilvusOptions, name: str, folder: Path, ledger: Ledger, *, is_copied: bool = False
+    ) -> None:
+        """``is_copied``: another daemon writes to the engine, and the ledger is a copy of what is there."""
+        self.engine = open_backend(options, name, folder)
+        self.backend = cast(MilvusBackend, ReadOnlyEngine(self.engine)) if is_copied else self.engine
         self._folder = folder
         self._ledger = ledger
 
@@ -27,6 +34,10 @@ class OpenEngine:
     def keeper(self, worker: SemanticWorker) -> EngineVectors:
         """Return what keeps the vectors that a worker computes."""
         return EngineVectors(worker, self.backend, self._ledger)
+
+    def copy(self, space: str) -> ShardCopy:
+        """Return what keeps the ledger a copy of the engine; ``space`` names the vectors."""
+        return ShardCopy(self.engine, self._ledger, space)
 
     def close(self) -> None:
         """Close the connection."""

@@ -53,6 +53,7 @@ from vaultseek.worker.port import VectorKeeper
 
 if TYPE_CHECKING:
     from vaultseek.indexing.engine_keyword import EngineKeyword, EngineSync
+    from vaultseek.indexing.shard_copy import ShardCopy
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -80,6 +81,8 @@ class VaultOptions:
     """Keep the concept vocabulary from the start: queries are expanded by default."""
     engine: MilvusOptions | None = None
     """The engine that notes and vectors are kept in; None for the embedded one."""
+    is_copied: bool = False
+    """True for a searcher's vault: it has no folder, and its ledger is a copy of what the engine has."""
 
     @property
     def paused_reason(self) -> Reason:
@@ -131,6 +134,8 @@ class OpenVault:
         self.spaces = spaces
         self.concepts = concepts
         self.activity = Activity()
+        self.shard: ShardCopy | None = None
+        """What keeps the ledger of a searcher a copy of the engine; None for a vault with a folder."""
         self._worker = worker
         self._keyword = keyword
         self._writer = writer
@@ -171,7 +176,8 @@ class OpenVault:
             else:
                 from vaultseek.indexing.engine import OpenEngine
 
-                engine = OpenEngine(options.engine, options.name, directory / ENGINE_FOLDER, ledger)
+                folder, is_copied = directory / ENGINE_FOLDER, options.is_copied
+                engine = OpenEngine(options.engine, options.name, folder, ledger, is_copied=is_copied)
                 files.callback(engine.close)
                 keyword, keep = engine.sync(options.language), engine.keeper
                 keeper = keep(worker)
@@ -190,7 +196,7 @@ class OpenVault:
                 second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep)
             else:
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
-            return cls(
+            opened = cls(
                 options,
                 worker,
                 ledger,
@@ -203,6 +209,9 @@ class OpenVault:
                 patience or Patience(),
                 files.pop_all(),
             )
+            if options.is_copied and options.engine is not None:
+                opened.shard = engine.copy(opened.embedding.store.name)
+            return opened
 
     def close(self) -> None:
         """Finish the current batch and close every file."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from vaultseek import limits, paths
@@ -10,11 +12,21 @@ from vaultseek.cli.garbage import collect_as_usual
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.options import pass_invocation, shared_options
 
+if TYPE_CHECKING:
+    from vaultseek.daemon.shards import Role
+
 
 @click.command()
+@click.option(
+    "--role",
+    type=click.Choice(["index", "search", "all"]),
+    default="all",
+    show_default=True,
+    help="Only keep what others search in Milvus, only search what others keep there, or both.",
+)
 @shared_options
 @pass_invocation
-def serve(invocation: Invocation) -> int:
+def serve(invocation: Invocation, role: Role) -> int:
     """Run the daemon in the foreground.
 
     It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. On the command line, use
@@ -23,7 +35,7 @@ def serve(invocation: Invocation) -> int:
     from vaultseek.daemon.main import serve as serve_until_stopped
 
     collect_as_usual()
-    return serve_until_stopped(invocation.config)
+    return serve_until_stopped(invocation.config, role)
 
 
 @click.command()

@@ -20,12 +20,14 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
+from vaultseek.daemon.shards import Role
 from vaultseek.daemon.team.audit import AuditLog
 from vaultseek.daemon.team.gate import Gate
 from vaultseek.daemon.team.grants import TeamGate
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.view import Views
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.errors import Unavailable
 from vaultseek.messages.params import Nothing, VaultParams, read
 from vaultseek.model import JSON, reason_json
 from vaultseek.settings.watch import SettingsFile
@@ -44,6 +46,7 @@ class Methods:
         socket: str,
         subscribers: Subscribers | None = None,
         metrics: Metrics | None = None,
+        role: Role = "all",
     ) -> None:
         """``metrics`` counts the requests, if they are wanted."""
         self.stop = asyncio.Event()
@@ -51,6 +54,7 @@ class Methods:
         self._registry = registry
         self._socket = socket
         self._began = time.monotonic()
+        self._role = role
         self._vaults = VaultMethods(file, registry)
         self._views = Views(registry)
         self.gate = TeamGate(lambda: registry.settings, self._vaults.follow_settings)
@@ -72,6 +76,8 @@ class Methods:
         handlers: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
         for part in self._parts:
             handlers |= {name: self._healing(handler) for name, handler in part.handlers().items()}
+        if self._role == "index":
+            handlers |= dict.fromkeys(("search", "search/all", "search/why"), _refuse_search)
         return {name: self._entrance.guarded(name, handler) for name, handler in handlers.items()}
 
     async def shutdown(self, params: JSON, context: RequestContext) -> JSON:
@@ -131,6 +137,11 @@ class Methods:
                 "doing": worker.doing,
             },
         }
+
+
+async def _refuse_search(params: JSON, context: RequestContext) -> Any:
+    """Refuse to search where a daemon only indexes."""
+    raise Unavailable("this daemon only indexes (`serve --role index`); ask one with the role search or all")
 
 
 def _memory() -> int:

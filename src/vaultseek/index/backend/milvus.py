@@ -110,6 +110,10 @@ class MilvusBackend:
         fields = ["note", "row", "links", "modified", "created"]
         return {row["note"]: row for row in self._client.get("notes", keys, fields)}
 
+    def all_note_rows(self) -> Iterator[Any]:
+        """Yield what is stored of every note of this vault; see ``note_rows``."""
+        return self._own_rows("notes", "", ["note", "row", "links"])
+
     def passage_rows(self, notes: Sequence[int]) -> dict[int, list[Any]]:
         """Return the passages of these notes in their order, by note: ``text``, and ``row`` as JSON."""
         passages: dict[int, list[Any]] = {note: [] for note in notes}
@@ -185,6 +189,13 @@ class MilvusBackend:
             "state", [self.options.shard if name is None else name], ["position", "facts", "shard"]
         )
         return dict(rows[0]) if rows else {}
+
+    def shards(self) -> list[str]:
+        """Return the names of all shards of the engine, of this vault and of others."""
+        names = [
+            row["name"] for row in self._client.rows("state", "", ["name", "position"]) if row["position"]
+        ]
+        return sorted(name for name in names if "/" not in name)
 
     @property
     def version(self) -> str:

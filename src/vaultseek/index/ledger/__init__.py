@@ -1,5 +1,6 @@
 """The ledger: all facts about one vault's notes, in one SQLite file; import its public names from here."""
 
+from vaultseek.index.ledger.copies import NoteCopy
 from vaultseek.index.ledger.examine import examine, examine_stored
 from vaultseek.index.ledger.ledger import Ledger
 from vaultseek.index.ledger.rows import (
@@ -23,6 +24,7 @@ __all__ = [
     "Ledger",
     "LinkRow",
     "LinkTarget",
+    "NoteCopy",
     "NoteRow",
     "NoteRows",
     "UnchangedNote",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.index.ledger.chunks import ChunkTable
+from vaultseek.index.ledger.copies import NoteCopies
 from vaultseek.index.ledger.database import Database
 from vaultseek.index.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.index.ledger.links import LinkTable
@@ -43,6 +44,7 @@ class Ledger:
         self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
         self.vectors = VectorTable(self._database)
         self.pending = PendingTexts(self._database)
+        self.copies = NoteCopies(self._database, self.notes, self.links)
         self.generation: str = self._database.meta("generation")
         """A name that is different for every ledger ever created."""
         self._revision = int(self._database.meta("revision"))

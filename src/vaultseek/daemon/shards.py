@@ -1,0 +1,77 @@
+"""The vaults of a searcher: the shards that indexers elsewhere keep in an engine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from vaultseek import paths
+from vaultseek.errors import ConfigError, Unavailable
+from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.model import Settings, VaultSettings
+
+Role = Literal["index", "search", "all"]
+"""The work of a daemon: keep indexes, answer from what others keep in an engine, or both for its vaults."""
+SHARD_SECONDS = 30.0
+"""Time between two looks for shards."""
+_OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
+
+log = logging.getLogger(__name__)
+
+
+def with_shards(settings: Settings) -> Settings:
+    """Return the settings with the shards of the engine for vaults, also those known from before.
+
+    Raises ConfigError without an engine that others can use as well.
+    """
+    engine = settings.index.engine
+    if engine is None:
+        raise ConfigError('a searcher needs index.backend = "milvus", with the address of the indexers')
+    known = _known(engine)
+    shared = Counter(_plain(shard) for shard in known)
+    names = {shard: _plain(shard) if shared[_plain(shard)] == 1 else shard for shard in known}
+    vaults = tuple(VaultSettings(name=names[shard], path=_folder() / shard) for shard in known)
+    return settings.model_copy(update={"vaults": vaults})
+
+
+def engine_of(engine: MilvusOptions | None, root: Path) -> MilvusOptions | None:
+    """Return the way to the shard that stands for the vault at ``root``; it is the folder's name."""
+    return None if engine is None else replace(engine, shard=root.name)
+
+
+def _known(engine: MilvusOptions) -> list[str]:
+    """Return the shards of the engine, and those that it had before: a search says that they are missing."""
+    file = _folder() / "known.json"
+    try:
+        before = [str(shard) for shard in json.loads(file.read_text()).get(engine.place, ())]
+    except (OSError, ValueError, AttributeError):
+        before = []
+    try:
+        from vaultseek.index.backend.milvus import MilvusBackend
+
+        with closing(MilvusBackend(replace(engine, shard="-"))) as backend:
+            now = backend.shards()
+    except Unavailable as error:
+        log.warning("the shards of the engine cannot be listed: %s", error)
+        return before
+    known = sorted({*before, *now})
+    if known != before:
+        paths.private_directory(_folder())
+        paths.write_atomically(file, json.dumps({engine.place: known}))
+    return known
+
+
+def _folder() -> Path:
+    return paths.data_directory() / "shards"
+
+
+def _plain(shard: str) -> str:
+    """Return the name of the vault in the name of a shard."""
+    match = _OWN_NAME.fullmatch(shard)
+    return match[1] if match else shard
