@@ -25,7 +25,8 @@ def main(file: str, port: int) -> None:
     milvus_pb2_grpc.add_MilvusServiceServicer_to_server(Servicer(MilvusLite(file)), server)
     bound = server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()
-    print(bound, flush=True)
+    sys.stdout.write(f"{bound}\n")
+    sys.stdout.flush()
     threading.Thread(target=lambda: (sys.stdin.read(), server.stop(0)), daemon=True).start()
     server.wait_for_termination()
 

@@ -19,7 +19,7 @@ from vaultseek.daemon.crash import report_crashes
 from vaultseek.daemon.ending import STOP_SECONDS, Ending
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
-from vaultseek.daemon.shards import Role
+from vaultseek.daemon.shards import Role, check_role
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.team.grants import TeamGate
 from vaultseek.daemon.team.metrics import Metrics
@@ -67,6 +67,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     manager = ServiceManager.of_environment()
     file = SettingsFile(config_path)
     settings = file.read()
+    check_role(role, settings)
     os.chdir("/")  # so that the folder it was started in can be unmounted
     _start_log()
     report_crashes(paths.state_directory() / CRASH_FILE)

@@ -25,15 +25,21 @@ _OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
 log = logging.getLogger(__name__)
 
 
-def with_shards(settings: Settings) -> Settings:
-    """Return the settings with the shards of the engine for vaults, also those known from before.
-
-    Raises ConfigError without an engine that others can use as well.
-    """
+def check_role(role: Role, settings: Settings) -> None:
+    """Raise ConfigError if a searcher has no engine that indexers can use as well."""
     engine = settings.index.engine
+    if role != "search":
+        return
     if engine is None:
-        raise ConfigError('a searcher needs index.backend = "milvus", with the address of the indexers')
-    known = _known(engine)
+        raise ConfigError('a searcher needs index.backend = "milvus", and the address that the indexers have')
+    if engine.is_lite:
+        raise ConfigError(f"{engine.place} is a file, which one daemon can open; a searcher needs a server")
+
+
+def with_shards(settings: Settings) -> Settings:
+    """Return the settings with the shards of the engine for vaults, also those known from before."""
+    engine = settings.index.engine
+    known = [] if engine is None else _known(engine)
     shared = Counter(_plain(shard) for shard in known)
     names = {shard: _plain(shard) if shared[_plain(shard)] == 1 else shard for shard in known}
     vaults = tuple(VaultSettings(name=names[shard], path=_folder() / shard) for shard in known)

@@ -135,7 +135,7 @@ class OpenVault:
         self.concepts = concepts
         self.activity = Activity()
         self.shard: ShardCopy | None = None
-        """What keeps the ledger of a searcher a copy of the engine; None for a vault with a folder."""
+        """The copying of an engine into the ledger, for a searcher; None for a vault with a folder."""
         self._worker = worker
         self._keyword = keyword
         self._writer = writer

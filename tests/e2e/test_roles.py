@@ -1,0 +1,158 @@
+"""Two daemons that index folders of their own into one engine, and one without a folder that searches it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from daemons import Daemon, eventually
+from worlds import own_directories, write_files
+
+TESTS = Path(__file__).parent.parent
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("milvus_lite") is None,
+    reason="Milvus Lite is not installed: pip install 'vaultseek[milvus]'",
+)
+WIKI = {
+    "Sundial.md": "# Sundial\n\nA clock without quartz, see [[Gnomon]]. #time/old",
+    "Gnomon.md": "# Gnomon\n\nIt casts the shadow.\n\n- [ ] polish it",
+}
+SECONDS = 90.0
+
+
+class Engine:
+    """Milvus Lite on a port, which stays the same when it is started again."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._port = 0
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, str(TESTS / "milvus_server.py"), str(self._file), str(self._port)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._port = int(self._process.stdout.readline())
+        self.address = f"http://127.0.0.1:{self._port}"
+
+    def stop(self) -> None:
+        self._process.communicate()
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = Engine(tmp_path / "milvus.db")
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture
+def serving(tmp_path: Path, engine: Engine):
+    """``serving("a", "index")`` is a daemon in that role, in directories of its own."""
+    with ExitStack() as ending:
+
+        def serve(name: str, role: str) -> Daemon:
+            place = tmp_path / name
+            (place / "home").mkdir(parents=True)
+            daemon = Daemon(place / "home", directories=own_directories(place))
+            daemon.environment |= {
+                "VAULTSEEK_INDEX__BACKEND": "milvus",
+                "VAULTSEEK_INDEX__URI": engine.address,
+                "VAULTSEEK_INDEX__SECONDS": "3",
+                "VAULTSEEK_DAEMON__AUTOSTART": "false",
+            }
+            process = subprocess.Popen(
+                [sys.executable, "-m", "vaultseek", "serve", "--role", role],
+                env=daemon.environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            ending.callback(process.wait, 60)
+            ending.callback(daemon.stop)
+            eventually(lambda: daemon.run("status").returncode == 0, f"{name} serves", SECONDS)
+            return daemon
+
+        yield serve
+
+
+def has(daemon: Daemon, query: str, path: str, vault: str = "wiki") -> bool:
+    done = daemon.run("search", query, "--paths", "--vault", vault)
+    return path in done.stdout.splitlines()
+
+
+@pytest.mark.timeout(400)
+def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tmp_path):
+    boats, wiki = tmp_path / "boats", write_files(tmp_path / "wiki", WIKI)
+    shutil.copytree(TESTS / "data" / "vault" / "Reference", boats)
+    first, second = serving("first", "all"), serving("second", "index")
+    assert first.run("index", "--wait", "--vault", str(boats)).returncode == 0
+    assert second.run("index", "--wait", "--vault", str(wiki)).returncode == 0
+    refused = second.run("search", "shadow", "--vault", str(wiki))
+    assert refused.returncode == 3
+    assert "only indexes" in refused.stderr
+
+    searcher = serving("searcher", "search")
+    eventually(lambda: searcher.json("status")["vaults"], "the shards are there", SECONDS)
+    eventually(
+        lambda: not any(each["pending"] or not each["notes"] for each in searcher.json("status")["vaults"])
+    )
+    vaults = {each["name"]: each for each in searcher.json("status")["vaults"]}
+    assert {name: vault["notes"] for name, vault in vaults.items()} == {
+        "boats": len(list(boats.rglob("*.md"))),
+        "wiki": 2,
+    }
+    for query in (
+        "hydraulic pump",
+        "tag:work pump",
+        '"gear pump"',
+        "what makes the oil warm",
+        "path:Hydraulic",
+    ):
+        mine = searcher.json("search", query, "--vault", "boats")
+        assert not mine["partial"]
+        # A copy has each link once and without its heading, so close results may change places.
+        paths, theirs = [each["path"] for each in mine["results"]], first.paths(query, "--vault", str(boats))
+        assert paths[:1] == theirs[:1]
+        assert set(paths[:5]) & set(theirs[:5]) >= set(theirs[:3])
+    assert searcher.paths("task-todo:polish", "--vault", "wiki") == ["Gnomon.md"]
+    assert searcher.paths("shadow", "--all-vaults")[0].endswith("Gnomon.md")
+
+    (wiki / "Clepsydra.md").write_text("# Clepsydra\n\nWater measures the hours.")
+    (wiki / "Gnomon.md").unlink()
+    (wiki / "Sundial.md").rename(wiki / "Moondial.md")
+    eventually(lambda: has(searcher, "water hours", "Clepsydra.md"), "a new note is copied", SECONDS)
+    eventually(lambda: has(searcher, "quartz", "Moondial.md"), "a moved note is copied", SECONDS)
+    eventually(lambda: not has(searcher, "shadow", "Gnomon.md"), "a deleted note is gone", SECONDS)
+
+    engine.stop()
+    missing = eventually(lambda: missing_shards(searcher), "the searcher says so", SECONDS)
+    assert missing == {"boats", "wiki"}
+    (wiki / "Hourglass.md").write_text("# Hourglass\n\nSand runs through a neck.")
+    engine.start()
+    eventually(lambda: has(searcher, "sand neck", "Hourglass.md"), "what came meanwhile is copied", SECONDS)
+    eventually(lambda: not missing_shards(searcher), "nothing is missing any more", SECONDS)
+
+
+def missing_shards(searcher: Daemon) -> set[str]:
+    """Return the shards that a search of all says are missing."""
+    partial = searcher.json("search", "sundial", "--all-vaults")["partial"]
+    return {each["vault"] for each in partial if "its shard is missing" in (each.get("reason") or "")}
+
+
+def test_a_searcher_needs_an_engine(daemon):
+    daemon.environment["VAULTSEEK_INDEX__BACKEND"] = "embedded"
+    process = subprocess.run(
+        [sys.executable, "-m", "vaultseek", "serve", "--role", "search"],
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert process.returncode == 2
+    assert 'a searcher needs index.backend = "milvus"' in process.stderr
