@@ -44,13 +44,12 @@ from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.documents import stored_documents
+from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES
 from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.limits import SQL_VARIABLES
 from vaultseek.model import Task
 from vaultseek.query.filters import Filter
 
-CATCH_UP_NOTES = 512
-"""Changed notes in one batch for the engine."""
 POOL_SHARE = 1.25
 """Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
 
