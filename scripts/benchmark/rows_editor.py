@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -146,13 +146,19 @@ async def _timed(texts: Sequence[str], ask: Callable[[str], Awaitable[object]]) 
         began = time.perf_counter()
         await ask(text)
         times.append((time.perf_counter() - began) * MILLISECONDS)
-    return Timed(Times.of(times), (_processor_ms() - used) / len(times))
+    # A worker that has nothing to do may end meanwhile.
+    spent = sum(value - used.get(process, 0.0) for process, value in _processor_ms().items())
+    return Timed(Times.of(times), spent / len(times))
 
 
-def _processor_ms() -> float:
-    """Return the processor time of the daemon, its workers and the language server."""
-    spent = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
-    return float(sum(each.user + each.system for each in spent)) * MILLISECONDS
+def _processor_ms() -> dict[int, float]:
+    """Return the processor time of the daemon, its workers and the language server, by process."""
+    spent = {}
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            used = process.cpu_times()
+            spent[process.pid] = (used.user + used.system) * MILLISECONDS
+    return spent
 
 
 class _Note:
