@@ -130,8 +130,8 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     eventually(lambda: not has(searcher, "shadow", "Gnomon.md"), "a deleted note is gone", SECONDS)
 
     engine.stop()
-    missing = eventually(lambda: missing_shards(searcher), "the searcher says so", SECONDS)
-    assert missing == {"boats", "wiki"}
+    both = {"boats", "wiki"}
+    eventually(lambda: missing_shards(searcher) == both, "the searcher says so of both", SECONDS)
     (wiki / "Hourglass.md").write_text("# Hourglass\n\nSand runs through a neck.")
     engine.start()
     eventually(lambda: has(searcher, "sand neck", "Hourglass.md"), "what came meanwhile is copied", SECONDS)
