@@ -83,9 +83,12 @@ def words(vault: OpenVault, query: str) -> list[str]:
     return [vault.ledger.notes.by_id([hit.note])[hit.note].path for hit in hits]
 
 
-def test_the_result_is_that_of_one_process(index: Index, vault: Callable[..., Path]) -> None:
+def test_the_result_is_that_of_one_process(
+    index: Index, vault: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
     root = vault(NOTES)
     pooled, serial = index(root), index(root, "serial", serial=True)
+    assert not caplog.records, "no segment is thrown away"
     assert content(pooled) == content(serial)
     assert sorted(pooled.keyword_index.terms()) == sorted(serial.keyword_index.terms())
     assert words(pooled, "word17") == ["folder 2/note 17.md"]

@@ -147,7 +147,7 @@ class KeywordSync:
     def _catch_up(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
         revision = self._revision(ledger)
-        removed = ledger.notes.removed_since(revision)
+        removed = _removed_since(ledger, revision)
         if revision < 0 or removed is None:
             self._replace()
             revision, removed = 0, []
@@ -203,12 +203,22 @@ class KeywordSync:
         if revision < 0:
             return None
         changed = {note for note, _ in ledger.notes.changed_since(revision, len(notes) + 1)}
-        return ledger.notes.removed_since(revision) if changed == set(notes) else None
+        return _removed_since(ledger, revision) if changed == set(notes) else None
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision that the index holds, -1 if it was made from another ledger."""
-        generation, _, revision = (self.index.revision or "").partition(":")
+        """Return the ledger revision that the index holds, -1 if it was made from another ledger.
+
+        An index that was just begun holds revision 0 of any.
+        """
+        if self.index.revision is None:
+            return 0
+        generation, _, revision = self.index.revision.partition(":")
         return int(revision) if generation == ledger.generation and revision.isdigit() else -1
+
+
+def _removed_since(ledger: Ledger, revision: int) -> list[int] | None:
+    """Return the notes removed since a revision, none since the beginning; None if that is not known any more."""
+    return ledger.notes.removed_since(revision) if revision else []
 
 
 def _position(ledger: Ledger, revision: int) -> str:
