@@ -246,8 +246,12 @@ NAME_CHARS = 80
 """Longest name of a client, or of a name repeated in an error."""
 
 # Settings
-CONFIG_BYTES = 1 * MIB
+CONFIG_BYTES = 256 * KIB
 """Largest configuration file."""
+STATE_BYTES = 1 * MIB
+"""Most that is read of a small file of the daemon's own, as the list of its vaults."""
+CONFIG_DEPTH = 32
+"""Most parts of a dotted key, and most open brackets, in a configuration file."""
 CONFIG_LINES = 2_000
 """Longest configuration for which errors name the line."""
 WEIGHT = 100.0

@@ -82,7 +82,7 @@ def test_a_pipe_a_device_or_a_closed_file_is_one_line_and_no_wait(tmp_path: Path
         load(Path("/dev/zero"))
     file.unlink()
     file.write_bytes(b"#" * 2_000_000)
-    with pytest.raises(ConfigError, match="larger than 1048576 bytes"):
+    with pytest.raises(ConfigError, match="larger than 262144 bytes"):
         load(file)
 
 
@@ -198,7 +198,13 @@ BAD = {
     "no value": ("[search]\nlimit =\n", "line 2: not valid TOML: Invalid value"),
     "open list": ("[index]\n\nexclude = [1\n\n", "line 3: not valid TOML: Unclosed array"),
     "key twice": ("[search]\nlimit = 1\nlimit = 2\n", "line 3: not valid TOML: Cannot overwrite a value"),
-    "too deep": ("a = " + "[" * 5000, "nested too deeply"),
+    "too deep": ("a = " + "[" * 5000, "line 1: nested too deeply"),
+    "tables too deep": ("\na = " + "{a = " * 5000, "line 2: nested too deeply"),
+    "key of too many parts": ("# A. a\n" + "a." * 20_000 + "b = 1", "line 2: nested too deeply"),
+    "quoted, in a table": ('a = {b = 1,"a." . ' + "'a' . " * 20_000 + "b = 1}", "line 1: nested too"),
+    "table of too many parts": ("[[" + "a . " * 20_000 + "b]]", "line 1: nested too deeply"),
+    "number of too many digits": ("\na = " + "1" * 5000, "line 2: not valid TOML"),
+    "hexadecimal number of too many digits": ("[search]\nlimit = 0x" + "f" * 50_000, "search.limit: "),
 }
 
 
@@ -208,6 +214,21 @@ def test_a_wrong_file_gives_one_line(load_text: LoadText, tmp_path: Path, text: 
     message = error_message(load_text, text)
     assert message.startswith(f"{tmp_path / 'config.toml'}: ")
     assert expected in message
+
+
+def test_dots_and_brackets_in_texts_and_comments_do_not_count(load_text: LoadText) -> None:
+    many = "[.{" * 100
+    lines = (
+        f'# {many}"',
+        "[searches]",
+        rf'a = "{many}\"{many}"',
+        f"b = '{many}'",
+        f"c = '''{many}\n''{many}'''",
+        rf'''d = """{many}\"""{many}"""''',
+        "[search]",
+        "limit = 3",
+    )
+    assert load_text("\n".join(lines)).search.limit == 3
 
 
 def test_other_encodings_are_named_with_their_line(tmp_path: Path) -> None:

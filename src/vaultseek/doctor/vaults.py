@@ -152,6 +152,6 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
 def _root_of(file: Path) -> Path | None:
     try:
         with file.open("rb") as stream:
-            return Path(json.loads(stream.read(limits.CONFIG_BYTES))["path"])
+            return Path(json.loads(stream.read(limits.STATE_BYTES))["path"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

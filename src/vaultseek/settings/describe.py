@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -125,7 +126,9 @@ def quote_value(value: Any) -> str:
     try:
         return printable(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):  # TOML has dates, and tables may be deep
-        return printable(str(value))
+        with suppress(ValueError):  # a number may have more digits than Python formats
+            return printable(str(value))
+        return "a value too long to show"
 
 
 def section_of(annotation: Any) -> Model | None:

@@ -46,7 +46,7 @@ def read_registry(file: Path | None = None) -> RegisteredVaults:
     """Read the registry; an empty one if the file is missing or damaged."""
     try:
         with (file or registry_file()).open("rb") as stream:
-            data = json.loads(stream.read(limits.CONFIG_BYTES))
+            data = json.loads(stream.read(limits.STATE_BYTES))
         paused = frozenset(Path(path) for path in data["paused"])
         return RegisteredVaults(tuple(_vaults(data["vaults"])), paused)
     except (OSError, ValueError, KeyError, TypeError):

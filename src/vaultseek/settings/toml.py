@@ -60,9 +60,11 @@ def read_text(file: Path, *, required: bool) -> str | None:
 
 def parse(text: str, file: Path) -> dict[str, Any]:
     """Parse ``text``, the content of ``file``. Raises ConfigError."""
+    if (line := _line_too_deep(text)) is not None:
+        raise ConfigError(f"{file}: line {line}: nested too deeply; expected a configuration")
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a number of thousands of digits is no syntax error
         raise ConfigError(f"{file}: {_syntax_error(str(error), text)}") from None
     except RecursionError:
         raise ConfigError(f"{file}: nested too deeply; expected a configuration") from None
@@ -94,7 +96,7 @@ def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
     for end in range(1, len(lines) + 1):
         try:
             data = tomllib.loads("".join(lines[:end]))
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue  # in the middle of a value
         for location in unique:
             depth = _depth(data, location)
@@ -102,6 +104,36 @@ def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
                 deepest[location] = (depth, _first_statement(lines, start, end))
         start = end
     return {location: line for location, (_, line) in deepest.items()}
+
+
+def _line_too_deep(text: str) -> int | None:
+    """Return the first line with a key of too many parts, or too many open brackets; None without one.
+
+    The parser needs time and memory with the square of a key's length. This reads ``text`` once, and knows
+    no more of TOML than where texts and comments end.
+    """
+    depth = dots = 0
+    for match in _MARK.finditer(text):
+        mark = match[0]
+        if mark == ".":
+            dots += 1
+        elif mark in _BREAKS:
+            dots = 0
+            depth = max(0, depth + (mark in "[{") - (mark in "]}"))
+        if max(depth, dots) > limits.CONFIG_DEPTH:
+            return text.count("\n", 0, match.start()) + 1
+    return None
+
+
+_BREAKS = frozenset("=,[]{}\n")
+_MARK = re.compile(
+    r"""
+    \"""(?:[^\\]|\\.)*?(?:\"""|\Z) | '''.*?(?:'''|\Z)     # A text of several lines,
+    | "(?:[^"\\\n]|\\[^\n])*"? | '[^'\n]*'? | \#[^\n]*       # of one, a comment,
+    | [.=,\[\]{}\n]                                        # and what shapes keys and tables.
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -139,6 +171,8 @@ def _first_statement(lines: Sequence[str], start: int, end: int) -> int:
 def _syntax_error(message: str, text: str) -> str:
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
     if match is None:
-        return f"not valid TOML: {quote_value(message)}"
+        number = re.search(r"[0-9_]{4300}", text)
+        where = f"line {text.count(chr(10), 0, number.start()) + 1}: " if number else ""
+        return f"{where}not valid TOML: {quote_value(message)}"
     line = match[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
     return f"line {line}: not valid TOML: {match[1]}; correct this line"
