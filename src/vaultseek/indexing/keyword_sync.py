@@ -217,7 +217,7 @@ class KeywordSync:
 
 
 def _removed_since(ledger: Ledger, revision: int) -> list[int] | None:
-    """Return the notes removed since a revision, none since the beginning; None if that is not known any more."""
+    """Return the notes removed since a revision, none since the beginning; None if that is unknown by now."""
     return ledger.notes.removed_since(revision) if revision else []
 
 
