@@ -187,11 +187,11 @@ def test_collections_of_another_program_are_left_alone(tmp_path, lite):
     from vaultseek.index.backend.milvus import MilvusBackend
 
     client = MilvusClient(uri=lite_server(lite.file).address(), dedicated=True)
-    client.create_collection("theirs_1_notes", dimension=4)
+    client.create_collection("theirs_2_notes", dimension=4)
     client.close()
     with (
         contextlib.closing(MilvusBackend(replace(lite, prefix="theirs"))) as backend,
-        pytest.raises(Unavailable, match=r"theirs_1_notes .* is not one of vaultseek's.*index\.collections"),
+        pytest.raises(Unavailable, match=r"theirs_2_notes .* is not one of vaultseek's.*index\.collections"),
     ):
         backend.statistics()
 

@@ -13,6 +13,7 @@ from functools import partial
 from vaultseek import paths
 from vaultseek.daemon.files import WaitingFiles
 from vaultseek.daemon.folder_watch import FolderWatch
+from vaultseek.daemon.speaker import Speaker
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.daemon.upkeep import IndexUpkeep
 from vaultseek.errors import Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
@@ -80,6 +81,7 @@ class VaultFollower:
         """Clients that wait until everything is embedded, so that the vault must not be opened again."""
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
+        self._speaker: Speaker | None = None
         self._opened = time.monotonic()
         self._was_indexed_before = vault.ledger.counts().notes > 0
         self._closed = False
@@ -89,6 +91,9 @@ class VaultFollower:
         vault = self.vault
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
+        if vault.engine is not None and vault.engine.is_shared:
+            self._speaker = Speaker(vault, vault.engine)
+            self._spawn(self._speaker.speak, "heartbeat")
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
             self._spawn(self._serve_paused, "serve")
@@ -119,6 +124,8 @@ class VaultFollower:
             self._closed = True
             self._scanned.notify_all()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._speaker is not None:
+            await self._speaker.say_goodbye()
         await asyncio.gather(self._watch.stop(), asyncio.to_thread(self.vault.close))
 
     def keep_names_ranked(self) -> None:
@@ -307,7 +314,7 @@ class VaultFollower:
             changed = await vault.in_writer(shard.step)
             if changed or not self._scans_done:
                 await vault.in_writer(vault.indexer.load)
-            self._set_state("ready", None)
+            self._set_state("ready", shard.reason())
         except Unavailable as error:
             self._set_state("shard_missing", Reason("behind", f"its shard is missing: {error}"))
         except OSError as error:

@@ -10,7 +10,8 @@ from vaultseek.index.backend.opening import open_backend
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.engine_keyword import EngineSync
 from vaultseek.indexing.engine_vectors import EngineVectors
-from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy
+from vaultseek.indexing.heartbeat import Heartbeat
+from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy, heartbeat_name
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.worker import SemanticWorker
 
@@ -24,20 +25,30 @@ class OpenEngine:
         """``is_copied``: another daemon writes to the engine, and the ledger is a copy of what is there."""
         self.engine = open_backend(options, name, folder)
         self.backend = cast(MilvusBackend, ReadOnlyEngine(self.engine)) if is_copied else self.engine
+        self._is_copied = is_copied
         self._folder = folder
         self._ledger = ledger
 
     def sync(self, language: str | None) -> EngineSync:
         """Return what keeps the notes of the engine up to the ledger."""
-        return EngineSync(self._folder, language, self.backend, self._ledger)
+        return EngineSync(self._folder, language, self.backend, self._ledger, is_copied=self._is_copied)
 
     def keeper(self, worker: SemanticWorker) -> EngineVectors:
         """Return what keeps the vectors that a worker computes."""
         return EngineVectors(worker, self.backend, self._ledger)
 
-    def copy(self, space: str) -> ShardCopy:
+    def copy(self, space: str, keyword: EngineSync) -> ShardCopy:
         """Return what keeps the ledger a copy of the engine; ``space`` names the vectors."""
-        return ShardCopy(self.engine, self._ledger, space)
+        return ShardCopy(self.engine, self._ledger, space, keyword.set_language)
+
+    @property
+    def is_shared(self) -> bool:
+        """True if searchers can read it: a file belongs to one daemon."""
+        return not self._is_copied and not self.engine.options.is_lite
+
+    def publish(self, beat: Heartbeat) -> None:
+        """Tell searchers how the shard is. Raises Unavailable."""
+        self.engine.set_state(heartbeat_name(self.engine.options.shard), f"{beat.at:.0f}", beat.as_text())
 
     def close(self) -> None:
         """Close the connection."""

@@ -192,7 +192,20 @@ class EngineSync:
     written again. An engine that does not answer stays behind and catches up by revision when it does.
     """
 
-    def __init__(self, directory: Path, language: str | None, backend: Backend, ledger: Ledger) -> None:
+    keeps_rows = True
+    """An engine has links and times of notes, too, and has to be told of them."""
+
+    def __init__(
+        self,
+        directory: Path,
+        language: str | None,
+        backend: Backend,
+        ledger: Ledger,
+        *,
+        is_copied: bool = False,
+    ) -> None:
+        """``is_copied``: another daemon keeps the engine, and only the vocabulary is kept here."""
+        self._is_copied = is_copied
         self._directory = paths.private_directory(directory)
         self._configured = language
         self._backend = backend
@@ -229,6 +242,10 @@ class EngineSync:
                 log.warning("the engine is behind the ledger: %s", error)
             self.problem = error
 
+    def set_language(self, language: str | None) -> None:
+        """Set the language of all notes, as the settings of another daemon say; None if they do not."""
+        self._configured = language
+
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
         """Return False: an engine takes no segments."""
         segment.path.unlink(missing_ok=True)
@@ -251,7 +268,7 @@ class EngineSync:
 
     def _catch_up(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
-        if not self._checked:
+        if not self._checked and not self._is_copied:
             self._compare_positions()
         revision = self._revision(ledger)
         removed = ledger.notes.removed_since(revision)
@@ -268,7 +285,7 @@ class EngineSync:
             revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
             self._apply(ledger, [note for note, _ in page], removed, self._position(ledger, revision))
             removed = []
-        if self.rebuilding and not self.stopped.is_set():
+        if self.rebuilding and not self._is_copied and not self.stopped.is_set():
             self._compare_counts()
         notes = self._vocabulary.given_other_language(self._rules)
         for start in range(0, len(notes), CATCH_UP_NOTES):
@@ -351,6 +368,7 @@ def entries_of(
     numbers = [term_number(text.decode()) for text in tables.vocabulary[:]]
     ids = [document.note for document in documents]
     rows = ledger.notes.by_id(ids)
+    copies, revisions = ledger.copies.of_notes(ids), ledger.notes.revisions(ids)
     chunks: dict[int, list[Any]] = {id: [] for id in ids}
     for chunk in ledger.chunks.rows(ids):
         chunks[chunk.note].append(chunk)
@@ -364,10 +382,12 @@ def entries_of(
             chunks[id],
             list(dict.fromkeys(links[id])),
             tasks.get(id, ()),
+            copies[id].as_text(),
+            revisions[id],
             {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
         )
         for id, each in zip(ids, terms, strict=True)
-        if id in rows
+        if id in rows and id in copies and id in revisions
     ]
 
 

@@ -248,7 +248,7 @@ class Indexer:
         """
         gone = set(batch.removed) | {old for old, _ in batch.moved}
         with self._ledger.commit() as revision:
-            self._ledger.notes.touch(unchanged)
+            self._touch(unchanged, revision)
             keys = self._remove(batch, revision)
             for old, new in batch.moved:
                 self._ledger.notes.move(old, new)
@@ -259,7 +259,7 @@ class Indexer:
             keys |= self._add_names(rows, batch)
             self._ledger.attachments.update(batch.attachments_added, batch.attachments_removed)
             self._ledger.problems.replace_scanned(batch.problems, batch.scope)
-            relinked = self._relink(keys, ids)
+            relinked = self._relink(keys, ids, revision)
             failpoint("ledger.commit")
         failpoint("ledger.committed")
         self._update_graph(ids, relinked, revision)
@@ -293,15 +293,28 @@ class Indexer:
             keys |= previous ^ name_keys(path, aliases)
         return keys
 
-    def _relink(self, keys: set[str], ids: Sequence[int]) -> set[int]:
+    def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
+        """Store the new times of unchanged notes, of which an engine has to be told."""
+        if self._keyword.keeps_rows:
+            before = self._ledger.copies.times([note.path for note in unchanged])
+            other = [note for note in unchanged if before[note.path][1] != note.modified]
+            self._ledger.copies.mark_changed([before[note.path][0] for note in other], revision)
+        self._ledger.notes.touch(unchanged)
+
+    def _relink(self, keys: set[str], ids: Sequence[int], revision: int) -> set[int]:
         """Resolve the links of changed notes and every link to a changed name; return the linking notes."""
         links = self._ledger.links.targets_by_key(keys) + self._ledger.links.targets_of(ids)
         resolved = [
             (note, ordinal, self._names.resolve(target, source, kind).path)
             for note, ordinal, source, target, kind in links
         ]
+        sources = {note for note, _, _ in resolved}
+        if self._keyword.keeps_rows:
+            before = self._ledger.links.resolved(sorted(sources - set(ids)))
+            other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}
+            self._ledger.copies.mark_changed(sorted(other), revision)
         self._ledger.links.resolve(resolved)
-        return {note for note, _, _ in resolved}
+        return sources
 
     def _update_graph(self, ids: Sequence[int], relinked: set[int], revision: int) -> None:
         if self.graph is None:

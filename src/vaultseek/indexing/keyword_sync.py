@@ -39,6 +39,9 @@ class KeywordSync:
     most notes, as the ledger counts them. When another one becomes that of most, these are analysed again.
     """
 
+    keeps_rows = False
+    """Only the words of notes are in this index."""
+
     def __init__(self, directory: Path, language: str | None) -> None:
         self._directory = directory
         self._configured = language

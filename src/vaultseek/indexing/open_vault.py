@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -52,6 +52,7 @@ from vaultseek.worker.pool import WorkerPool
 from vaultseek.worker.port import VectorKeeper
 
 if TYPE_CHECKING:
+    from vaultseek.indexing.engine import OpenEngine
     from vaultseek.indexing.engine_keyword import EngineKeyword, EngineSync
     from vaultseek.indexing.shard_copy import ShardCopy
 
@@ -136,6 +137,8 @@ class OpenVault:
         self.activity = Activity()
         self.shard: ShardCopy | None = None
         """The copying of an engine into the ledger, for a searcher; None for a vault with a folder."""
+        self.engine: OpenEngine | None = None
+        """The engine that notes and vectors are kept in; None for the embedded one."""
         self._worker = worker
         self._keyword = keyword
         self._writer = writer
@@ -209,8 +212,10 @@ class OpenVault:
                 patience or Patience(),
                 files.pop_all(),
             )
-            if options.is_copied and options.engine is not None:
-                opened.shard = engine.copy(opened.embedding.store.name)
+            if options.engine is not None:
+                opened.engine = engine
+                if options.is_copied:
+                    opened.shard = engine.copy(opened.embedding.store.name, cast("EngineSync", keyword))
             return opened
 
     def close(self) -> None:

@@ -1,23 +1,20 @@
 """The ledger of a searcher: a copy of what an engine has of a shard, which an indexer elsewhere writes.
 
-The engine tells by its position that something has changed. Then the notes that differ are copied. Nothing is
-ever written to the engine.
+The engine tells by its position up to which revision of the indexer's ledger it is. Then the notes that have
+changed since are copied, whole and as they are there. Nothing is ever written to the engine.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from vaultseek.errors import Unavailable
 from vaultseek.index.backend.milvus import MilvusBackend
-from vaultseek.index.ledger import IndexedNote, Ledger, NoteCopy, note_rows
-from vaultseek.model import BlockId, Chunk, Heading, Link, Note, Task
-from vaultseek.text import fold
-from vaultseek.vault.scan import FileStat
+from vaultseek.index.ledger import Ledger, NoteCopy, note_vector_id
+from vaultseek.indexing.heartbeat import Heartbeat, Pulse
+from vaultseek.model import Reason
 
 PAGE_NOTES = 256
 """Notes copied in one commit."""
@@ -48,7 +45,17 @@ class ReadOnlyEngine:
 class ShardCopy:
     """A shard of an engine, copied into a ledger. ``space`` names its vectors."""
 
-    def __init__(self, backend: MilvusBackend, ledger: Ledger, space: str) -> None:
+    def __init__(
+        self,
+        backend: MilvusBackend,
+        ledger: Ledger,
+        space: str,
+        on_language: Callable[[str | None], None] = lambda language: None,
+    ) -> None:
+        """``on_language`` is called with the language that the indexer's settings give all notes."""
+        self._pulse = Pulse()
+        self._language: str | None = None
+        self._on_language = on_language
         self._backend = backend
         self._ledger = ledger
         self._space = space
@@ -64,12 +71,29 @@ class ShardCopy:
         """
         changed = False
         position = self._position()
-        if position != self._ledger.copies.source():
-            self._copy()
+        source = self._ledger.copies.source()
+        if position != source:
+            self._copy(source, position)
             with self._ledger.commit():
                 self._ledger.copies.set_source(position)
             changed = True
+        changed |= self._hear()
         return self._mark_vectors() or changed
+
+    def reason(self) -> Reason | None:
+        """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
+        return self._pulse.reason()
+
+    def _hear(self) -> bool:
+        """Take in the word of the indexer; true if its language is another one."""
+        state = self._backend.state(heartbeat_name(self._backend.options.shard))
+        beat = Heartbeat.of_text(state.get("facts"))
+        self._pulse.note(beat)
+        if beat is None or beat.language == self._language:
+            return False
+        self._language = beat.language
+        self._on_language(beat.language)
+        return True
 
     def _position(self) -> str:
         position = self._backend.position()
@@ -77,24 +101,39 @@ class ShardCopy:
             raise Unavailable(f"the engine has no shard {self._backend.options.shard}", "vault_missing")
         return position
 
-    def _copy(self) -> None:
-        ledger = self._ledger
-        rows = {row["note"]: row for row in self._backend.all_note_rows()}
-        digests = {note: _digest(row) for note, row in rows.items()}
-        own = {note: (path, bytes(digest)) for note, path, digest in ledger.select(_OWN)}
-        gone = [path for note, (path, _) in own.items() if note not in rows]
-        changed = [note for note, digest in digests.items() if own.get(note, ("", b""))[1] != digest]
-        for start in range(0, len(gone), PAGE_NOTES):
-            with ledger.commit() as revision:
-                for path in gone[start : start + PAGE_NOTES]:
-                    ledger.notes.remove(path, revision)
-        for start in range(0, len(changed), PAGE_NOTES):
-            page = changed[start : start + PAGE_NOTES]
-            passages = self._backend.passage_rows(page)
-            copies = [_copied(rows[note], passages[note], digests[note]) for note in page]
-            with ledger.commit() as revision:
-                ledger.copies.put(copies, revision)
-        log.info("%s: %d notes copied, %d removed", self._backend.options.shard, len(changed), len(gone))
+    def _copy(self, source: str, position: str) -> None:
+        """Copy the notes that were written between two positions of the engine, and remove those gone."""
+        revision = _revision_before(source, position)
+        if source and source.partition(":")[0] != position.partition(":")[0]:
+            self._remove(self._ledger.notes.ids())  # the notes of another ledger have other ids
+        changed = self._backend.copies.changed_since(revision)
+        for page in _pages(changed):
+            self._put(page)
+        gone = 0
+        if self._backend.copies.count() != self._ledger.counts().notes:
+            there = set(self._backend.copies.notes())
+            gone = self._remove([id for id in self._ledger.notes.ids() if id not in there])
+        log.info("%s: %d notes copied, %d removed", self._backend.options.shard, len(changed), gone)
+
+    def _put(self, page: Sequence[int]) -> None:
+        try:
+            copies = [NoteCopy.of_text(text) for text in self._backend.copies.texts(page)]
+        except ValueError as error:
+            raise Unavailable(
+                f"the notes of this shard were written by another version of vaultseek ({error}); "
+                "run the same on all machines",
+                "unavailable",
+            ) from error
+        with self._ledger.commit() as revision:
+            self._ledger.copies.put(copies, revision)
+
+    def _remove(self, notes: Sequence[int]) -> int:
+        for page in _pages(notes):
+            paths = self._ledger.paths_of(page)
+            with self._ledger.commit() as revision:
+                for path in paths.values():
+                    self._ledger.notes.remove(path, revision)
+        return len(notes)
 
     def _mark_vectors(self) -> bool:
         """Mark the chunks and notes whose vectors the engine has; true if any are new."""
@@ -110,11 +149,17 @@ class ShardCopy:
         for notes in _pages([note for (note,) in ledger.select(_PENDING)]):
             chunks = backend.numbers(self._space, "passages", notes)
             whole = backend.numbers(self._space, "notes", notes)
-            ledger.vectors.mark_stored(chunks, whole, [])
+            # A vector that is there is nothing to be left out, whoever had its number before.
+            stored = [*map(str, chunks), *map(note_vector_id, whole)]
+            ledger.vectors.mark_stored(chunks, whole, stored)
         return ledger.counts().pending != before
 
 
-_OWN = "SELECT id, path, hash FROM notes"
+def heartbeat_name(shard: str) -> str:
+    """Return the name under which an engine has the word of a shard's indexer."""
+    return f"{shard}/heartbeat"
+
+
 _PENDING = "SELECT note FROM chunks WHERE stored = 0 UNION SELECT id FROM notes WHERE stored = 0"
 
 
@@ -123,54 +168,10 @@ def _pages(notes: Sequence[int]) -> Iterator[Sequence[int]]:
         yield notes[start : start + PAGE_NOTES]
 
 
-def _digest(row: Any) -> bytes:
-    text = json.dumps([row["row"], list(row["links"])], ensure_ascii=False)
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest()
-
-
-def _copied(row: Any, passages: Sequence[Any], digest: bytes) -> NoteCopy:
-    """Return the note of an engine's rows."""
-    values = json.loads(row["row"])
-    links = [str(path) for path in row["links"]]
-    note = Note(
-        path=values["path"],
-        title=values["title"],
-        title_source="name" if values.get("title_is_name") else "heading",
-        frontmatter=values.get("properties", {}),
-        tags=tuple(values.get("tags", ())),
-        aliases=tuple(values.get("aliases", ())),
-        links=tuple(Link("wikilink", path, None, None, None, 1) for path in links),
-        headings=tuple(Heading(*each) for each in values.get("headings", ())),
-        blocks=tuple(BlockId(*each) for each in values.get("blocks", ())),
-        tasks=tuple(Task(*each) for each in values.get("tasks", ())),
-    )
-    chunks = [_chunk(passage) for passage in passages]
-    indexed = IndexedNote(
-        note,
-        tuple(chunks),
-        tuple(fold(path) for path in links),
-        FileStat(0, 0, 0, 0),
-        False,
-        digest,
-        float(values.get("modified") or 0.0),
-        float(values.get("created") or 0.0),
-        values.get("language", ""),
-    )
-    numbers = [passage["id"] & _NUMBER for passage in passages]
-    return NoteCopy(row["note"], note_rows(indexed), numbers, links)
-
-
-_NUMBER = (1 << 40) - 1
-
-
-def _chunk(passage: Any) -> Chunk:
-    about = json.loads(passage["row"])
-    return Chunk(
-        about["id"],
-        tuple(about["heading_path"]),
-        about["start_line"],
-        about["end_line"],
-        passage["text"],
-        tuple((start, end) for start, end in about.get("code") or ()),
-        about.get("place"),
-    )
+def _revision_before(source: str, position: str) -> int:
+    """Return the revision after which notes differ; -1 if all may, as the engine was filled anew."""
+    begin, _, revision = source.rpartition(":")
+    new_begin, _, new_revision = position.rpartition(":")
+    if begin != new_begin or not (revision.isdigit() and new_revision.isdigit()):
+        return -1
+    return int(revision) if int(revision) <= int(new_revision) else -1

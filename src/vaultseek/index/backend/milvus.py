@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vaultseek.index.backend import schema
+from vaultseek.index.backend.copy_table import CopyTable
 from vaultseek.index.backend.expression import expression_of
 from vaultseek.index.backend.milvus_client import MilvusClient
 from vaultseek.index.backend.port import (
@@ -62,6 +63,8 @@ class MilvusBackend:
         self.options = options
         self.shard = shard_number(options.shard)
         self._client = MilvusClient(options)
+        self.copies = CopyTable(self._client, self.shard)
+        """The copies of notes, for searchers."""
         self._writing = threading.RLock()
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -109,10 +112,6 @@ class MilvusBackend:
         keys = [self._key(note) for note in notes]
         fields = ["note", "row", "links", "modified", "created"]
         return {row["note"]: row for row in self._client.get("notes", keys, fields)}
-
-    def all_note_rows(self) -> Iterator[Any]:
-        """Yield what is stored of every note of this vault; see ``note_rows``."""
-        return self._own_rows("notes", "", ["note", "row", "links"])
 
     def passage_rows(self, notes: Sequence[int]) -> dict[int, list[Any]]:
         """Return the passages of these notes in their order, by note: ``text``, and ``row`` as JSON."""
@@ -239,7 +238,7 @@ class MilvusBackend:
             names = [self._vectors(each, kind) for each in wanted if each != NOTES_AND_TEXT for kind in KINDS]
             if NOTES_AND_TEXT in wanted:
                 self._client.delete("state", [self.options.shard])
-                names += ["notes", "passages"]
+                names += ["notes", "passages", "copies"]
             for name in names:
                 if self._client.has(name):
                     self._client.delete_where(name, f"shard == {self.shard}")
@@ -320,21 +319,25 @@ class MilvusBackend:
             for entry in entries
             for ordinal, chunk in enumerate(entry.chunks)
         ]
+        copies = [row for entry in entries for row in schema.copy_values(self.shard, entry)]
         self._client.upsert("passages", passages)
+        self._client.upsert("copies", copies)
         changed = {
             row["note"]: row
             for row in values
             if row["note"] in stored and any(row[name] != stored[row["note"]][name] for name in FACTS)
         }
         if stored:
-            self._forget_passages(list(stored), {row["id"] for row in passages})
+            self._forget("passages", list(stored), {row["id"] for row in passages})
+            self._forget("copies", list(stored), {row["id"] for row in copies})
         if changed:
             self._refresh_vectors(changed)
         self._client.upsert("notes", values)
 
-    def _forget_passages(self, notes: Sequence[int], keys: set[int]) -> None:
-        old = [row["id"] for row in self._own_rows("passages", f"note in {list(notes)}", ["id"])]
-        self._client.delete("passages", [key for key in old if key not in keys])
+    def _forget(self, name: str, notes: Sequence[int], keys: set[int]) -> None:
+        """Delete the rows of these notes that do not have one of the keys."""
+        old = [row["id"] for row in self._own_rows(name, f"note in {list(notes)}", ["id"])]
+        self._client.delete(name, [key for key in old if key not in keys])
 
     def _refresh_vectors(self, changed: Mapping[int, Any]) -> None:
         """Give the vectors of changed notes the new facts, by which they are filtered."""
@@ -362,7 +365,7 @@ class MilvusBackend:
     def _remove(self, notes: Sequence[int]) -> None:
         vectors = [self._vectors(space, kind) for space in self._known_spaces() for kind in KINDS]
         for part in _parts(notes, NOTES_IN_FILTER):
-            for name in ("passages", *vectors):
+            for name in ("passages", "copies", *vectors):
                 if self._client.has(name):
                     self._client.delete_where(name, self._filter(f"note in {part}"))
         self._client.delete("notes", [self._key(note) for note in notes])

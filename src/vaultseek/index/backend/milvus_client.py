@@ -307,7 +307,12 @@ class MilvusClient:
                 f"Milvus at {self.options.place} is version {version}, too old: use 2.5 or newer",
                 "unavailable",
             )
-        for name, fields in (("notes", schema.NOTES), ("passages", schema.PASSAGES), ("state", schema.STATE)):
+        for name, fields in (
+            ("notes", schema.NOTES),
+            ("passages", schema.PASSAGES),
+            ("copies", schema.COPIES),
+            ("state", schema.STATE),
+        ):
             if not self.has(name):
                 self.create(name, fields)
                 continue

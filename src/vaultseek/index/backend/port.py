@@ -88,6 +88,9 @@ class NoteEntry:
     chunks: Sequence[ChunkRow] = ()
     links: Sequence[str] = ()
     tasks: Sequence[Task] = ()
+    copy: str = ""
+    """All that the ledger has of the note, for a searcher that has no folder; see ``NoteCopy``."""
+    revision: int = 0
     terms: Mapping[int, float] = field(default_factory=dict)
     """The score of each term, by its number, without the idf; see ``keyword.candidates.term_number``."""
 

@@ -11,7 +11,7 @@ from vaultseek.index.backend.port import NoteEntry
 from vaultseek.index.ledger import ChunkRow, NoteRow
 from vaultseek.model import JSON, Task
 
-VERSION = 1
+VERSION = 2
 """Part of the names of the collections: another version fills others, and an older one keeps its own."""
 ID_BITS = 40
 """Low bits of a key that hold the id of a note or the number of a passage; above them is the shard."""
@@ -61,6 +61,16 @@ PASSAGES: tuple[Field, ...] = (
     ("row", "VARCHAR", {"max_length": 65_535}),
     ("anchor", "SPARSE_FLOAT_VECTOR", {}),
 )
+COPIES: tuple[Field, ...] = (
+    *_KEYS,
+    ("part", "INT64", {}),
+    ("parts", "INT64", {}),
+    ("revision", "INT64", {}),
+    ("text", "VARCHAR", {"max_length": 65_535}),
+    ("anchor", "SPARSE_FLOAT_VECTOR", {}),
+)
+PART_BITS = 12
+"""Low bits of the number of a part of a copy; above them is the note's id."""
 STATE: tuple[Field, ...] = (
     ("name", "VARCHAR", {"is_primary": True, "max_length": 1000}),
     ("shard", "INT64", {}),
@@ -111,6 +121,23 @@ def passage_values(shard: int, ordinal: int, chunk: ChunkRow) -> JSON:
         "row": shortened(json.dumps(about, ensure_ascii=False, default=str)),
         "anchor": {ANCHOR: 1.0},
     }
+
+
+def copy_values(shard: int, entry: NoteEntry) -> list[JSON]:
+    """Return the rows of a note's copy, which may be too long for one."""
+    note, text = entry.row.id, entry.copy
+    parts = [text[start : start + ROW_BYTES] for start in range(0, len(text), ROW_BYTES)]
+    return [
+        {
+            **_key_values(shard, note << PART_BITS | number, note),
+            "part": number,
+            "parts": len(parts),
+            "revision": entry.revision,
+            "text": part,
+            "anchor": {ANCHOR: 1.0},
+        }
+        for number, part in enumerate(parts)
+    ]
 
 
 def vector_values(shard: int, number: int, row: NoteRow, vector: Any) -> JSON:

@@ -63,6 +63,11 @@ class LinkTable:
         sql = "UPDATE links SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
         self._database.run_many(sql, links)
 
+    def resolved(self, notes: Sequence[int]) -> dict[tuple[int, int], str | None]:
+        """Return what the links of these notes resolve to, by note id and ordinal."""
+        sql = "SELECT note, ordinal, resolved FROM links WHERE note IN ({})"
+        return {(note, ordinal): path for note, ordinal, path in self._database.all_in(sql, notes)}
+
     def targets_by_key(self, keys: Iterable[str]) -> list[LinkTarget]:
         """Return the targets of all links with one of these keys."""
         return list(self._database.all_in(_TARGETS + " WHERE l.key IN ({})", sorted(keys)))

@@ -1,0 +1,66 @@
+"""An indexer's word to the searchers of its shard, said again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import time
+from contextlib import suppress
+
+from vaultseek.errors import VaultseekError
+from vaultseek.indexing.engine import OpenEngine
+from vaultseek.indexing.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
+from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.model import Reason
+
+GOODBYE_SECONDS = 2.0
+"""Longest wait for an engine when a vault is closed."""
+
+log = logging.getLogger(__name__)
+
+
+class Speaker:
+    """A task that tells searchers, through the engine, how far a shard is from its folder."""
+
+    def __init__(self, vault: OpenVault, engine: OpenEngine) -> None:
+        self._vault = vault
+        self._engine = engine
+        self._level: float | None = None
+        self._reached = False
+
+    async def speak(self) -> None:
+        """Say how the shard is, now and then, for good."""
+        while True:
+            await self._say(self._beat())
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def say_goodbye(self) -> None:
+        """Say that the indexer stops, if the engine answered before."""
+        if self._reached:
+            beat = Heartbeat(time.time(), socket.gethostname(), STOPPED, self._level)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._say(beat), GOODBYE_SECONDS)
+
+    async def _say(self, beat: Heartbeat) -> None:
+        try:
+            await asyncio.to_thread(self._engine.publish, beat)
+            self._reached = True
+        except (VaultseekError, OSError) as error:
+            self._reached = False
+            log.debug("the heartbeat of %s was not taken: %s", self._vault.name, error)
+
+    def _beat(self) -> Heartbeat:
+        vault, now = self._vault, time.time()
+        activity, counts = vault.activity, vault.ledger.counts()
+        reason = activity.full_reason(counts) or vault.keyword_reason()
+        if reason is None and activity.notes_left:
+            progress = f"{activity.notes_left:,} of {activity.notes_total:,} notes are still to be read"
+            reason = Reason("being_read", progress)
+        if reason is None and activity.state == "indexing":
+            reason = Reason("being_read", "the folder is being compared with the index")
+        if reason is None or activity.state == "polling":
+            self._level = now
+        told = None if activity.state == "polling" else reason
+        language = vault.options.language
+        return Heartbeat(now, socket.gethostname(), activity.state, self._level, told, language)
