@@ -68,6 +68,13 @@ def test_the_spans_of_some_terms_are_those_among_all(
     assert sorted(finder.spans(text, some), key=repr) == sorted(expected, key=repr)
 
 
+@pytest.mark.parametrize("word", ["ъ", "съ", "Ъ", "съезд"])
+def test_a_hard_sign_that_the_stemmer_makes_a_soft_one_is_found(word: str) -> None:
+    finder = SpanFinder(Analyzer("ru"))
+    (span,) = finder.spans(word)
+    assert list(finder.spans(word, {span.term})) == [span]
+
+
 @given(st.text())
 def test_spans_are_ranges_of_the_text(text: str) -> None:
     assert all(0 <= span.start < span.end <= len(text) for span in PLAIN.spans(text))

@@ -183,6 +183,7 @@ _tokens_of = lru_cache(maxsize=CACHED_TEXTS)(_Tokens)
 
 
 _COMPOUND, _OTHER = "-", ""
+_HARD_SIGNS = frozenset("ъЪ")
 _APART = frozenset(["", *' ,;!?()[]{}|<>="\n\t'])
 """Characters, or none, beside which a word is a token by itself."""
 
@@ -200,9 +201,11 @@ def _keeps_beginning(token: str) -> bool:
     """True if no stemmer changes the beginning of the word: it is Latin, or else Greek or Cyrillic.
 
     In other scripts beginnings are taken away as well. The Russian stemmer writes Latin letters as Cyrillic
-    ones if there are some beyond Latin-1.
+    ones if there are some beyond Latin-1, and a hard sign at the end as a soft one.
     """
-    return max(token) < "\u0100" or (min(token) >= "\u0370" and max(token) < "\u0530")
+    if max(token) < "\u0100":
+        return True
+    return min(token) >= "\u0370" and max(token) < "\u0530" and not _HARD_SIGNS & set(token[:2])
 
 
 def _letters(token: str) -> str:
