@@ -162,6 +162,31 @@ def remove_folder(path: Path) -> None:
         remove(path)
 
 
+def why_no_vault(root: Path) -> str | None:
+    """Return why no folder of notes can be at ``root``, an absolute path without links; None if one can.
+
+    It is a folder of the system or of this program, or it is above the home directory.
+    """
+    if _path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(root):
+        return "contains your home directory"
+    below = any(root.is_relative_to(folder) for folder in _OF_SYSTEM) and not root.is_relative_to("/dev/shm")
+    if below or str(root) in _ABOVE_SYSTEM:
+        return "belongs to the system"
+    for folder, content in (
+        (data_directory(), "the indexes of vaultseek itself"),
+        (state_directory(), "the log of vaultseek itself"),
+        (runtime_directory(), "the socket of vaultseek itself"),
+    ):
+        own = _path(os.path.realpath(folder))
+        if own.is_relative_to(root) or root.is_relative_to(own):
+            return f"holds {content}"
+    return None
+
+
+_OF_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot")
+_ABOVE_SYSTEM = ("/bin", "/dev/shm", "/lib", "/lib64", "/opt", "/run", "/sbin", "/usr", "/var")
+
+
 def obsidian_url(file: str) -> str:
     """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
     path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -68,6 +69,20 @@ async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(regis
 async def test_a_wrong_name_is_answered_with_the_nearest(registry, name):
     with pytest.raises(VaultMissing, match=r"; did you mean kept\? use --vault NAME"):
         await registry.find(name, None)
+
+
+@pytest.mark.parametrize("folder", ["/" + "a" * 5000, "/" + "a/" * 3000, "/a\0b", "~nobody-9/x"])
+async def test_a_folder_that_no_system_takes_is_no_vault(registry, folder):
+    with pytest.raises(VaultMissing):
+        await registry.find(folder, None)
+    with contextlib.suppress(VaultMissing, UsageError):
+        await registry.find(None, folder)
+
+
+@pytest.mark.parametrize("folder", ["/usr", "/var", "/proc/self", "/boot", "/"])
+async def test_folders_of_the_system_are_no_vaults(registry, folder):
+    with pytest.raises((UsageError, VaultMissing)):
+        await registry.find(folder, None)
 
 
 async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypatch):

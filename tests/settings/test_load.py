@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultseek import paths
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings.describe import dotted_key, keys
 from vaultseek.settings.load import examine, load, sources, with_overrides
@@ -170,14 +169,14 @@ BAD = {
     "unknown language": (vault_entry() + "language = 'xx'", 'vaults[0].language: expected one of "ar"'),
     "one vault, not a list": ("[vaults]\nname = 'a'", "vaults: expected a list of {name, path"),
     "no path": ("[[vaults]]\nname = 'a'", "vaults[0].path: expected a path, found nothing"),
-    "no folder": (
-        vault_entry("a") + vault_entry("b", "gone"),
-        "vaults[1].path: expected an existing folder, found no folder at",
-    ),
     "a file": (vault_entry("a", "config.toml"), "vaults[0].path: expected an existing folder, found a file:"),
     "NUL in a path": (vault_entry("a", "x\\u0000y"), r"found no folder at x\x00y"),
     "nobody's home": (vault_entry("a", "~nobody-9/x"), "found no folder at ~nobody-9/x"),
     "root": (vault_entry("a", "/"), "vaults[0].path: expected a folder of notes, found the whole disk: /"),
+    "system": (
+        vault_entry("a", "/proc"),
+        "vaults[0].path: expected a folder of notes; /proc belongs to the system",
+    ),
     "home": (vault_entry("a", "~"), "found the home directory or a folder above it"),
     "name with a slash": (vault_entry("a/b"), "vaults[0].name: expected a plain name"),
     "two of one name": (
@@ -279,9 +278,9 @@ BAD_VARIABLES = {
     "not JSON": ("INDEX__EXCLUDE", "a,b", 'index.exclude: expected a list of texts, found "a,b"'),
     "not a table": ("MODEL", "bundled", 'model: expected a table, found "bundled"'),
     "vaults, not JSON": ("VAULTS", "~/Notes", 'found "~/Notes"'),
-    "vaults, no folder": (
+    "vaults, a file": (
         "VAULTS",
-        '[{"name": "a", "path": "gone"}]',
+        '[{"name": "a", "path": "config.toml"}]',
         "vaults[0].path: expected an existing",
     ),
 }
@@ -384,9 +383,12 @@ def test_all_that_is_wrong_is_named_and_the_rest_can_be_used(load_text: LoadText
         "vaults[0].path",
     ]
     assert 'found "hybird"; did you mean "hybrid"?' in problems[2].message
-    assert [(v.name, v.path) for v in settings.vaults] == [("here", tmp_path / "notes")]
+    assert [(v.name, v.path) for v in settings.vaults] == [
+        ("gone", tmp_path / "gone"),
+        ("here", tmp_path / "notes"),
+    ]
     assert (settings.daemon.autostart, settings.search) == (False, SearchSettings())
-    with pytest.raises(ConfigError, match=r"serch: unknown key, expected search\? \(3 more problems\)"):
+    with pytest.raises(ConfigError, match=r"serch: unknown key, expected search\? \(2 more problems\)"):
         load(file)
 
 
@@ -400,11 +402,10 @@ def test_where_a_setting_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert source(("search", "recency", "date")) == "default"
 
 
-def test_a_vault_that_is_not_mounted_stays_if_it_has_an_index(load_text: LoadText, tmp_path: Path) -> None:
+def test_a_vault_that_is_not_mounted_stays(load_text: LoadText, tmp_path: Path) -> None:
     load_text("")
     file = tmp_path / "config.toml"
     file.write_text(vault_entry("gone", "gone") + vault_entry("here"))
-    paths.vault_data_directory(tmp_path / "gone").mkdir(parents=True)
     settings, problems = examine(file)
     assert [vault.name for vault in settings.vaults] == ["gone", "here"]
     assert [(dotted_key(each.location), each.fatal) for each in problems] == [("vaults[0].path", False)]

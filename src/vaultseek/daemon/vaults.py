@@ -22,7 +22,7 @@ from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.models.choice import VaultModels
 from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.text import fold
+from vaultseek.text import fold, quote
 from vaultseek.vault.ignore import OBSIDIAN_FOLDER
 from vaultseek.worker import SemanticWorker
 
@@ -120,7 +120,10 @@ class VaultRegistry:
         Unavailable if it cannot be opened.
         """
         await self.close_missing()
-        options = self._by_name(vault, folder) if vault else self._around(folder)
+        try:
+            options = self._by_name(vault, folder) if vault else self._around(folder)
+        except (OSError, RuntimeError, ValueError):  # a name too long, a NUL, an unknown user in ~user
+            raise VaultMissing(f"no vault at {quote(vault or folder or '')}; {self._choices()}") from None
         return await self._open(options)
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
@@ -415,13 +418,6 @@ def _similar(name: str, known: Iterable[str]) -> str:
 
 def refuse_unsuitable(root: Path) -> None:
     """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
-    if Path(os.path.realpath(Path.home())).is_relative_to(root):
-        raise UsageError(f"{root} contains your home directory; use the folder of your notes")
-    if any(root.is_relative_to(folder) for folder in _SYSTEM) and not root.is_relative_to("/dev/shm"):
-        raise UsageError(f"{root} belongs to the system; use the folder of your notes")
-    own = Path(os.path.realpath(paths.data_directory()))
-    if own.is_relative_to(root) or root.is_relative_to(own):
-        raise UsageError(f"{root} holds the indexes of vaultseek itself; use the folder of your notes")
-
-
-_SYSTEM = ("/proc", "/sys", "/dev", "/etc")
+    reason = paths.why_no_vault(root)
+    if reason is not None:
+        raise UsageError(f"{root} {reason}; use the folder of your notes")

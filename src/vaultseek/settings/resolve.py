@@ -75,19 +75,19 @@ class _Missing(_Unusable):
 
 
 def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Path, SettingProblem | None]:
-    """Return the folder of a vault, and a problem if it is missing and has an index, which can answer."""
+    """Return the folder of a vault, and a problem if it is missing: it may be mounted later."""
     key: Location = ("vaults", number, "path")
     missing: SettingProblem | None = None
     try:
         root = _folder(vault.path, key, origin, "an existing folder")
     except _Missing as error:
-        if not paths.vault_data_directory(error.folder).is_dir():
-            raise
         root, missing = error.folder, replace(error.problem, fatal=False)
     home = Path(os.path.realpath(Path.home()))
     if home.is_relative_to(root):
         kind = "the whole disk" if root == root.parent else "the home directory or a folder above it"
         raise _Unusable(origin.problem(key, f"expected a folder of notes, found {kind}: {quote_value(root)}"))
+    if (reason := paths.why_no_vault(root)) is not None:
+        raise _Unusable(origin.problem(key, f"expected a folder of notes; {quote_value(root)} {reason}"))
     return root, missing
 
 

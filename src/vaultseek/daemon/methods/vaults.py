@@ -182,8 +182,10 @@ class VaultMethods:
 def _existing_folder(name: str) -> Path:
     """Return the real folder of this name. Raises UsageError or VaultMissing."""
     missing = VaultMissing(f"no folder {quote(name)}; use the absolute path of an existing folder")
+    if not name.isprintable():
+        raise UsageError(f"{quote(name)} has control characters in its name; rename that folder first")
     try:
-        folder = Path(name).expanduser() if name.isprintable() else Path("/")
+        folder = Path(name).expanduser()
         if folder.is_file():
             raise UsageError(f"{quote(name)} is a file, expected a folder of notes")
         if not folder.is_absolute() or not folder.is_dir():
