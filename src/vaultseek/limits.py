@@ -339,6 +339,8 @@ EMBED_RETRY_SECONDS = 10.0
 """Pause before embedding is tried again."""
 REFRESH_SECONDS = 5.0
 """Time that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
+LEDGER_CLOSE_SECONDS = 5.0
+"""Longest wait for an interrupted statement before its connection is closed."""
 SQL_VARIABLES = 500
 """Variables in one SQL statement."""
 LOG_BYTES = 1 * MIB

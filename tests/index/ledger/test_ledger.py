@@ -6,6 +6,8 @@ import contextlib
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -253,6 +255,38 @@ def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes
     second.close()
     left = {each.name for each in tmp_path.glob("ledger*")}
     assert left == {"ledger.sqlite", "ledger.sqlite.closed"}, "nothing holds the old text"
+
+
+_CLOSING = """
+import pathlib, sqlite3, sys, threading
+from vaultseek.index.ledger.database import Database
+
+for number in range(60):
+    database = Database(pathlib.Path(sys.argv[1]) / f"{number}.sqlite")
+    database.run("CREATE TABLE t (a)")
+    database.run_many("INSERT INTO t VALUES (?)", [(n,) for n in range(500)])
+    asked = threading.Event()
+
+    def ask():
+        try:
+            while True:
+                database.all("SELECT count(*) FROM t x, t y WHERE x.a + y.a = 3")
+                asked.set()
+        except sqlite3.Error:
+            pass
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    asked.wait()
+    database.close()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_closing_it_under_the_searches_of_other_threads_does_not_end_the_process(tmp_path):
+    subprocess.run([sys.executable, "-c", _CLOSING, str(tmp_path)], check=True, timeout=120)
 
 
 def test_nobody_else_can_read_it(ledger, tmp_path):

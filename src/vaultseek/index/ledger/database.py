@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from vaultseek.index.ledger.connections import Connections
 from vaultseek.limits import SQL_VARIABLES
 
 
@@ -19,9 +20,7 @@ class Database:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
+        self._connections = Connections(lambda: connect(file))
         self.is_suspect = False
         """True once an error hinted at damage of the file."""
         self._identities: list[tuple[int, int] | None] = []
@@ -29,10 +28,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._lock:
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
+        self._connections.close()
 
     def remember_files(self) -> None:
         """Remember which files these are. Call it once they are all there."""
@@ -60,56 +56,56 @@ class Database:
 
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection; open it on first use."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = connect(self.file)
-            self._local.connection = connection
-            with self._lock:
-                self._connections.append(connection)
-        return connection
+        return self._own()[0]
+
+    def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return the calling thread's connection, and the lock to hold while it works."""
+        return self._connections.own()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the body in one transaction; roll it back on any error, also one of the commit itself."""
-        connection = self.connection()
-        if connection.in_transaction:  # an error of the disk can keep even a rollback from being made
-            connection.execute("ROLLBACK")
-        connection.execute("BEGIN IMMEDIATE")
+        with self._statement() as connection:
+            if connection.in_transaction:  # an error of the disk can keep even a rollback from being made
+                connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            connection.execute("COMMIT")
+            with self._statement() as connection:
+                connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            with self._statement() as connection:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
             raise
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """Execute one statement."""
-        with self._noting_damage():
-            return self.connection().execute(sql, values)
+        with self._statement() as connection:
+            return connection.execute(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Execute one statement once per row of values."""
-        with self._noting_damage():
-            self.connection().executemany(sql, rows)
+        with self._statement() as connection:
+            connection.executemany(sql, rows)
 
     def one(self, sql: str, *values: Any) -> Any:
         """Return the first row, or None."""
-        with self._noting_damage():
-            return self.connection().execute(sql, values).fetchone()
+        with self._statement() as connection:
+            return connection.execute(sql, values).fetchone()
 
     def all(self, sql: str, *values: Any) -> list[Any]:
         """Return all rows."""
-        with self._noting_damage():
-            return self.connection().execute(sql, values).fetchall()
+        with self._statement() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
         """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a bounded number per statement."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join("?" * len(batch))
-            with self._noting_damage():
-                rows = self.connection().execute(sql.format(marks), batch).fetchall()
+            with self._statement() as connection:
+                rows = connection.execute(sql.format(marks), batch).fetchall()
             yield from rows
 
     def all_below(self, sql: str, folder: str) -> list[Any]:
@@ -136,9 +132,12 @@ class Database:
         self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
 
     @contextmanager
-    def _noting_damage(self) -> Iterator[None]:
+    def _statement(self) -> Iterator[sqlite3.Connection]:
+        """Lend the calling thread's connection for one statement, and note if that finds damage."""
         try:
-            yield
+            connection, lock = self._own()
+            with lock:
+                yield connection
         except _OF_VALUES:
             raise
         except sqlite3.DatabaseError as error:

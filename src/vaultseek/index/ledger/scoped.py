@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from vaultseek.index.ledger.connections import Connections
 from vaultseek.index.ledger.database import Database
 
 Folders = tuple[str, ...]
@@ -30,31 +31,22 @@ class ScopedConnections:
     """A connection for each thread with the views; the folders are set whenever others are asked for."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self._connections = Connections(lambda: _connect(file))
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
 
-    def connection(self, folders: Folders) -> sqlite3.Connection:
-        """Return the calling thread's connection, which sees the notes in ``folders`` only."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = _connect(self._file)
-            self._local.connection, self._local.folders = connection, None
-            with self._lock:
-                self._connections.append(connection)
-        if self._local.folders != folders:
+    def own(self, folders: Folders) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return the calling thread's connection, which sees the notes in ``folders`` only, and its lock."""
+        connection, lock = self._connections.own()
+        if getattr(self._local, "folders", None) != folders:
             self._local.folders = None
-            _set_folders(connection, folders)
+            with lock:
+                _set_folders(connection, folders)
             self._local.folders = folders
-        return connection
+        return connection, lock
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        with self._lock:
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
+        self._connections.close()
 
 
 class ScopedDatabase(Database):
@@ -66,15 +58,14 @@ class ScopedDatabase(Database):
         self._scoped = connections
         self._folders = folders
 
-    def connection(self) -> sqlite3.Connection:
-        """Return the calling thread's connection."""
-        return self._scoped.connection(self._folders)
+    def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        return self._scoped.own(self._folders)
 
     @contextmanager
-    def _noting_damage(self) -> Iterator[None]:
+    def _statement(self) -> Iterator[sqlite3.Connection]:
         try:
-            with super()._noting_damage():
-                yield
+            with super()._statement() as connection:
+                yield connection
         finally:
             self._whole.is_suspect |= self.is_suspect
 
