@@ -1,4 +1,4 @@
-"""One SQLite connection for each thread, all closed at once, but none of them in the middle of a statement."""
+"""One SQLite connection for each thread, all closed at once, but none in the middle of a statement."""
 
 from __future__ import annotations
 
