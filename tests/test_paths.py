@@ -8,7 +8,11 @@ import pytest
 
 from vaultseek import paths
 from vaultseek.errors import Unavailable
+from vaultseek.index.concept_vocabulary import read_vocabulary
+from vaultseek.indexing.vault_language import SHARE_FILE, kept_share
+from vaultseek.models.fetch import recorded_digests
 from vaultseek.paths import write_atomically
+from vaultseek.settings.registry import RegisteredVaults, read_registry, registry_file
 
 
 def test_a_file_is_replaced_and_only_the_user_can_read_it(tmp_path: Path) -> None:
@@ -81,3 +85,27 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(folder, 65534, 65534)
     with pytest.raises(Unavailable, match="belongs to another user"):
         paths.private_directory(folder)
+
+
+@pytest.mark.parametrize("damage", [b'{"a":' + b"[" * 5000, b"", b"\xff", b"{", b'{"a": 1}' + b" " * 100])
+def test_a_state_file_that_is_no_json_or_too_deep_is_damaged(tmp_path: Path, damage: bytes) -> None:
+    file = tmp_path / "state.json"
+    file.write_bytes(damage)
+    with pytest.raises(ValueError, match=r"."):
+        paths.read_json(file, 80 + 20 * 1000 * (b"[" in damage))
+    file.write_text('{"a": [1]}')
+    assert paths.read_json(file) == {"a": [1]}
+
+
+@pytest.mark.parametrize("content", ["[" * 5000, '{"a":' + "[" * 5000, "[1]", "{}", "null", "\x00"])
+def test_nonsense_in_a_file_of_the_daemons_own_counts_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for name in (paths.models_directory() / "fetched.json", registry_file(), tmp_path / SHARE_FILE):
+        name.parent.mkdir(parents=True, exist_ok=True)
+        name.write_text(content)
+    assert read_registry() == RegisteredVaults()
+    assert dict(recorded_digests()) == {}
+    assert kept_share(tmp_path) is None
+    assert read_vocabulary(registry_file(), "model") is None

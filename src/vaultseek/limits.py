@@ -250,6 +250,8 @@ CONFIG_BYTES = 256 * KIB
 """Largest configuration file."""
 STATE_BYTES = 1 * MIB
 """Most that is read of a small file of the daemon's own, as the list of its vaults."""
+REPORT_BYTES = 64 * MIB
+"""Largest report of a measurement that is shown."""
 CONFIG_DEPTH = 32
 """Most parts of a dotted key, and most open brackets, in a configuration file."""
 CONFIG_LINES = 2_000

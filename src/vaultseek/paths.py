@@ -12,11 +12,12 @@ import re
 import sys
 
 from vaultseek.errors import AlreadyRunning, Unavailable
+from vaultseek.limits import STATE_BYTES
 
 TYPE_CHECKING = False  # pathlib is imported late: the command line needs only the name of the socket
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import IO
+    from typing import IO, Any
 
 APP = "vaultseek"
 DIRECTORY_MODE = 0o700
@@ -144,6 +145,25 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
+    """Return the JSON value in a small file of the daemon's own; what is nested without end is damage, too.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not JSON, or has more than ``largest`` bytes.
+    """
+    import json
+
+    with file.open("rb") as stream:
+        data = stream.read(largest + 1)
+    if len(data) > largest:
+        raise ValueError(f"{file} is too large")
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError(f"{file} is nested too deeply") from None
 
 
 def remove(path: Path) -> None:

@@ -55,8 +55,8 @@ def _known(engine: MilvusOptions) -> list[str]:
     """Return the shards of the engine, and those that it had before: a search says that they are missing."""
     file = _folder() / "known.json"
     try:
-        before = [str(shard) for shard in json.loads(file.read_text()).get(engine.place, ())]
-    except (OSError, ValueError, AttributeError):
+        before = [str(shard) for shard in paths.read_json(file).get(engine.place, ())]
+    except (OSError, ValueError, AttributeError, TypeError):
         before = []
     try:
         from vaultseek.index.backend.milvus import MilvusBackend

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections import Counter
@@ -151,7 +150,6 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
 
 def _root_of(file: Path) -> Path | None:
     try:
-        with file.open("rb") as stream:
-            return Path(json.loads(stream.read(limits.STATE_BYTES))["path"])
+        return Path(paths.read_json(file)["path"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

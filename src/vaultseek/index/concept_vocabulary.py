@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vaultseek.limits import CONCEPT_CHARS, CONCEPT_FILE_BYTES, CONCEPT_TERMS
 from vaultseek.models.encoder import Vectors
-from vaultseek.paths import write_atomically
+from vaultseek.paths import read_json, write_atomically
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 1
@@ -73,15 +73,13 @@ class ConceptVocabulary:
 def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
     """Read the vocabulary in the file; None if there is none that can be used with the model."""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(CONCEPT_FILE_BYTES + 1)
-        content = json.loads(data) if len(data) <= CONCEPT_FILE_BYTES else {}
+        content = read_json(file, CONCEPT_FILE_BYTES)
         if content["version"] != VERSION or content["model"] != model:
             return None
         entries = [_entry(entry) for entry in content["terms"][:CONCEPT_TERMS]]
         terms = {term: notes for term, notes, _ in entries}
         vocabulary = ConceptVocabulary.build(model, terms, {term: vector for term, _, vector in entries})
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return vocabulary if _is_sound(vocabulary) else None
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vaultseek.model import Problem
-from vaultseek.paths import write_atomically
+from vaultseek.paths import read_json, write_atomically
 
 MAX_CRASHES = 2
 """Crashes while parsing a note after which it is skipped."""
@@ -83,8 +83,8 @@ def crash_key(path: str, digest: bytes) -> str:
 
 def _read_crashes(file: Path) -> dict[str, int]:
     try:
-        crashes = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        crashes = read_json(file)
+    except (OSError, ValueError):
         return {}
     entries = crashes.items() if isinstance(crashes, dict) else ()
     return {key: count for key, count in entries if isinstance(count, int)}

@@ -16,7 +16,7 @@ from vaultseek.indexing.legibility import JUDGED_CHARS, foreign_share
 from vaultseek.kinds import is_markdown
 from vaultseek.markdown.decode import decode
 from vaultseek.markdown.frontmatter import read_frontmatter
-from vaultseek.paths import private_directory, write_atomically
+from vaultseek.paths import private_directory, read_json, write_atomically
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note
 from vaultseek.vault.scan import scan
@@ -46,7 +46,7 @@ def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], i
 def kept_share(directory: Path) -> float | None:
     """Return the share that was judged last for the index in ``directory``; None if there is none."""
     try:
-        share = json.loads((directory / SHARE_FILE).read_bytes())["foreign_share"]
+        share = read_json(directory / SHARE_FILE)["foreign_share"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return float(share) if isinstance(share, int | float) and 0 <= share <= 1 else None

@@ -92,9 +92,9 @@ def fetch(
 def recorded_digests() -> Mapping[str, str]:
     """Return the digests of the fetched models by name; empty without a record."""
     try:
-        value = json.loads((paths.models_directory() / _RECORD).read_bytes()[: limits.MODEL_JSON_BYTES])
+        value = paths.read_json(paths.models_directory() / _RECORD)
         return {str(name): str(entry["digest"]) for name, entry in value.items()}
-    except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError):
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return {}
 
 

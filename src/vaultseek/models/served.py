@@ -263,7 +263,7 @@ class ServedEncoder:
 
     def _remembered(self) -> Vectors | None:
         try:
-            probe = np.asarray(json.loads(self._file.read_bytes())["probe"], dtype=np.float32)
+            probe = np.asarray(paths.read_json(self._file)["probe"], dtype=np.float32)
         except (OSError, ValueError, TypeError, KeyError):
             return None
         return probe if probe.ndim == 1 and probe.size else None

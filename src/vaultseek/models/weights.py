@@ -28,7 +28,10 @@ class Weights:
         self._start = _PREFIX + length
         if len(data) < self._start or length > limits.MODEL_JSON_BYTES:
             raise ValueError("the weights are cut off")
-        header = json.loads(data[_PREFIX : self._start])
+        try:
+            header = json.loads(data[_PREFIX : self._start])
+        except RecursionError:
+            raise ValueError("the list of tensors is nested too deeply") from None
         if not isinstance(header, dict):
             raise ValueError("the weights have no list of tensors")
         self._places: dict[str, Mapping[str, Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vaultseek import limits, paths
+from vaultseek import paths
 from vaultseek.settings.model import VaultSettings
 
 
@@ -45,8 +45,7 @@ def registry_file() -> Path:
 def read_registry(file: Path | None = None) -> RegisteredVaults:
     """Read the registry; an empty one if the file is missing or damaged."""
     try:
-        with (file or registry_file()).open("rb") as stream:
-            data = json.loads(stream.read(limits.STATE_BYTES))
+        data = paths.read_json(file or registry_file())
         paused = frozenset(Path(path) for path in data["paused"])
         return RegisteredVaults(tuple(_vaults(data["vaults"])), paused)
     except (OSError, ValueError, KeyError, TypeError):

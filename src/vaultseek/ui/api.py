@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from vaultseek import __version__, paths
 from vaultseek.errors import NotFound, UsageError
+from vaultseek.limits import REPORT_BYTES
 from vaultseek.model import JSON
 from vaultseek.text import quote
 from vaultseek.ui.answer_graph import NODES, Place, answer_graph
@@ -171,6 +171,6 @@ def _count(body: Any, name: str) -> int:
 
 def _report(file: Path) -> JSON:
     try:
-        return {"report": json.loads(file.read_text(encoding="utf-8")), "time": file.stat().st_mtime}
+        return {"report": paths.read_json(file, REPORT_BYTES), "time": file.stat().st_mtime}
     except (OSError, ValueError):
         return {"report": None}

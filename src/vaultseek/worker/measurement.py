@@ -68,8 +68,8 @@ class Measurements:
 
     def _entries(self) -> JSON:
         try:
-            entries = json.loads(self._file.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            entries = paths.read_json(self._file)
+        except (OSError, ValueError):
             return {}
         return entries if isinstance(entries, dict) else {}
 

@@ -93,8 +93,8 @@ def _choose(file: Path, target: str, uri: str | None) -> None:
 
 def _kept(file: Path, target: str) -> list[tuple[str, list[str]]] | None:
     """Return the results of before, if a move to this engine was interrupted."""
-    with suppress(OSError, ValueError, KeyError):
-        value = json.loads(file.read_text())
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        value = paths.read_json(file)
         if value["to"] == target:
             return [(query, paths_) for query, paths_ in value["samples"]]
     return None
