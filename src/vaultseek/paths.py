@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 import sys
 
 from vaultseek.errors import AlreadyRunning, Unavailable
@@ -25,6 +26,7 @@ FILE_MODE = 0o600
 REPORT = "report.json"
 """Name of the last measurement of a vault, in its ``evaluation_directory``."""
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_LOCK = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_LINUX = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_DATA_HOME": ".local/share",
@@ -176,10 +178,14 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_folder(path: Path) -> None:
-    """Remove a folder that is where a file of ours has to be. Raises OSError."""
-    if path.is_dir() and not path.is_symlink():
-        remove(path)
+def clear_place(file: Path) -> None:
+    """Remove what is where a file of ours has to be, unless it is a file: a folder, a link, a pipe.
+
+    Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(file.lstat().st_mode):
+            remove(file)
 
 
 def why_no_vault(root: Path) -> str | None:
@@ -228,11 +234,12 @@ def is_disk_full(error: BaseException) -> bool:
 def lock_directory(directory: Path) -> IO[bytes]:
     """Lock ``directory`` for this process until the returned file is closed.
 
-    Raises AlreadyRunning if another process has locked it.
+    Raises AlreadyRunning if another process has locked it, and OSError.
     """
     import fcntl
 
-    file = (directory / "lock").open("ab")
+    clear_place(directory / "lock")
+    file = os.fdopen(os.open(directory / "lock", _OPEN_LOCK, FILE_MODE), "ab")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -33,7 +33,7 @@ class CrashMarker:
     def __init__(self, file: Path) -> None:
         self._crashes_file = file.with_name(file.name + ".json")
         self._crashes = _read_crashes(self._crashes_file)
-        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
         if last_key:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from vaultseek import paths
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.extractors.reader import FileReader, reading_version
 from vaultseek.index.concept_vocabulary import Concept
@@ -25,6 +23,7 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.embed import Embedding, OldModels
+from vaultseek.indexing.index_folder import open_folder
 from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
 from vaultseek.indexing.outdated_vectors import forget_outdated
@@ -164,10 +163,7 @@ class OpenVault:
         second one. Raises AlreadyRunning if another process has it open, and OSError.
         """
         with contextlib.ExitStack() as files:
-            files.enter_context(paths.lock_directory(paths.private_directory(directory)))
-            for name in ("vault.json", "reading", "reading.json", "foreign-share.json"):
-                paths.remove_folder(directory / name)
-            paths.write_atomically(directory / "vault.json", json.dumps({"path": str(options.root)}))
+            files.enter_context(open_folder(directory, options.root))
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)
             ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")

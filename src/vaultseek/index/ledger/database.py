@@ -49,11 +49,6 @@ class Database:
     def _files(self) -> list[Path]:
         return [self.file.with_name(self.file.name + suffix) for suffix in ("", "-wal", "-shm")]
 
-    def _disk_is_full(self) -> bool:
-        with contextlib.suppress(OSError):
-            return shutil.disk_usage(self.file.parent).free < _ROOM_BYTES
-        return False
-
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection; open it on first use."""
         return self._own()[0]
@@ -141,12 +136,21 @@ class Database:
         except _OF_VALUES:
             raise
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-            harmless = code & _PRIMARY_CODE in _HARMLESS
-            # On a full disk SQLite reports broken input and output, too, and what is there can be read.
-            lacks_space = code & _PRIMARY_CODE == sqlite3.SQLITE_IOERR and self._disk_is_full()
-            self.is_suspect |= not (harmless or lacks_space)
+            self.is_suspect |= not says_nothing_of_file(error, self.file)
             raise
+
+
+def says_nothing_of_file(error: sqlite3.DatabaseError, file: Path) -> bool:
+    """True if the error has other causes than damage of the ``file``: a lock, or no space."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY_CODE
+    # On a full disk SQLite reports broken input and output, too, and what is there can be read.
+    return code in _HARMLESS or (code == sqlite3.SQLITE_IOERR and _disk_is_full(file))
+
+
+def _disk_is_full(file: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(file.parent).free < _ROOM_BYTES
+    return False
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

@@ -10,8 +10,8 @@ import time
 import uuid
 from pathlib import Path
 
-from vaultseek.index.ledger.database import Database, connect
-from vaultseek.paths import remove, write_atomically
+from vaultseek.index.ledger.database import Database, connect, says_nothing_of_file
+from vaultseek.paths import clear_place, remove, write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -87,12 +87,19 @@ CREATE TRIGGER {table}_marked AFTER UPDATE OF stored ON {table} WHEN old.stored 
 the rows would take longer the larger the vault is."""
 
 
+_NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
+"""Ends of the names of the ledger's files."""
+
+
 def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
     A file that is damaged or has another schema version is replaced by a new one, which inherits its vectors.
-    All pages are checked, unless the file is as ``close_database`` left it.
+    All pages are checked, unless the file is as ``close_database`` left it. Raises sqlite3.OperationalError,
+    and leaves the file alone, if it is locked or the disk is full.
     """
+    for name in _NAMES:
+        clear_place(file.with_name(file.name + name))
     if not _is_usable(file, check_pages=not _take_seal(file)):
         log.warning("%s is damaged or of another version; it is made again from the notes", file)
         _move_aside(file)
@@ -144,9 +151,15 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
         return True
     try:
         with contextlib.closing(connect(file)) as connection:
+            connection.execute("BEGIN IMMEDIATE")  # fails if it can only be read
+            connection.execute("ROLLBACK")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    except (sqlite3.DatabaseError, UnicodeDecodeError):  # damaged names cannot be decoded
+    except UnicodeDecodeError:  # of a damaged name
+        return False
+    except sqlite3.DatabaseError as error:
+        if says_nothing_of_file(error, file):
+            raise
         return False
     return bool(sound and version in (0, SCHEMA_VERSION))
 
@@ -155,8 +168,6 @@ def _move_aside(file: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         part, aside = file.with_name(file.name + suffix), file.with_name(f"{file.name}.bad{suffix}")
         if part.exists():
-            if part.is_dir() or aside.is_dir():
-                remove(aside)
             os.replace(part, aside)  # noqa: PTH105
 
 
