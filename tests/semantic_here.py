@@ -70,6 +70,8 @@ class WorkerHere:
         index = self._stores.get((str(store), collection))
         return index.version if index else None
 
+    def want(self) -> None: ...
+
     async def numbers(self, store: Path, notes: Any, *, collection: str, **_: Any) -> Any:
         index = self._stores.get((str(store), collection))
         return index.numbers(notes) if index else np.zeros(0, np.int64)

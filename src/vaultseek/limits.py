@@ -285,6 +285,8 @@ WORKER_HEADER_BYTES = 32 * MIB
 WORKER_PAYLOAD_BYTES = 256 * MIB
 """Largest payload of a message between daemon and worker."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+WORKER_RETRY_SECONDS = 15.0
+"""Longest pause after an end that came from outside, and the shortest that a request cuts off."""
 """Pauses before restarts of a crashed worker, the first time at once; the last one repeats."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""

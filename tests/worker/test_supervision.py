@@ -222,6 +222,45 @@ async def test_a_child_that_is_killed_while_nothing_is_asked_comes_back_before_t
     assert (await worker.embed(["x"])).shape == (1, 2)
 
 
+async def test_a_child_that_is_killed_whenever_it_appears_comes_back_when_that_ends(
+    workers: Any, until: Any
+) -> None:
+    worker = workers.fake(
+        "time.sleep(0.3)\n" + SERVE, backoff_seconds=(0.0, 0.0, 600.0, 600.0), retry_seconds=0.1
+    )
+    await worker.start()
+    for _ in range(supervisor.WORKER_BREAKER_FAILURES + 2):
+        await until(lambda: worker.state.pid is not None)
+        pid = worker.state.pid
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda pid=pid: worker.state.pid != pid)
+    await until(lambda: worker.state.status == "ready")
+    assert (await worker.embed(["x"])).shape == (1, 2)
+
+
+async def test_a_request_cuts_the_pause_of_the_breaker_off(workers: Any, tmp_path: Path, until: Any) -> None:
+    worker = workers.fake(
+        f"if not os.path.exists({str(tmp_path / 'well')!r}): sys.exit(1)\n" + SERVE,
+        backoff_seconds=(0.0, 0.0, 0.0, 0.0, 600.0),
+        retry_seconds=0.3,
+    )
+    with pytest.raises(WorkerUnavailable):
+        await worker.ready()
+    await until(lambda: worker.state.status == "broken")
+    (tmp_path / "well").touch()
+
+    async def answers() -> bool:
+        try:
+            worker.want()
+            return worker.state.status == "ready" and (await worker.embed(["x"])).shape == (1, 2)
+        except WorkerUnavailable:
+            return False
+
+    async with asyncio.timeout(60):
+        while not await answers():
+            await asyncio.sleep(0.02)
+
+
 async def test_a_model_that_cannot_be_used_is_not_tried_again_soon(workers: Any) -> None:
     worker = workers.real("no/such-model", backoff_seconds=(0.0, 60.0))
     with pytest.raises(WorkerUnavailable, match="vaultseek models fetch no/such-model"):

@@ -47,6 +47,10 @@ class EngineVectors:
         """The state of the worker."""
         return self._worker.state
 
+    def want(self) -> None:
+        """Note that a request came: the pause of a worker that is down need not last any longer."""
+        self._worker.want()
+
     async def ready(self, deadline: float | None = None) -> None:
         """Return when the worker can embed."""
         await self._worker.ready(deadline)

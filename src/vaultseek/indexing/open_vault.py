@@ -284,6 +284,8 @@ class OpenVault:
             return None
         state = self._worker.state
         if state.status != "ready" and not self._patience.complete:
+            if text:
+                self._worker.want()
             return state.reason or Reason("worker_unavailable", f"the semantic worker is {state.status}")
         if not self.embedding.ready:
             return Reason("being_built", "the vectors are not ready yet")

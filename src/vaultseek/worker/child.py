@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.worker.main")
 _LAST_OUTPUT_SECONDS = 0.5
+_SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TAIL_BYTES = 2 * limits.KIB
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -73,12 +75,14 @@ class PendingRequest:
 class ChildExit:
     """The end of a child: the reason, and the requests that it left unanswered.
 
-    ``permanent``: the next child would end the same way. ``idle``: it was ready, and nothing was asked of it.
+    ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
+    was ready, and nothing was asked of it.
     """
 
     reason: str
     pending: list[PendingRequest] = field(default_factory=list)
     permanent: bool = False
+    outside: bool = False
     idle: bool = False
 
 
@@ -293,7 +297,12 @@ class Child:
                 log.write(data)
 
     def _finish(self, code: int) -> None:
-        exit = ChildExit(self._reason or self._cause(code), list(self._pending.values()), self._permanent)
+        exit = ChildExit(
+            self._reason or self._cause(code),
+            list(self._pending.values()),
+            permanent=self._permanent,
+            outside=self._reason is None and -code in _SIGNALS_FROM_OUTSIDE,
+        )
         self._pending.clear()
         self._watching.cancel()
         self._logging.cancel()

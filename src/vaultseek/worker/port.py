@@ -23,6 +23,9 @@ class VectorKeeper(Protocol):
     def state(self) -> WorkerState:
         """The current state of the worker."""
 
+    def want(self) -> None:
+        """Note that a request came: the pause of a worker that is down need not last any longer."""
+
     async def ready(self, deadline: float | None = None) -> None:
         """Start the worker if need be, and return when it is ready."""
 

@@ -66,6 +66,10 @@ class SemanticWorker:
         """Resident memory of the worker, in bytes; None while there is none."""
         return self._supervisor.memory_bytes
 
+    def want(self) -> None:
+        """Note that a request came: the pause of a worker that is down need not last any longer."""
+        self._supervisor.want()
+
     async def start(self) -> None:
         """Start the child without waiting until it is ready. Idempotent."""
         await self._supervisor.start()

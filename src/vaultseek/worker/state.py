@@ -69,4 +69,5 @@ class WorkerSettings:
     embed_seconds: float = limits.EMBED_SECONDS
     store_seconds: float = WORKER_STORE_SECONDS
     backoff_seconds: Sequence[float] = limits.WORKER_BACKOFF_SECONDS
+    retry_seconds: float = limits.WORKER_RETRY_SECONDS
     stable_seconds: float = WORKER_STABLE_SECONDS

@@ -2,8 +2,8 @@
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
 immediately, and the child is restarted after a growing pause; after several consecutive failures the pause
-is the longest one (the circuit breaker), or the one before if nothing was asked of the child. A store on
-which the child crashes twice is treated as corrupt.
+is the longest one (the circuit breaker), but much shorter if the end came from outside or nothing was asked
+of the child. A request cuts a long pause off. A store on which the child crashes twice is treated as corrupt.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Supervisor:
         self._stopped = False
         self._supervising: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
         self.poison_texts = PoisonTexts()
         self._crashes: dict[tuple[str, str], int] = {}
         self._damaged: set[str] = set()
@@ -115,6 +116,7 @@ class Supervisor:
     async def ready_child(self, seconds: float | None) -> Child:
         """Return the child once it is ready. Raises `WorkerUnavailable` after ``seconds``."""
         if not self._stopped:
+            self.want()
             await self.start()
         seconds = self._settings.start_seconds if seconds is None else seconds
         with contextlib.suppress(TimeoutError):
@@ -127,6 +129,10 @@ class Supervisor:
             cause = reason.code if reason else "loading"
             raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}", cause)
         return self._child
+
+    def want(self) -> None:
+        """Cut off a long pause before the next child. Call it in the event loop."""
+        self._wanted.set()
 
     def check_store(self, store: Path) -> None:
         """Raise `IndexDamaged` if the store is known to crash the child."""
@@ -146,7 +152,6 @@ class Supervisor:
     async def _supervise(self) -> None:
         """Run one child after another until `stop`."""
         while True:
-            pause = self._settings.backoff_seconds
             try:
                 exit = await self._run_child()
             except WorkerUnavailable as error:
@@ -155,9 +160,21 @@ class Supervisor:
             self._failures = WORKER_BREAKER_FAILURES if exit.permanent else self._failures + 1
             broken = self._failures >= WORKER_BREAKER_FAILURES
             self._set_status("broken" if broken else "down", _reason(exit))
-            # What killed a child of which nothing was asked came from outside, and may be over.
-            longest = len(pause) - 1 if exit.idle else len(pause)
-            await asyncio.sleep(pause[min(len(pause) if broken else self._failures, longest) - 1])
+            await self._pause(exit, broken=broken)
+
+    async def _pause(self, exit: ChildExit, *, broken: bool) -> None:
+        """Wait before the next child; a request ends the wait, unless that child would end the same way."""
+        pauses = self._settings.backoff_seconds
+        # What came from outside, or met a child of which nothing was asked, may be over.
+        spared = exit.outside or exit.idle
+        longest = len(pauses) - 1 if spared else len(pauses)
+        pause = pauses[min(len(pauses) if broken else self._failures, longest) - 1]
+        soon = pause if exit.permanent else min(pause, self._settings.retry_seconds)
+        await asyncio.sleep(soon)
+        if pause > soon and not spared:
+            self._wanted.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), pause - soon)
 
     async def _run_child(self) -> ChildExit:
         """Run a child from its start to its exit."""
