@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -16,6 +17,8 @@ from vaultseek.errors import Unavailable
 
 START_SECONDS = 60.0
 """Time that opening a file may take: what was written last is read again."""
+SOCKET_BYTES = 100
+"""Longest path of a socket; the system would cut one of 108."""
 
 
 class LiteServer:
@@ -64,7 +67,10 @@ class LiteServer:
 
     def _socket_file(self) -> Path:
         digest = hashlib.sha256(f"{os.path.realpath(self._file)} {os.getpid()}".encode()).hexdigest()[:12]
-        return paths.runtime_directory() / f"milvus-{digest}.sock"
+        socket = paths.runtime_directory() / f"milvus-{digest}.sock"
+        if len(os.fsencode(socket)) <= SOCKET_BYTES:
+            return socket
+        return Path(tempfile.gettempdir()) / f"vaultseek-{digest}" / "milvus.sock"
 
     def _start(self, socket: Path) -> subprocess.Popen[bytes]:
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

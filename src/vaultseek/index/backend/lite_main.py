@@ -5,12 +5,15 @@ The client would serve it on a port of this machine, without a token, where ever
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from vaultseek import paths
 
 THREADS = 8
 END_SECONDS = 10.0
@@ -52,6 +55,7 @@ def main(file: str, socket: str, parent: int) -> None:
     threading.Timer(END_SECONDS, os._exit, [1]).start()
     server.stop(grace=2).wait()
     database.close()
+    _remove(Path(socket))
     os._exit(0)
 
 
@@ -59,6 +63,14 @@ def _end_with_input(ended: threading.Event) -> None:
     """Wait for the end of the input, which comes with that of the parent, however that ends."""
     sys.stdin.buffer.read()
     ended.set()
+
+
+def _remove(socket: Path) -> None:
+    """Remove the socket, and its folder if that was made for it alone."""
+    with contextlib.suppress(OSError):
+        socket.unlink(missing_ok=True)
+        if socket.parent != paths.runtime_directory():
+            socket.parent.rmdir()
 
 
 def _say(text: str) -> None:
