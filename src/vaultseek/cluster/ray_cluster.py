@@ -80,7 +80,7 @@ class RayCluster:
 def check_installed() -> None:
     """Raise ConfigError if Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
-        raise ConfigError("Ray is not installed here; run `pip install 'vaultseek[ray]'`")
+        raise ConfigError("the package of Ray is not installed here; run `pip install 'vaultseek[ray]'`")
 
 
 @contextmanager

@@ -67,8 +67,8 @@ class EmbeddingRun:
                 self._last_result = self._clock()
             elif self._clock() - self._last_result > self._stalled_seconds:
                 raise Unavailable(
-                    f"the cluster has given no result for {self._stalled_seconds:.0f} s; what it had computed"
-                    " before is kept, and the daemon embeds the rest"
+                    f"the cluster has given no result for {self._stalled_seconds:.0f} s; look at its log."
+                    " The daemon has all that came before, and embeds the rest"
                 )
 
     def _fill(self) -> None:

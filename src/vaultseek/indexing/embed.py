@@ -194,7 +194,6 @@ class Embedding:
         usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
         new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
         await self._in_writer(self._ledger.vectors.put, new)
-        failpoint("vectors.brought")
         handout.take_back(new, [*refused, *(vectors.keys() - usable.keys())])
         self._recent.append((time.monotonic(), len(new)))
         self.wake.set()
@@ -202,9 +201,7 @@ class Embedding:
 
     def _current_handout(self) -> Handout:
         if self._handout is None:
-            raise Unavailable(
-                "nobody waits for vectors of a client; call index/wait with vectors_from_client first"
-            )
+            raise Unavailable("nobody waits for vectors of a client; use index/wait with vectors_from_client")
         return self._handout
 
     @property

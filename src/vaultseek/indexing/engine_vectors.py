@@ -200,7 +200,7 @@ async def _ask(work: Callable[[], T], deadline: float | None) -> T:
     try:
         return await asyncio.wait_for(running, deadline)
     except TimeoutError:
-        raise WorkerUnavailable("the engine of the vectors was too slow", "deadline") from None
+        raise WorkerUnavailable("the engine of vectors was too slow; it is asked again", "deadline") from None
     except Unavailable as error:
         raise WorkerUnavailable(str(error), error.cause) from error
 

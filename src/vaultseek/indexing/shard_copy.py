@@ -98,7 +98,10 @@ class ShardCopy:
     def _position(self) -> str:
         position = self._backend.position()
         if position is None:
-            raise Unavailable(f"the engine has no shard {self._backend.options.shard}", "vault_missing")
+            raise Unavailable(
+                f"the engine has no shard {self._backend.options.shard}; start the indexer that keeps it",
+                "vault_missing",
+            )
         return position
 
     def _copy(self, source: str, position: str) -> None:

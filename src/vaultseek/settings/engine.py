@@ -78,12 +78,12 @@ class MilvusOptions:
             )
         if self.is_lite:
             if not self.file.is_absolute():
-                raise ConfigError(f"index.uri is {self.uri!r}, not a whole path: begin it with / or ~")
+                raise ConfigError(f"index.uri is {self.uri!r}, not a whole path; start it with / or ~")
             return
         parts = urlsplit(self.uri)
         if parts.scheme not in ("http", "https", "tcp") or not parts.hostname:
             raise ConfigError(
-                f"index.uri is {self.place!r}, neither http:// nor https:// with a host, nor a file in .db"
+                f"index.uri is {self.place!r}, expected http:// or https:// with a host, or a file in .db"
             )
         if parts.username or parts.password:
             raise ConfigError(
@@ -91,7 +91,7 @@ class MilvusOptions:
                 "as index.token_file, or its variable as index.token_variable"
             )
         if self.certificate and not Path(self.certificate).expanduser().is_file():
-            raise ConfigError(f"index.certificate: there is no file {self.certificate}")
+            raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
     def token(self) -> str:
         """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""

@@ -141,7 +141,7 @@ class Methods:
 
 async def _refuse_search(params: JSON, context: RequestContext) -> Any:
     """Refuse to search where a daemon only indexes."""
-    raise Unavailable("this daemon only indexes (`serve --role index`); ask one with the role search or all")
+    raise Unavailable("this daemon only indexes; ask one whose role is search or all")
 
 
 def _memory() -> int:

@@ -141,7 +141,7 @@ class IndexMethods:
         embedding = follower.vault.embedding
         if call.fingerprint != embedding.spec.fingerprint:
             raise UsageError(
-                f"these vectors are of the model {call.fingerprint}; {follower.vault.name} has"
+                f"these vectors are of the model {call.fingerprint}; use that of {follower.vault.name},"
                 f" {embedding.spec.fingerprint}"
             )
         vectors = {key: _vector(text) for key, text in call.vectors.items()}
@@ -175,7 +175,9 @@ def _check_model(follower: VaultFollower) -> None:
     if model.fault:
         raise Unavailable(model.fault, "model_unusable")
     if model.service is not None:
-        raise Unavailable(f"the vectors of {vault.name} come from the server in your settings")
+        raise Unavailable(
+            f"the vectors of {vault.name} come from the server in your settings; only the daemon asks it"
+        )
     if vault.options.paused:
         raise Unavailable(vault.options.paused_reason.text, "paused")
 

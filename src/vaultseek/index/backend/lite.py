@@ -92,7 +92,9 @@ class LiteServer:
         answer = _first_line(process)
         if answer != "ready":
             _end(process)
-            raise Unavailable(f"Milvus Lite cannot open {self._file}: {answer or 'its process ended'}")
+            raise Unavailable(
+                f"the file {self._file} cannot be opened by Milvus Lite: {answer or 'its process ended'}"
+            )
         return process
 
 

@@ -304,7 +304,7 @@ class MilvusClient:
         version = str(self._client.get_server_version(timeout=self.options.seconds))
         if (known := _version(version)) is not None and known < OLDEST and "lite" not in version:
             raise Unavailable(
-                f"Milvus at {self.options.place} is version {version}, too old: use 2.5 or newer",
+                f"the version of Milvus at {self.options.place} is {version}, too old; use 2.5 or newer",
                 "unavailable",
             )
         for name, fields in (
