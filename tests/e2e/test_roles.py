@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from daemons import Daemon, eventually
+from vaultseek.client import Client
+from vaultseek.daemon.team.grants import token_digest, token_proof
+from vaultseek.errors import Forbidden, NotFound, Unavailable
 from worlds import own_directories, write_files
 
 TESTS = Path(__file__).parent.parent
@@ -23,6 +28,7 @@ pytestmark = pytest.mark.skipif(
 )
 WIKI = {
     "Sundial.md": "# Sundial\n\nA clock without quartz, see [[Gnomon]]. #time/old",
+    "Hidden/Clock.md": "---\nowner: Ana\n---\n# Clock\n\nA xylophone strikes, see [[Sundial]]. #secret",
     "Gnomon.md": "# Gnomon\n\nIt casts the shadow.\n\n- [ ] polish it",
 }
 SECONDS = 90.0
@@ -65,9 +71,10 @@ def serving(tmp_path: Path, engine: Engine):
     """``serving("a", "index")`` is a daemon in that role, in directories of its own."""
     with ExitStack() as ending:
 
-        def serve(name: str, role: str) -> Daemon:
+        def serve(name: str, role: str, config: str = "") -> Daemon:
             place = tmp_path / name
             (place / "home").mkdir(parents=True)
+            write_files(place, {"config/vaultseek/config.toml": config})
             daemon = Daemon(place / "home", directories=own_directories(place))
             daemon.environment |= {
                 "VAULTSEEK_INDEX__BACKEND": "milvus",
@@ -104,15 +111,17 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     assert refused.returncode == 3
     assert "only indexes" in refused.stderr
 
-    searcher = serving("searcher", "search")
+    team, token = team_of_one(tmp_path / "team.tcp", "wiki/Hidden")
+    searcher = serving("searcher", "search", team)
     eventually(lambda: searcher.json("status")["vaults"], "the shards are there", SECONDS)
     eventually(
         lambda: not any(each["pending"] or not each["notes"] for each in searcher.json("status")["vaults"])
     )
+    eventually(lambda: not missing_shards(searcher), "the indexers say that they are level", SECONDS)
     vaults = {each["name"]: each for each in searcher.json("status")["vaults"]}
     assert {name: vault["notes"] for name, vault in vaults.items()} == {
         "boats": len(list(boats.rglob("*.md"))),
-        "wiki": 2,
+        "wiki": 3,
     }
     for query in QUERIES:
         assert not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
@@ -130,6 +139,31 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
         assert not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
     assert searcher.paths("task-todo:polish", "--vault", "wiki") == ["Gnomon.md"]
     assert searcher.paths("shadow", "--all-vaults")[0].endswith("Gnomon.md")
+
+    text = searcher.json("read", "Clock", "--vault", "wiki")
+    assert text["text"] == "\n\n\n# Clock\n\nA xylophone strikes, see [[Sundial]]. #secret"
+    assert (text["from_index"], text["properties"], text["vault_path"]) == (True, {"owner": "Ana"}, "")
+    assert searcher.run("search", "shadow", "--paths", "--vault", "wiki").stdout.startswith("Gnomon.md\n")
+    opened = searcher.run("open", "Gnomon", "--vault", "wiki")
+    assert opened.returncode == 2
+    assert "another machine" in opened.stderr
+    socket_file = next(Path(searcher.environment["XDG_RUNTIME_DIR"]).rglob("*.sock"))
+    with Client(socket_file) as client:
+        links = client.call("links/backlinks", {"vault": "wiki", "note": "Sundial"})["links"]
+        assert [link["path"] for link in links] == ["Hidden/Clock.md"]
+        with pytest.raises(Unavailable, match="renaming needs the files of wiki, and this searcher has none"):
+            client.call("vault/rename", {"vault": "wiki", "tag": "secret", "to": "open"})
+
+    with Client(token) as member:
+        answer = member.call("search/all", {"query": "xylophone clock shadow", "limit": 50})
+        assert [each["path"] for each in answer["results"]] == ["Hidden/Clock.md"]
+        assert member.call("search", {"query": "pump", "vault": "wiki", "mode": "keyword"})["results"] == []
+        assert member.call("vault/tags", {"vault": "wiki"})["tags"][0]["tag"] == "secret"
+        for note in ("Sundial", "Gnomon.md"):
+            with pytest.raises(NotFound):
+                member.call("note/get", {"vault": "wiki", "note": note})
+        with pytest.raises(Forbidden):
+            member.call("search", {"query": "pump", "vault": "boats"})
 
     (wiki / "Clepsydra.md").write_text("# Clepsydra\n\nWater measures the hours.")
     (wiki / "Gnomon.md").unlink()
@@ -154,6 +188,23 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     eventually(lambda: "was stopped" in reason_of(searcher, "wiki"), "an indexer has ended", SECONDS)
     assert missing_shards(searcher) == {"wiki"}
     assert has(searcher, "sand neck", "Hourglass.md")
+
+
+def team_of_one(address: Path, sees: str) -> tuple[str, Path]:
+    """Return settings with a token that sees a folder, and the file with which a client uses it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address.write_text(json.dumps({"port": port, "token": "abc", "proof": token_proof("abc")}))
+    address.chmod(0o600)
+    config = f"""
+[team]
+listen = "127.0.0.1:{port}"
+[[team.tokens]]
+name = "anna"
+sha256 = "{token_digest("abc")}"
+sees = ["{sees}"]
+"""
+    return config, address
 
 
 def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:

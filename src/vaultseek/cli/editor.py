@@ -31,6 +31,11 @@ def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
     Raises:
         UsageError: the program cannot be started.
     """
+    if not vault:
+        raise UsageError(
+            "this note is on another machine, and a searcher has no file to open; "
+            "read it with `vaultseek read`"
+        )
     file = str(Path(vault, result["path"]))
     if not obsidian and file.lower().endswith(_VIEWED):
         _run([_OPENER, file], "set a program for such files")

@@ -51,7 +51,8 @@ def with_addresses(answer: JSON) -> JSON:
     """Return ``answer`` with the address of each result's note, by which a launcher opens it in Obsidian."""
     for result in answer.get("results") or ():
         vault = str(result.get("vault_path") or answer.get("vault_path") or "")
-        result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))
+        if vault:  # it is on this machine
+            result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))
     return answer
 
 

@@ -15,7 +15,7 @@ class OfVault(TypedDict):
 
     vault: str
     vault_path: str
-    """Absolute, resolved folder of the vault; paths of notes start there."""
+    """Absolute, resolved folder of the vault, where paths of notes start; empty at a searcher."""
 
 
 class About(TypedDict):
@@ -333,6 +333,8 @@ class Note(OfVault, About):
     end_line: int
     text: str
     truncated: bool
+    from_index: NotRequired[bool]
+    """True at a searcher: the lines of properties are blank."""
 
 
 class RelatedNote(About):

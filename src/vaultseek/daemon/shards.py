@@ -63,6 +63,8 @@ def _known(engine: MilvusOptions) -> list[str]:
 
         with closing(MilvusBackend(replace(engine, shard="-"))) as backend:
             now = backend.shards()
+            if not now and (other := backend.copies.other_version()):
+                log.warning("%s", other)
     except Unavailable as error:
         log.warning("the shards of the engine cannot be listed: %s", error)
         return before

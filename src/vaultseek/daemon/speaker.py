@@ -17,6 +17,9 @@ from vaultseek.model import Reason
 GOODBYE_SECONDS = 2.0
 """Longest wait for an engine when a vault is closed."""
 
+LOOK_SECONDS = 1.0
+"""Time between two looks at the state of the vault."""
+
 log = logging.getLogger(__name__)
 
 
@@ -30,10 +33,14 @@ class Speaker:
         self._reached = False
 
     async def speak(self) -> None:
-        """Say how the shard is, now and then, for good."""
+        """Say how the shard is, now and then and soon after it has changed, for good."""
+        said, due = None, 0.0
         while True:
-            await self._say(self._beat())
-            await asyncio.sleep(BEAT_SECONDS)
+            beat = self._beat()
+            if time.monotonic() >= due or _news(beat) != said:
+                await self._say(beat)
+                said, due = _news(beat), time.monotonic() + BEAT_SECONDS
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def say_goodbye(self) -> None:
         """Say that the indexer stops, if the engine answered before."""
@@ -64,3 +71,8 @@ class Speaker:
         told = None if activity.state == "polling" else reason
         language = vault.options.language
         return Heartbeat(now, socket.gethostname(), activity.state, self._level, told, language)
+
+
+def _news(beat: Heartbeat) -> tuple[str, str | None]:
+    """Return what searchers should know soon."""
+    return beat.state, beat.reason.code if beat.reason else None

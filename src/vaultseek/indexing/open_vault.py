@@ -85,6 +85,11 @@ class VaultOptions:
     """True for a searcher's vault: it has no folder, and its ledger is a copy of what the engine has."""
 
     @property
+    def folder(self) -> Path | None:
+        """The folder with the notes; None for a vault whose folder is elsewhere."""
+        return None if self.is_copied else self.root
+
+    @property
     def paused_reason(self) -> Reason:
         """The reason for what a paused vault cannot do."""
         command = f"vaultseek vault resume {self.name}"

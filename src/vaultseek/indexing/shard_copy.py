@@ -98,10 +98,9 @@ class ShardCopy:
     def _position(self) -> str:
         position = self._backend.position()
         if position is None:
-            raise Unavailable(
-                f"the engine has no shard {self._backend.options.shard}; start the indexer that keeps it",
-                "vault_missing",
-            )
+            missing = f"the engine has no shard {self._backend.options.shard}"
+            advice = self._backend.copies.other_version() or "start the indexer that keeps it"
+            raise Unavailable(f"{missing}; {advice}", "vault_missing")
         return position
 
     def _copy(self, source: str, position: str) -> None:

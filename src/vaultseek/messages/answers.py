@@ -26,7 +26,9 @@ class OfVault(Answer):
     """The vault of an answer."""
 
     vault: str
-    vault_path: str = Field(description="Absolute, resolved folder of the vault; paths of notes start there.")
+    vault_path: str = Field(
+        description="Absolute, resolved folder of the vault, where paths of notes start; empty at a searcher."
+    )
 
 
 class About(Answer):
@@ -317,6 +319,10 @@ class Note(OfVault, About):
     end_line: int
     text: str
     truncated: bool
+    from_index: bool = Field(
+        default=False,
+        description="True at a searcher: the lines of properties are blank.",
+    )
 
 
 class RelatedNote(About):

@@ -1,6 +1,7 @@
 """One note: its properties and structure from the ledger, and its text as it is on disk now.
 
-The text of a file that is no Markdown is that in the ledger, where all of it is.
+The text of a file that is no Markdown is that in the ledger, where all of it is. So is that of a note whose
+folder is on another machine; there only the lines of its properties are missing, which are blank.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from vaultseek.text import printable
 from vaultseek.vault.read import read_note
 
 
-def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | None = None) -> JSON:
+def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: int | None = None) -> JSON:
     """Return the note with its lines ``start`` to ``end``, 1-based and inclusive, cut at ``NOTE_TEXT_CHARS``.
 
     Raises NotFound if the file was just deleted, Unavailable if it cannot be read.
@@ -54,10 +55,11 @@ def note(row: NoteRow, ledger: Ledger, root: Path, start: int = 1, end: int | No
         "end_line": max(last, start - 1),
         "text": text,
         "truncated": len(text) < len(whole),
+        **({"from_index": True} if root is None else {}),
     }
 
 
-def block_ids(row: NoteRow, ledger: Ledger, root: Path) -> list[JSON]:
+def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
     """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises what ``note`` raises."""
     if not is_markdown(row.path):
         return []
@@ -80,8 +82,9 @@ def iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _lines(row: NoteRow, ledger: Ledger, root: Path) -> list[str]:
-    return lines_of(row.path, root) if is_markdown(row.path) else _indexed_lines(row, ledger)
+def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> list[str]:
+    is_on_disk = root is not None and is_markdown(row.path)
+    return lines_of(row.path, root) if root and is_on_disk else _indexed_lines(row, ledger)
 
 
 def lines_of(path: str, root: Path) -> list[str]:

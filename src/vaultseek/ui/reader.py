@@ -77,8 +77,14 @@ async def read_note(
         "last_line": part.last,
         "cut": part != whole or bool(answer["truncated"]),
         "cut_lines": any(len(each) > LINE_CHARS for each in shown),
-        "obsidian_url": obsidian_url(os.path.join(answer["vault_path"], answer["path"])),  # noqa: PTH118
+        "obsidian_url": _address(answer),
     }
+
+
+def _address(answer: JSON) -> str:
+    """Return the address of a note in Obsidian, "" if it is on another machine."""
+    vault = answer["vault_path"]
+    return obsidian_url(os.path.join(vault, answer["path"])) if vault else ""  # noqa: PTH118
 
 
 def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
@@ -53,9 +54,18 @@ def _suggestion(names: Sequence[str]) -> str:
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 
 
+def folder_of(vault: OpenVault, purpose: str) -> Path:
+    """Return the vault's folder, which ``purpose`` needs. Raises Unavailable if it is on another machine."""
+    if vault.options.folder is None:
+        raise Unavailable(
+            f"{purpose} needs the files of {vault.name}, and this searcher has none; ask its indexer"
+        )
+    return vault.options.folder
+
+
 def about_vault(vault: OpenVault, answer: JSON) -> JSON:
     """Return ``answer`` with the vault that it is about."""
-    return {"vault": vault.name, "vault_path": str(vault.options.root), **answer}
+    return {"vault": vault.name, "vault_path": str(vault.options.folder or ""), **answer}
 
 
 def about_note(vault: OpenVault, row: NoteRow, answer: JSON) -> JSON:

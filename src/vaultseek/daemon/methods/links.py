@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, find_note
+from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of
 from vaultseek.errors import UsageError
 from vaultseek.index.ledger import NoteRow
 from vaultseek.indexing.open_vault import OpenVault
@@ -116,7 +116,7 @@ def _mentioned(call: MentionedParams, vault: OpenVault) -> JSON:
 
 
 def _edits(call: RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
-    place = rename.Vault(vault.options.root, vault.ledger, vault.indexer.names)
+    place = rename.Vault(folder_of(vault, "renaming"), vault.ledger, vault.indexer.names)
     if call.moves:
         return rename.rename_notes(_moves(call.moves), place)
     if not call.to or not call.to.strip():

@@ -70,7 +70,7 @@ class NoteMethods:
         call = read(GetParams, params)
         vault, row = await self._vault_and_note(call, call.note)
         lines = (call.start_line, call.end_line)
-        note = await asyncio.to_thread(reading.note, row, vault.ledger, vault.options.root, *lines)
+        note = await asyncio.to_thread(reading.note, row, vault.ledger, vault.options.folder, *lines)
         return about_vault(vault, note)
 
     async def related(self, params: JSON, context: RequestContext) -> JSON:
@@ -201,7 +201,7 @@ def _completions(
 def _items(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
     completer = follower.completer
     if call.kind == "block" and row is not None:
-        blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.root)
+        blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.folder)
         return complete_blocks(blocks, call.text, call.limit)
     kind = call.kind
     if (kind == "note" or kind == "file") and "/" in call.text:

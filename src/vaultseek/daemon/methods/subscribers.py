@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.model import JSON
+from vaultseek.daemon.methods.access import about_vault
 from vaultseek.wire.context import RequestContext
 
 NOTIFIED_PATHS = 1_000
@@ -69,7 +69,7 @@ class Subscribers:
 
     async def _send(self, root: str, event: _Event) -> None:
         vault = event.follower.vault
-        source: JSON = {"vault": vault.name, "vault_path": root}
+        source = about_vault(vault, {})
         try:
             progress = {**source, **await asyncio.to_thread(event.follower.progress)}
             revision = await asyncio.to_thread(lambda: vault.ledger.revision)

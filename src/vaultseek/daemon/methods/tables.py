@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, find_note, with_degraded
+from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, with_degraded
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.messages.params import TableParams, read
 from vaultseek.model import JSON
@@ -65,13 +65,14 @@ class TableMethods:
                 "columns, sort, group and summaries are those of the base; use them with a query"
             )
         vault = follower.vault
+        folder = folder_of(vault, "a table of a file")
         path = await _path(file, follower)
         this = None if call.this is None else await _path(call.this, follower)
         return await _in_thread(
             tables_of,
             path,
             vault.ledger,
-            vault.options.root,
+            folder,
             call.view,
             this,
             most=call.limit or limits.LISTED_ITEMS_MOST,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vaultseek.index.backend.milvus_client import MilvusClient
+from vaultseek.index.backend.schema import VERSION
 
 NAME = "copies"
 NOTES_IN_FILTER = 4000
@@ -18,6 +19,17 @@ class CopyTable:
     def __init__(self, client: MilvusClient, shard: int) -> None:
         self._client = client
         self._shard = shard
+
+    def other_version(self) -> str:
+        """Return, in words, that the engine has shards of another version of vaultseek; "" if it has not."""
+        versions = self._client.other_versions()
+        if not versions:
+            return ""
+        names = ", ".join(map(str, versions))
+        return (
+            f"the engine has shards in format {names}, and this vaultseek reads {VERSION}: "
+            "run the same version on all machines"
+        )
 
     def notes(self) -> list[int]:
         """Return the ids of all notes."""

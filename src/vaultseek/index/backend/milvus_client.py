@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import shutil
 import threading
 import time
@@ -172,6 +173,14 @@ class MilvusClient:
         with self._asking():
             names = self._client.list_collections(timeout=self.options.seconds)
         return [name.removeprefix(begin) for name in names if name.startswith(begin)]
+
+    def other_versions(self) -> list[int]:
+        """Return the other versions of vaultseek's collections that there are."""
+        pattern = re.compile(re.escape(self.options.prefix) + r"_(\d+)_state")
+        with self._asking():
+            names = self._client.list_collections(timeout=self.options.seconds)
+        versions = {int(match[1]) for name in names if (match := pattern.fullmatch(name))}
+        return sorted(versions - {schema.VERSION})
 
     def has(self, name: str) -> bool:
         """True if there is such a collection."""

@@ -60,7 +60,7 @@ function head(title, place, page, note = null) {
     el("p", { class: "where" }, [page.vaultName(place.of), place.note].filter(Boolean).join(" / "),
       note ? ` · ${age(note.modified)}` : ""),
     note ? el("p", { class: "actions" },
-      obsidian ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
+      obsidian && note.obsidian_url ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
       page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null);
 }
 

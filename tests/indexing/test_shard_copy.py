@@ -1,0 +1,147 @@
+"""A searcher's copy of a shard: exact, by revision, and clear about what it cannot have."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek.errors import Unavailable
+from vaultseek.evaluate.vault import index_vault
+from vaultseek.index.backend import copy_table, milvus_client, schema
+from vaultseek.index.ledger import NoteCopy
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
+from vaultseek.settings.engine import MilvusOptions
+from worlds import write_files
+
+NOTES = {
+    "pumps.md": "---\ntags: [work/pumps]\nyear: 2020\n---\n# Pumps\n\nSee [[later#part|a]], [[later]] ^id",
+    "brakes.md": "# Brakes\n\n- [ ] grease them, see ![[pumps]]\n\n```py\nx = 1\n```",
+    "empty.md": "",
+    "sub/日本.md": "# 日本\n\n\N{PILE OF POO} [x](../pumps.md)",
+}
+
+
+@pytest.fixture(scope="module")
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
+    pytest.importorskip("pymilvus", reason="needs the extra: pip install 'vaultseek[milvus]'")
+    pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+    from vaultseek.index.backend.lite import lite_server
+
+    file = tmp_path_factory.mktemp("milvus") / "engine.db"
+    server = lite_server(file)
+    server.use()
+    yield MilvusOptions(uri=str(file), seconds=30.0)
+    server.release()
+
+
+@contextlib.contextmanager
+def opened(root: Path, directory: Path, engine: MilvusOptions, *, is_copied: bool) -> Iterator[OpenVault]:
+    spec = EmbeddingSpec("test", lambda text: len(text) // 4 + 1, 254)
+    options = VaultOptions(root.name, root, engine=engine, is_copied=is_copied)
+    with contextlib.closing(OpenVault.open(options, directory, WorkerHere(), spec)) as vault:
+        vault.indexer.load()
+        yield vault
+
+
+@contextlib.contextmanager
+def indexer_and_searcher(tmp_path: Path, engine: MilvusOptions) -> Iterator[tuple[OpenVault, OpenVault]]:
+    tmp_path.mkdir(exist_ok=True)
+    root = write_files(tmp_path / "vault", NOTES)
+    with (
+        opened(root, tmp_path / "a", engine, is_copied=False) as indexer,
+        opened(tmp_path / "none", tmp_path / "b", engine, is_copied=True) as searcher,
+    ):
+        asyncio.run(index_vault(indexer))
+        yield indexer, searcher
+
+
+def copies_of(vault: OpenVault) -> dict[int, NoteCopy]:
+    """Return all that a ledger has of its notes."""
+    return vault.ledger.copies.of_notes(vault.ledger.notes.ids())
+
+
+def step(searcher: OpenVault) -> bool:
+    assert searcher.shard is not None
+    changed = searcher.shard.step()
+    searcher.indexer.load()
+    return changed
+
+
+def test_a_copy_has_all_that_the_ledger_has(tmp_path, lite, monkeypatch):
+    monkeypatch.setattr(schema, "ROW_BYTES", 200)  # so that a copy takes several rows
+    with indexer_and_searcher(tmp_path, replace(lite, shard="exact")) as (indexer, searcher):
+        assert step(searcher)
+        assert not step(searcher)
+        assert copies_of(searcher) == copies_of(indexer)
+        assert searcher.ledger.counts() == indexer.ledger.counts()
+        assert searcher.ledger.links.edges() == indexer.ledger.links.edges()
+        assert searcher.keyword_index.terms() == indexer.keyword_index.terms()
+
+        # A link that leads elsewhere, a time, a note that goes, one that moves, and one that shrinks.
+        root = tmp_path / "vault"
+        write_files(root, {"later.md": "# Later\n\n## part", "brakes.md": "# Brakes"})
+        (root / "empty.md").unlink()
+        os.utime(root / "pumps.md", (10**9, 10**9))
+        (root / "sub" / "日本.md").rename(root / "moved.md")
+        asyncio.run(index_vault(indexer))
+        assert step(searcher)
+        assert copies_of(searcher) == copies_of(indexer)
+        assert searcher.ledger.links.edges() == indexer.ledger.links.edges()
+        assert searcher.ledger.counts() == indexer.ledger.counts()
+        assert searcher.keyword_index.terms() == indexer.keyword_index.terms()
+
+
+def test_another_ledger_of_the_same_shard_is_copied_anew(tmp_path, lite):
+    engine = replace(lite, shard="anew")
+    with indexer_and_searcher(tmp_path, engine) as (_, searcher):
+        assert step(searcher)
+        write_files(tmp_path / "vault", {"another.md": "# Another"})
+        with opened(tmp_path / "vault", tmp_path / "c", engine, is_copied=False) as other:
+            asyncio.run(index_vault(other))
+            assert step(searcher)
+            assert copies_of(searcher) == copies_of(other)
+
+
+def test_a_shard_that_is_dropped_is_missing_and_the_others_are_not(tmp_path, lite):
+    gone, there = replace(lite, shard="gone"), replace(lite, shard="there")
+    with (
+        indexer_and_searcher(tmp_path / "1", gone) as (indexer, searcher),
+        indexer_and_searcher(tmp_path / "2", there) as (_, other),
+    ):
+        assert step(searcher)
+        assert step(other)
+        assert indexer.engine is not None
+        indexer.engine.engine.drop()
+        with pytest.raises(Unavailable, match="the engine has no shard gone"):
+            step(searcher)
+        assert not step(other)
+        assert copies_of(searcher)  # filters are still answered
+
+
+def test_a_shard_in_another_format_is_said_to_be_one(tmp_path, lite, monkeypatch):
+    engine = replace(lite, shard="newer", prefix="newer")
+    with indexer_and_searcher(tmp_path, engine):
+        monkeypatch.setattr(schema, "VERSION", 99)
+        monkeypatch.setattr(copy_table, "VERSION", 99)
+        none = tmp_path / "none"
+        with (
+            opened(none, tmp_path / "c", engine, is_copied=True) as older,
+            pytest.raises(Unavailable, match=r"no shard newer; .*format \d, and this vaultseek reads 99"),
+        ):
+            step(older)
+
+
+def test_a_copy_that_cannot_be_read_is_named(tmp_path, lite, monkeypatch):
+    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    with indexer_and_searcher(tmp_path, replace(lite, shard="odd")) as (_, searcher):
+        monkeypatch.setattr(copy_table.CopyTable, "texts", lambda self, notes: ["no copy"])
+        with pytest.raises(Unavailable, match="another version of vaultseek"):
+            step(searcher)
