@@ -182,6 +182,27 @@ async def test_the_index_state_tells_the_activity(opened):
     )
 
 
+async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
+    vault = opened()
+    await index(vault)
+    assert vault.lag_reason("copper") is None
+    root = vault.options.root
+    (root / "few.md").write_text("A few words.")
+    await vault.in_writer(vault.indexer.apply, vault.indexer.reconcile())
+    assert vault.ledger.counts().pending
+    assert vault.lag_reason("copper") is None, "a save is no reason"
+    for number in range(30):
+        (root / f"{number}.md").write_text(f"Number {number}.")
+    await vault.in_writer(vault.indexer.apply, vault.indexer.reconcile())
+    assert vault.semantic_reason("copper") is None
+    reason = vault.lag_reason("copper")
+    assert reason is not None
+    assert (reason.code, "not embedded yet" in reason.text) == ("being_built", True)
+    while await vault.embedding.step():
+        pass
+    assert vault.lag_reason("copper") is None
+
+
 async def test_a_paused_vault_says_how_to_get_concepts(opened):
     vault = opened(paused=True)
     await asyncio.to_thread(vault.indexer.load)

@@ -109,6 +109,10 @@ class Patience:
     """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
 
 
+LAGGING_PASSAGES = 20
+LAGGING_PASSAGES_SHARE = 0.2
+"""Passages without a vector of which answers say nothing, if they are no more than this share of all."""
+_EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by their words")
 _MOSTLY_DEAD = "most of the vectors that were written to it are of texts that are no more"
 
 
@@ -349,7 +353,16 @@ class OpenVault:
         return self.spaces.unread_reason(text)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the space that answers ``text`` lacks notes that others have, or None."""
+        """Return why the space that answers ``text`` lacks notes that others have, or None.
+
+        Few passages without a vector are those of the last saves, of which nothing is said.
+        """
+        if self.spaces.second_for(text) is None and not self.embedding.has_previous:
+            counts = self.ledger.counts()
+            if counts.chunks - counts.embedded > max(
+                LAGGING_PASSAGES, LAGGING_PASSAGES_SHARE * counts.chunks
+            ):
+                return _EMBEDDING
         return self.spaces.lag_reason(text)
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
