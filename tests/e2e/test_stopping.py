@@ -55,6 +55,22 @@ def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
 
 
+@pytest.mark.fault("A14")
+def test_a_frozen_daemon_is_named_and_stopped(daemon, vault):
+    root = vault(NOTES)
+    daemon.run("index", "--wait", "--vault", str(root))
+    process = psutil.Process(daemon.pid())
+    process.suspend()
+    done = daemon.run("search", "granite", "--vault", str(root))
+    assert done.returncode != 0
+    assert f"the daemon (pid {process.pid}) does not answer; end it with `vaultseek stop`" in done.stderr
+    done = daemon.run("stop")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"the process {process.pid} was killed; nothing is lost" in done.stdout
+    ended(process)
+    assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
+
+
 def test_a_busy_vault_is_removed(daemon, vault, eventually, tmp_path):
     root = vault(NOTES)
     hang(daemon, root, "ledger.commit", eventually)

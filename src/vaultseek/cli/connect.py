@@ -7,7 +7,7 @@ import sys
 import time
 
 from vaultseek import limits
-from vaultseek.errors import NotRunning, Unavailable
+from vaultseek.errors import Cancelled, NotRunning, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from vaultseek.model import JSON
 
 DAEMON_START_SECONDS = 20.0
-DAEMON_STOP_SECONDS = 30.0
+DAEMON_ANSWER_SECONDS = 6.0
+"""Time for a daemon to greet a command; one that takes longer is frozen or hangs."""
+DAEMON_STOP_SECONDS = 10.0
+"""Time to end after it was asked to; the daemon cuts off after 1.5 s whatever does not end."""
+DAEMON_TERM_SECONDS = 2.0
+"""Time to end after SIGTERM, before SIGKILL."""
 REBIND_SECONDS = 5.0
 """Timeout for a daemon to make its socket file again after the file was deleted."""
 
@@ -69,9 +74,14 @@ def connect_to_running() -> Caller | None:
     from vaultseek.client.caller import Caller
 
     try:
-        return Caller(name="vaultseek.cli")
+        return Caller(name="vaultseek.cli", connect_seconds=DAEMON_ANSWER_SECONDS)
     except NotRunning:
         return None
+    except Unavailable as error:
+        if "does not answer" not in str(error):
+            raise
+        what = f"the daemon (pid {daemon_pid() or '?'}) does not answer"
+        raise Unavailable(f"{what}; end it with `vaultseek stop`, nothing is lost by that") from None
 
 
 def daemon_pid() -> int | None:
@@ -121,27 +131,65 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
     return Caller(name="vaultseek.cli")
 
 
-def stop_daemon() -> bool:
-    """Stop the daemon and wait until it has ended. Return False if none was running.
+def stop_daemon() -> str:
+    """Stop the daemon and wait until it has ended. Return how, in words; nothing if none was running.
+
+    A daemon that does not end when it is asked to, or does not answer, is sent SIGTERM, and then SIGKILL:
+    what is committed survives that.
 
     Raises:
-        Unavailable: the daemon cannot be reached, or does not end.
+        Unavailable: the daemon is another user's, or does not end.
     """
+    import signal
+
     pid = daemon_pid()
-    client = wait_for_running()
-    if pid is None or client is None:
-        return False
-    with client:
-        client.call("shutdown", {}, timeout=limits.CALL_SECONDS)
-    deadline = time.monotonic() + DAEMON_STOP_SECONDS
+    if pid is None:
+        return ""
+    try:
+        client = wait_for_running()
+        if client is None:
+            return ""
+        with client:
+            client.call("shutdown", {}, timeout=DAEMON_ANSWER_SECONDS)
+    except (Unavailable, Cancelled):
+        pass  # it does not answer, or ended before it answered
+    else:
+        if _has_ended(pid, DAEMON_STOP_SECONDS):
+            return "stopped"
+    if _signal_ends(pid, signal.SIGTERM, DAEMON_TERM_SECONDS):
+        return "stopped: it did not answer, so it was sent SIGTERM; nothing is lost"
+    if _signal_ends(pid, signal.SIGKILL, DAEMON_STOP_SECONDS):
+        return f"stopped: it did not answer, so the process {pid} was killed; nothing is lost"
+    raise Unavailable(f"the daemon (pid {pid or '?'}) cannot be ended; end it with `kill -9 {pid or 'PID'}`")
+
+
+def _has_ended(pid: int, seconds: float) -> bool:
+    """Return whether the daemon ends in time."""
+    deadline = time.monotonic() + seconds
     # Another pid means that a service manager has started the next daemon already.
     while daemon_pid() == pid:
         if time.monotonic() > deadline:
-            from vaultseek import paths
-
-            raise Unavailable(f"the daemon (pid {pid}) has not stopped yet; see its log {paths.log_file()}")
+            return False
         time.sleep(limits.DAEMON_POLL_SECONDS)
     return True
+
+
+def _signal_ends(pid: int, number: int, seconds: float) -> bool:
+    """Send a signal to the process that holds the lock, if it is the user's own; return whether it ends."""
+    from contextlib import suppress
+
+    if daemon_pid() != pid:
+        return True
+    with suppress(OSError):
+        if pid and pid != os.getpid() and _is_ours(pid):
+            os.kill(pid, number)
+            return _has_ended(pid, seconds)
+    return daemon_pid() != pid
+
+
+def _is_ours(pid: int) -> bool:
+    """Return whether the process is of this user; where there is no ``/proc``, the system decides."""
+    return not os.path.isdir("/proc/self") or os.stat(f"/proc/{pid}").st_uid == os.geteuid()
 
 
 def serve_command(invocation: Invocation) -> list[str]:

@@ -50,6 +50,7 @@ class Caller:
         *,
         name: str = "vaultseek.client.blocking",
         validate: bool = False,
+        connect_seconds: float | None = None,
     ) -> None:
         self.server: JSON = {}
         self._validate = validate
@@ -59,7 +60,7 @@ class Caller:
         self._ids = count(1)
         self._notifications: deque[tuple[str, JSON]] = deque(maxlen=NOTIFICATIONS_KEPT)
         self._connection: _Connection | None = None
-        self._connect(_deadline(timeout))
+        self._connect(_deadline(timeout if connect_seconds is None else connect_seconds))
 
     def __enter__(self) -> Self:
         return self

@@ -62,9 +62,10 @@ def start(invocation: Invocation) -> int:
 def stop() -> int:
     """Stop the daemon.
 
-    Waits until it has ended. Nothing is lost: the next start continues indexing.
+    Waits until it has ended. One that does not answer is ended by SIGTERM, then by SIGKILL. Nothing is lost:
+    the next start continues indexing.
     """
     from vaultseek.cli.connect import stop_daemon
 
-    print("stopped" if stop_daemon() else "no daemon is running")
+    print(stop_daemon() or "no daemon is running")
     return SUCCESS
