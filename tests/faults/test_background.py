@@ -25,6 +25,7 @@ from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.embed import embed as embed_texts
 from vaultseek.models.hashing import HashingEncoder
+from vaultseek.vault import read
 from vaultseek.vault.watch import Watcher
 
 Follow = Callable[..., VaultFollower]
@@ -62,6 +63,25 @@ async def until(condition: Callable[[], Any]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
+
+
+async def test_a_reading_that_goes_on_counts_the_notes_that_are_there(follow, vault, monkeypatch):
+    monkeypatch.setattr(read, "RACY_NANOSECONDS", 0)
+    follower = follow({f"{number}.md": f"Number {number}." for number in range(40)})
+    await follower.rescan()
+    await follower.close()
+    answered: list[str] = []
+    real = VaultFollower._set_read
+
+    def listen(self: VaultFollower, done: int, total: int) -> None:
+        real(self, done, total)
+        if (reason := self.degraded_reason()) is not None:
+            answered.append(reason.text)
+
+    monkeypatch.setattr(VaultFollower, "_set_read", listen)
+    again = follow({f"{number}.md": f"Number {number}." for number in range(40, 100)})
+    await again.rescan()
+    assert answered[0] == "still reading, 40 of 100 notes so far"
 
 
 def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:

@@ -84,6 +84,7 @@ class VaultFollower:
         self._speaker: Speaker | None = None
         self._opened = time.monotonic()
         self._was_indexed_before = vault.ledger.counts().notes > 0
+        self._notes_there = 0  # that the last comparison of everything did not want to be read
         self._closed = False
 
     def start(self) -> None:
@@ -196,7 +197,8 @@ class VaultFollower:
             return activity.reason
         is_first = not self._scans_done and not self._was_indexed_before and activity.state != "paused"
         if activity.notes_left > (0 if is_first else NOTES_BEHIND):
-            progress = f"{activity.notes_done:,} of {activity.notes_total:,} notes"
+            done, total = self._notes_there + activity.notes_done, self._notes_there + activity.notes_total
+            progress = f"{done:,} of {total:,} notes"
             return Reason("being_read", f"still reading, {progress} so far")
         return Reason("being_read", "still looking for the notes of this vault") if is_first else None
 
@@ -444,6 +446,7 @@ class VaultFollower:
         self._scans_begun += 1
         began = time.monotonic()
         changes = await self.vault.in_writer(indexer.reconcile)
+        self._notes_there = await self.vault.in_writer(indexer.count_others, changes.read)
         self._watch.note_scan(began)
         return changes
 

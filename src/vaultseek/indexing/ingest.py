@@ -133,6 +133,10 @@ class Indexer:
         self._ledger.notes.prune_removed(self._ledger.revision)
         return changed
 
+    def count_others(self, paths: Sequence[str]) -> int:
+        """Return how many notes the ledger has beside those at ``paths``."""
+        return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
+
     def catch_up_again(self) -> None:
         """Give an engine again what it did not take because it did not answer."""
         if self._keyword.problem is not None:
