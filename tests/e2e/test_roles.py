@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -55,7 +56,14 @@ class Engine:
         self._port = int(self._process.stdout.readline())
         self.address = f"http://127.0.0.1:{self._port}"
 
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
     def stop(self) -> None:
+        self.thaw()
         self._process.communicate()
 
 
@@ -165,6 +173,13 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
         with pytest.raises(Forbidden):
             member.call("search", {"query": "pump", "vault": "boats"})
 
+    engine.freeze()  # as one that is far too slow: each request has a limit
+    both = {"boats", "wiki"}
+    eventually(lambda: missing_shards(searcher) == both, "the searcher says so of both", SECONDS)
+    assert searcher.paths("path:Gnomon", "--vault", "wiki") == ["Gnomon.md"]
+    engine.thaw()
+    eventually(lambda: not missing_shards(searcher), "nothing is missing any more", SECONDS)
+
     (wiki / "Clepsydra.md").write_text("# Clepsydra\n\nWater measures the hours.")
     (wiki / "Gnomon.md").unlink()
     (wiki / "Sundial.md").rename(wiki / "Moondial.md")
@@ -173,7 +188,6 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     eventually(lambda: not has(searcher, "shadow", "Gnomon.md"), "a deleted note is gone", SECONDS)
 
     engine.stop()
-    both = {"boats", "wiki"}
     eventually(lambda: missing_shards(searcher) == both, "the searcher says so of both", SECONDS)
     (wiki / "Hourglass.md").write_text("# Hourglass\n\nSand runs through a neck.")
     engine.start()
