@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options by which scripts/fault chooses tests."""
     parser.addoption("--long", action="store_true", help="run the tests marked long, too")
     parser.addoption("--fault", action="append", help="only tests of this fault, or of any if it is empty")
+
+
+def pytest_configure() -> None:
+    """Hear the signals that are ignored in the background, because programs that the tests start inherit that."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.hookimpl(trylast=True)
