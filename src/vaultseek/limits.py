@@ -124,8 +124,10 @@ QUERY_DEPTH = 32
 """Deepest nesting of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
 """Time for matching one text against a regular expression of a query."""
+MATCHING_SECONDS = 1.5
+"""Time that all matching of the regular expressions of one request takes together."""
 EXPRESSIONS_SECONDS = 10.0
-"""Time for matching the notes of a vault against the regular expressions of a query."""
+"""Time for reading the notes of a vault and matching them; a deadline of the request may be shorter."""
 KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
+
 import pytest
 import regex
 from hypothesis import assume, given
@@ -82,6 +85,21 @@ def test_an_expression_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(BadQuery, match="takes too long"):
         expression.find(SLOW, "x" * 60 + "!")
     assert list(expression.find_all(SLOW, "x" * 60 + "!")) == []
+
+
+def test_the_expressions_of_a_request_share_their_time() -> None:
+    slow = ("x" * number + "!" for number in range(40, 1000))
+    budget = expression.Budget(time.monotonic() + 60, matching=0.05)
+    with expression.within(budget):
+        assert expression.find("b", "abc") == (1, 2)
+        with pytest.raises(BadQuery, match="takes too long"):
+            list(map(partial(expression.find, SLOW), slow))
+        assert expression.is_spent()
+        with pytest.raises(BadQuery, match="takes too long"):
+            expression.find("b", "abc")
+    assert expression.find("b", "abc") == (1, 2)
+    with expression.within(expression.Budget(time.monotonic())), pytest.raises(BadQuery):
+        expression.find("b", "abc")
 
 
 def test_what_is_wrong_with_an_expression() -> None:

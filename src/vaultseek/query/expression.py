@@ -3,13 +3,45 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from vaultseek.errors import BadQuery
-from vaultseek.limits import EXPRESSION_SECONDS
+from vaultseek.limits import EXPRESSION_SECONDS, MATCHING_SECONDS
 from vaultseek.text import printable
+
+
+@dataclass(slots=True)
+class Budget:
+    """Time for the expressions of one request: ``matching`` seconds in all, none after the time ``end``."""
+
+    end: float
+    matching: float = MATCHING_SECONDS
+
+    def left(self, now: float) -> float:
+        """Return the seconds that are left at the monotonic time ``now``."""
+        return min(self.matching, self.end - now)
+
+
+@contextmanager
+def within(budget: Budget) -> Iterator[None]:
+    """Take the time of ``find`` and ``find_all`` in this thread from the budget."""
+    token = _budget.set(budget)
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def is_spent() -> bool:
+    """Return whether there is a budget, and nothing is left of it."""
+    budget = _budget.get()
+    return budget is not None and budget.left(time.monotonic()) <= 0
 
 
 def problem_of(pattern: str) -> str | None:
@@ -28,18 +60,28 @@ def find(pattern: str, text: str) -> tuple[int, int] | None:
 
     Case does not matter, and ``^`` and ``$`` are those of a line. Raises BadQuery if it takes too long.
     """
+    budget = _budget.get()
+    timeout, began = EXPRESSION_SECONDS, time.monotonic()
+    if budget is not None and (timeout := min(timeout, budget.left(began))) <= 0:
+        raise too_slow(pattern)
     try:
         # Concurrent: others are served while a long text is matched.
-        match = _compiled(pattern).search(text, timeout=EXPRESSION_SECONDS, concurrent=True)
+        match = _compiled(pattern).search(text, timeout=timeout, concurrent=True)
     except TimeoutError:
         raise too_slow(pattern) from None
+    finally:
+        if budget is not None:
+            budget.matching -= time.monotonic() - began
     return match.span() if match else None
 
 
 def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
     """Yield where the matches in a short ``text`` begin and end; none after ``EXPRESSION_SECONDS``."""
     try:
-        for match in _compiled(pattern).finditer(text, timeout=EXPRESSION_SECONDS):
+        budget, timeout = _budget.get(), EXPRESSION_SECONDS
+        if budget is not None and (timeout := min(timeout, budget.end - time.monotonic())) <= 0:
+            return
+        for match in _compiled(pattern).finditer(text, timeout=timeout):
             yield match.span()
     except TimeoutError:
         return
@@ -62,6 +104,8 @@ def literal_of(pattern: str) -> str | None:
     runs = re.findall(r"\w+", _OPTIONAL.sub("\0", flat))
     return max(runs, key=len, default=None)
 
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 # A flag may change how the rest is read, and the letters of a name are not those of a match.
 _FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")

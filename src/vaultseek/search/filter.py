@@ -22,7 +22,7 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.model import Chunk, Task
 from vaultseek.query.compare import comparable, is_named, number_of
-from vaultseek.query.expression import literal_of, too_slow
+from vaultseek.query.expression import is_spent, literal_of, too_slow
 from vaultseek.query.facts import Scope
 from vaultseek.query.filters import (
     AliasContains,
@@ -271,7 +271,7 @@ def _in_time(notes: Iterator[tuple[int, LedgerFacts]], pattern: str) -> Iterator
     """Yield the notes. Raise BadQuery when matching them has taken too long."""
     deadline = time.monotonic() + EXPRESSIONS_SECONDS
     for note in notes:
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or is_spent():
             raise too_slow(pattern)
         yield note
 

@@ -20,6 +20,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.model import JSON
+from vaultseek.query.expression import Budget, within
 from vaultseek.query.filters import patterns_of
 from vaultseek.query.leaves import properties_of, property_patterns
 from vaultseek.search import formula
@@ -288,7 +289,15 @@ def _is_regularized(parsed: ParsedRequest) -> bool:
 
 async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
     threads = _thread if parsed.query.filter is None else _filter_threads
-    return await asyncio.get_running_loop().run_in_executor(threads, partial(step, *arguments))
+    work = partial(step, *arguments)
+    if parsed.expressions is not None:
+        work = partial(_within, parsed.expressions, work)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+def _within(budget: Budget, work: Callable[[], T]) -> T:
+    with within(budget):
+        return work()
 
 
 def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,8 +11,9 @@ from typing import Any
 from vaultseek import limits
 from vaultseek.errors import BadQuery
 from vaultseek.model import Mode
+from vaultseek.query.expression import Budget
 from vaultseek.query.fields import from_fields
-from vaultseek.query.filters import all_of
+from vaultseek.query.filters import all_of, patterns_of
 from vaultseek.query.grammar import Query, parse_query, plain_query
 from vaultseek.query.profile import Profile, profile_query
 from vaultseek.search import formula
@@ -49,6 +51,8 @@ class ParsedRequest:
     query: Query
     profile: Profile
     limit: int
+    expressions: Budget | None = None
+    """Time for regular expressions; None if there are none."""
 
     @property
     def is_listing(self) -> bool:
@@ -87,8 +91,26 @@ def parse_request(request: SearchRequest) -> ParsedRequest:
     query = parse_with_fields(request.query, request.fields, plain=request.plain)
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
     return ParsedRequest(
-        request, query, profile_query(query, request.settings.profile), request.limit or listing
+        request,
+        query,
+        profile_query(query, request.settings.profile),
+        request.limit or listing,
+        _time_for_expressions(request, query),
     )
+
+
+def _time_for_expressions(request: SearchRequest, query: Query) -> Budget | None:
+    """Return the time for the expressions of the query, which ends before the deadline of the request."""
+    if not patterns_of(query.filter):
+        return None
+    seconds = limits.EXPRESSIONS_SECONDS
+    if request.seconds is not None:
+        seconds = min(seconds, request.seconds * _OF_DEADLINE)
+    return Budget(time.monotonic() + seconds)
+
+
+_OF_DEADLINE = 0.8
+"""Part of the deadline that expressions may take: the rest is for the answer."""
 
 
 def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = False) -> Query:
