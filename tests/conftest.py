@@ -27,9 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Hear the signals that are ignored in the background: programs that tests start inherit that."""
-    for number in (signal.SIGHUP, signal.SIGINT):
+    for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, handler)
 
 
 @pytest.hookimpl(trylast=True)
