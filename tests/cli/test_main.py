@@ -98,8 +98,8 @@ def test_status_and_stop_without_a_daemon(run: Run) -> None:
 @pytest.mark.fault("G13")
 def test_a_wrong_configuration_is_reported_before_a_daemon_is_started(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
-    file.write_text("[[vaults]]\nname = 'a'\npath = 'gone'\n")
-    wrong = f"expected an existing folder, found no folder at {tmp_path / 'gone'}"
+    file.write_text("[[vaults]]\nname = 'a'\npath = 'config.toml'\n")
+    wrong = f"expected an existing folder, found a file: {file}"
     for arguments in (["search", "x"], ["index"], ["start"]):
         ended = run(*arguments, VAULTSEEK_CONFIG=str(file))
         assert ended.returncode == 2

@@ -200,10 +200,10 @@ def test_collections_of_another_program_are_left_alone(tmp_path, lite):
     ("values", "message"),
     [
         ({}, "index.uri is missing"),
-        ({"uri": "notes.db"}, "begin it with / or ~"),
-        ({"uri": "ftp://milvus"}, "neither http:// nor https://"),
+        ({"uri": "notes.db"}, "start it with / or ~"),
+        ({"uri": "ftp://milvus"}, "expected http:// or https://"),
         ({"uri": "https://me:secret@milvus"}, "holds a user or password"),
-        ({"uri": "https://milvus", "certificate": "/no/such.pem"}, "there is no file /no/such.pem"),
+        ({"uri": "https://milvus", "certificate": "/no/such.pem"}, "found none at /no/such.pem"),
         (
             {"uri": "https://milvus", "token_variable": "NO_SUCH"},
             "NO_SUCH of index.token_variable is not",

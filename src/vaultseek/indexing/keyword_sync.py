@@ -110,7 +110,6 @@ class KeywordSync:
 
     def _replace(self) -> None:
         self.index.close()
-        failpoint("keyword.remake")
         self.index = self._create()
 
     def _create(self) -> KeywordIndex:
@@ -121,6 +120,7 @@ class KeywordSync:
         aside = self._directory.with_name(f"{self._directory.name}{_ASIDE}{uuid.uuid4().hex[:8]}")
         with contextlib.suppress(FileNotFoundError):
             self._directory.rename(aside)
+        failpoint("keyword.remake")
         index = KeywordIndex.create(self._directory, rules=self._rules)
         self._remove_aside()
         return index
