@@ -1,4 +1,4 @@
-"""What a searcher says of an indexer by its heartbeat."""
+"""Reasons that a searcher gives from the heartbeat of an indexer."""
 
 from __future__ import annotations
 

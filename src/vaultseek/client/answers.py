@@ -866,7 +866,7 @@ class KeptVectors(OfVault):
     """Vectors that were stored in the ledger."""
 
     kept: int
-    """How many were asked for and usable."""
+    """Number of vectors that were asked for and can be used."""
 
 
 class Refreshed(TypedDict):

@@ -819,7 +819,7 @@ class TextsToEmbed(OfVault):
 class KeptVectors(OfVault):
     """Vectors that were stored in the ledger."""
 
-    kept: int = Field(description="How many were asked for and usable.")
+    kept: int = Field(description="Number of vectors that were asked for and can be used.")
 
 
 class Refreshed(Answer):
