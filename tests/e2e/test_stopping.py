@@ -97,7 +97,7 @@ def test_clients_that_wait_are_told_that_the_vault_is_closed(daemon, vault, even
     hang(daemon, root, "ledger.commit", eventually)
     command = [sys.executable, "-m", "vaultseek", "index", "--wait", "--vault", str(root)]
     waiting = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.PIPE, text=True)
-    eventually(lambda: psutil.Process(waiting.pid).num_fds() > 3)
+    eventually(lambda: psutil.Process(waiting.pid).net_connections("unix"), "it has connected")
     daemon.run("stop")
     assert "try again" in waiting.communicate(timeout=30)[1]
     assert waiting.returncode == 3

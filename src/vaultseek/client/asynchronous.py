@@ -24,7 +24,6 @@ from vaultseek.client.conversation import (
     notification,
     pauses,
     timed_out,
-    unanswered,
     went_away,
 )
 from vaultseek.errors import Unavailable, VaultseekError
@@ -32,6 +31,7 @@ from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNS
 from vaultseek.model import JSON
 from vaultseek.wire import endpoint
 from vaultseek.wire.outbox import Outbox
+from vaultseek.wire.protocol import INITIALIZE
 
 OnNotification = Callable[[str, JSON], object]
 OnDisconnect = Callable[[], object]
@@ -143,7 +143,7 @@ class AsyncClient(AsyncMethods):
             self.server = await connection.hello(self._name)
         except ConnectionError:
             await connection.close()
-            raise unanswered(self._path) from None
+            raise went_away(INITIALIZE) from None
         except BaseException:
             await connection.close()
             raise

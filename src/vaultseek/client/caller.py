@@ -181,7 +181,10 @@ class Caller:
             server = self._answer(connection, hello, call)
             connection.conversation.verify(server)
             self.server = server
-        except (ConnectionError, TimeoutError, Cancelled):
+        except ConnectionError:
+            self.close()
+            raise went_away(INITIALIZE) from None
+        except (TimeoutError, Cancelled):
             self.close()
             raise unanswered(self._path) from None
         except BaseException:
