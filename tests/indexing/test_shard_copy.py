@@ -101,8 +101,9 @@ def test_a_copy_has_all_that_the_ledger_has(tmp_path, lite, monkeypatch):
 
 def test_another_ledger_of_the_same_shard_is_copied_anew(tmp_path, lite):
     engine = replace(lite, shard="anew")
-    with indexer_and_searcher(tmp_path, engine) as (_, searcher):
+    with indexer_and_searcher(tmp_path, engine) as (indexer, searcher):
         assert step(searcher)
+        indexer.close()
         write_files(tmp_path / "vault", {"another.md": "# Another"})
         with opened(tmp_path / "vault", tmp_path / "c", engine, is_copied=False) as other:
             asyncio.run(index_vault(other))

@@ -140,7 +140,8 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            if not self.ready:
+            # None is left to say what the store has, if the engine that keeps it was found to be another one.
+            if not self.ready or not self._ledger.vectors.store():
                 await self._open_store()
             if await self._store_batch():
                 return True
@@ -405,6 +406,7 @@ class Embedding:
     async def _store(self, items: Sequence[Item]) -> None:
         """Store the vectors and mark them as stored; report the texts that have none."""
         vectors = [(item, item.vector) for item in items if item.vector is not None]
+        store = self._ledger.vectors.store()
         if vectors:
             await self._worker.apply(
                 self.store,
@@ -414,16 +416,19 @@ class Embedding:
                 vectors=np.frombuffer(b"".join(data for _, data in vectors), np.float32).reshape(
                     len(vectors), -1
                 ),
-                version=self._ledger.vectors.store(),
+                version=store,
             )
         failpoint("vectors.stored")
-        await self._in_writer(self._mark_stored, items)
+        await self._in_writer(self._mark_stored, items, store)
 
-    def _mark_stored(self, items: Sequence[Item]) -> None:
+    def _mark_stored(self, items: Sequence[Item], store: str) -> None:
         """Mark the items as stored, but those whose notes have changed since: these have other texts now.
 
-        A failed text counts as stored, or it would be tried again forever.
+        None of them if another ``store`` was begun meanwhile. A failed text counts as stored, or it would be
+        tried again forever.
         """
+        if self._ledger.vectors.store() != store:
+            return
         items = self._unembedded.unchanged(items)
         failed = sorted({item.note for item in items if not item.vector})
         if failed:

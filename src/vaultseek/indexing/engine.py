@@ -12,6 +12,7 @@ from vaultseek.indexing.engine_keyword import EngineSync
 from vaultseek.indexing.engine_vectors import EngineVectors
 from vaultseek.indexing.heartbeat import Heartbeat
 from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy, heartbeat_name
+from vaultseek.indexing.shard_writer import ShardWriter
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.worker import SemanticWorker
 
@@ -24,14 +25,19 @@ class OpenEngine:
     ) -> None:
         """``is_copied``: another daemon writes to the engine, and the ledger is a copy of what is there."""
         self.engine = open_backend(options, name, folder)
-        self.backend = cast(MilvusBackend, ReadOnlyEngine(self.engine)) if is_copied else self.engine
+        self._writer = None if is_copied else ShardWriter(self.engine, folder)
+        self.backend = cast(MilvusBackend, self._writer or ReadOnlyEngine(self.engine))
         self._is_copied = is_copied
         self._folder = folder
         self._ledger = ledger
 
     def sync(self, language: str | None) -> EngineSync:
         """Return what keeps the notes of the engine up to the ledger."""
-        return EngineSync(self._folder, language, self.backend, self._ledger, is_copied=self._is_copied)
+        if self._writer is None:
+            return EngineSync(self._folder, language, self.backend, self._ledger)
+        sync = EngineSync(self._folder, language, self.backend, self._ledger, writer=self._writer)
+        self._writer.on_doubt = sync.doubt
+        return sync
 
     def keeper(self, worker: SemanticWorker) -> EngineVectors:
         """Return what keeps the vectors that a worker computes."""
@@ -47,8 +53,8 @@ class OpenEngine:
         return not self._is_copied and not self.engine.options.is_lite
 
     def publish(self, beat: Heartbeat) -> None:
-        """Tell searchers how the shard is. Raises Unavailable."""
-        self.engine.set_state(heartbeat_name(self.engine.options.shard), f"{beat.at:.0f}", beat.as_text())
+        """Tell searchers how the shard is. Raises Unavailable, also if another indexer has the shard."""
+        self.backend.set_state(heartbeat_name(self.engine.options.shard), f"{beat.at:.0f}", beat.as_text())
 
     def close(self) -> None:
         """Close the connection."""

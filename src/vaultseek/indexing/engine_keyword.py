@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.limits import SQL_VARIABLES
 from vaultseek.model import Task
 from vaultseek.query.filters import Filter
+
+if TYPE_CHECKING:
+    from vaultseek.indexing.shard_writer import ShardWriter
 
 POOL_SHARE = 1.25
 """Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
@@ -202,10 +205,12 @@ class EngineSync:
         backend: Backend,
         ledger: Ledger,
         *,
-        is_copied: bool = False,
+        writer: ShardWriter | None = None,
     ) -> None:
-        """``is_copied``: another daemon keeps the engine, and only the vocabulary is kept here."""
-        self._is_copied = is_copied
+        """``writer`` has the right to write; without it another daemon keeps the engine, and only the
+        vocabulary is kept here."""
+        self._writer = writer
+        self._is_copied = writer is None
         self._directory = paths.private_directory(directory)
         self._configured = language
         self._backend = backend
@@ -219,6 +224,7 @@ class EngineSync:
         self.problem: Unavailable | None = None
         """The reason why the engine is behind, None if it is not, or was not asked."""
         self._checked = False
+        self._doubting = threading.Lock()
         self.index = EngineKeyword(backend, self._vocabulary, ledger)
         self.index.rules = self._rules
 
@@ -235,12 +241,20 @@ class EngineSync:
         """Bring the engine to the ledger's revision, as far as it answers."""
         try:
             self._catch_up(ledger)
-            self.problem = None
             self.rebuilding = False
+            with self._doubting:
+                if self._checked or self._is_copied:
+                    self.problem = None
         except Unavailable as error:
             if self.problem is None:
                 log.warning("the engine is behind the ledger: %s", error)
+            self.doubt(error)
+
+    def doubt(self, error: Unavailable) -> None:
+        """Compare the engine with the ledger before it is written to again: it may be another one then."""
+        with self._doubting:
             self.problem = error
+            self._checked = False
 
     def set_language(self, language: str | None) -> None:
         """Set the language of all notes, as the settings of another daemon say; None if they do not."""
@@ -268,8 +282,8 @@ class EngineSync:
 
     def _catch_up(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
-        if not self._checked and not self._is_copied:
-            self._compare_positions()
+        if not self._checked and self._writer is not None:
+            self._compare_positions(ledger, self._writer)
         revision = self._revision(ledger)
         removed = ledger.notes.removed_since(revision)
         if revision < 0 or removed is None:
@@ -294,11 +308,18 @@ class EngineSync:
             part = notes[start : start + CATCH_UP_NOTES]
             self._apply(ledger, part, [], self._position(ledger, ledger.revision))
 
-    def _compare_positions(self) -> None:
-        """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash."""
-        stored, own = self._backend.statistics().position, self._vocabulary.position
-        if own is not None and not _is_at(stored, own):
+    def _compare_positions(self, ledger: Ledger, writer: ShardWriter) -> None:
+        """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash.
+
+        An engine that was restored, or is ahead of a ledger that was, has other vectors than the ledger says,
+        too. These are marked first, so that a crash leaves the same difference.
+        """
+        stored, own = writer.claim(), self._vocabulary.position
+        if own is not None and not _is_at(stored, own, ledger.revision):
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
+            ledger.vectors.begin_store("")
+            ledger.vectors.set_second_store("")
+            writer.empty()
             self._vocabulary.clear()
         self._checked = True
 
@@ -354,11 +375,12 @@ class EngineSync:
         return int(revision) if begin == f"{ledger.generation}:{self._version}" and revision.isdigit() else -1
 
 
-def _is_at(stored: str | None, own: str) -> bool:
-    """True if an engine at the position ``stored`` has all that was written up to ``own``."""
+def _is_at(stored: str | None, own: str, latest: int) -> bool:
+    """True if an engine at the position ``stored`` has all that was written up to ``own``, and no more than a
+    ledger at the revision ``latest``."""
     begin, _, revision = (stored or "").rpartition(":")
     own_begin, _, own_revision = own.rpartition(":")
-    return begin == own_begin and revision.isdigit() and int(revision) >= int(own_revision)
+    return begin == own_begin and revision.isdigit() and int(own_revision) <= int(revision) <= latest
 
 
 def entries_of(

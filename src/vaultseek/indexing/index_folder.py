@@ -12,6 +12,8 @@ from vaultseek import paths
 from vaultseek.index.concept_vocabulary import FILE_NAME
 
 log = logging.getLogger(__name__)
+ENGINE_FOLDER = "engine"
+"""Folder of what is kept beside an engine in that of the index."""
 _FILES = ("vault.json", "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
 

@@ -23,7 +23,7 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.embed import Embedding, OldModels
-from vaultseek.indexing.index_folder import open_folder
+from vaultseek.indexing.index_folder import ENGINE_FOLDER, open_folder
 from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
 from vaultseek.indexing.outdated_vectors import forget_outdated
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-ENGINE_FOLDER = "engine"
-"""Folder of what is kept beside an engine in that of the index."""
 SECOND_FOLDER = "semantic-2"
 """Folder of the second vector space in that of the index."""
 

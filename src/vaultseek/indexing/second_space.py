@@ -134,6 +134,8 @@ class SecondSpace:
 
         Raises WorkerUnavailable. A damaged store is dropped and filled again by the following steps.
         """
+        if self._position not in (None, Position()) and not self._ledger.vectors.second_store():
+            self._position = None  # the engine that keeps it was found to be another one
         if self._position is not None and self._is_level():
             return False
         async with self._pool.use(self.model) as worker:

@@ -34,6 +34,7 @@ from vaultseek.index.backend.port import (
     VectorEntries,
 )
 from vaultseek.index.backend.schema import FACTS, ID_MASK
+from vaultseek.index.backend.state_table import StateTable
 from vaultseek.index.keyword.candidates import term_number
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.models.encoder import Vectors
@@ -65,6 +66,8 @@ class MilvusBackend:
         self._client = MilvusClient(options)
         self.copies = CopyTable(self._client, self.shard)
         """The copies of notes, for searchers."""
+        self.states = StateTable(self._client, self.shard)
+        """What is said of the shard, by its writer among others."""
         self._writing = threading.RLock()
 
     # -- reading ---------------------------------------------------------------------------------------
