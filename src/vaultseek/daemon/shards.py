@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from vaultseek import paths
-from vaultseek.errors import ConfigError, Unavailable
+from vaultseek.errors import ConfigError, Unavailable, UsageError
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.model import Settings, VaultSettings
 
@@ -20,6 +21,7 @@ Role = Literal["index", "search", "all"]
 """The work of a daemon: keep indexes, answer from what others keep in an engine, or both for its vaults."""
 SHARD_SECONDS = 30.0
 """Time between two looks for shards."""
+_changing = threading.Lock()
 _OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
@@ -40,8 +42,8 @@ def with_shards(settings: Settings) -> Settings:
     """Return the settings with the shards of the engine for vaults, also those known from before."""
     engine = settings.index.engine
     known = [] if engine is None else _known(engine)
-    shared = Counter(_plain(shard) for shard in known)
-    names = {shard: _plain(shard) if shared[_plain(shard)] == 1 else shard for shard in known}
+    shared = Counter(_plain(shard).casefold() for shard in known)
+    names = {shard: _plain(shard) if shared[_plain(shard).casefold()] == 1 else shard for shard in known}
     vaults = tuple(VaultSettings(name=names[shard], path=_folder() / shard) for shard in known)
     return settings.model_copy(update={"vaults": vaults})
 
@@ -51,13 +53,53 @@ def engine_of(engine: MilvusOptions | None, root: Path) -> MilvusOptions | None:
     return None if engine is None else replace(engine, shard=root.name)
 
 
+def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool) -> None:
+    """Forget a shard that the engine has no longer; with ``drop`` delete one there that its indexer has left.
+
+    Raises UsageError, or Unavailable.
+    """
+    from vaultseek.index.backend.milvus import MilvusBackend
+
+    name = _plain(root.name)
+    with _changing, closing(MilvusBackend(replace(engine, shard=root.name))) as backend:
+        if backend.position() is not None and not (drop and is_left):
+            if drop:
+                raise UsageError(
+                    f"an indexer keeps {name}; run `vaultseek vault remove` there, or stop it first"
+                )
+            raise UsageError(
+                f"the engine has {name}; remove it where its indexer runs, or, if that is gone for good, "
+                "delete its text from the engine by --delete-index"
+            )
+        if drop:
+            backend.drop()
+            backend.states.forget()
+        known = _before(engine)
+        if root.name in known:
+            known.remove(root.name)
+            _remember(engine, known)
+
+
 def _known(engine: MilvusOptions) -> list[str]:
     """Return the shards of the engine, and those that it had before: a search says that they are missing."""
-    file = _folder() / "known.json"
+    with _changing:
+        return _known_now(engine)
+
+
+def _before(engine: MilvusOptions) -> list[str]:
     try:
-        before = [str(shard) for shard in paths.read_json(file).get(engine.place, ())]
+        return [str(shard) for shard in paths.read_json(_folder() / "known.json").get(engine.place, ())]
     except (OSError, ValueError, AttributeError, TypeError):
-        before = []
+        return []
+
+
+def _remember(engine: MilvusOptions, known: list[str]) -> None:
+    paths.private_directory(_folder())
+    paths.write_atomically(_folder() / "known.json", json.dumps({engine.place: known}))
+
+
+def _known_now(engine: MilvusOptions) -> list[str]:
+    before = _before(engine)
     try:
         from vaultseek.index.backend.milvus import MilvusBackend
 
@@ -70,8 +112,7 @@ def _known(engine: MilvusOptions) -> list[str]:
         return before
     known = sorted({*before, *now})
     if known != before:
-        paths.private_directory(_folder())
-        paths.write_atomically(file, json.dumps({engine.place: known}))
+        _remember(engine, known)
     return known
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from vaultseek import paths
 from vaultseek.daemon.follow import OnProgress, VaultFollower
-from vaultseek.daemon.shards import SHARD_SECONDS, Role, engine_of, with_shards
+from vaultseek.daemon.shards import SHARD_SECONDS, Role, engine_of, forget_shard, with_shards
 from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
 from vaultseek.indexing.embed import OldModels
@@ -106,6 +106,29 @@ class VaultRegistry:
             await self.close_vault(root)
         await asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
+    async def check_engine(self, root: Path) -> None:
+        """Raise Unavailable if the index of a vault cannot be deleted, as the engine that has it is away."""
+        engine = self.settings.index.engine
+        if engine is not None:
+            from vaultseek.indexing.shard_writer import check_reachable
+
+            await asyncio.to_thread(check_reachable, engine, paths.vault_data_directory(root))
+
+    async def forget_shard(self, root: Path, *, drop: bool) -> bool:
+        """Forget a searcher's vault, and with ``drop`` its shard; return false if this is no searcher.
+
+        Raises UsageError if an indexer keeps the shard, or Unavailable.
+        """
+        engine = self.settings.index.engine
+        if self._role != "search" or engine is None:
+            return False
+        follower = self._followers.get(root)
+        is_left = follower is None or follower.vault.shard is None or follower.vault.shard.is_left()
+        await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_left=is_left)
+        await self.open_configured(self.settings, self._paused)
+        await self.close_vault(root, delete_index=True)
+        return True
+
     async def follow_shards(self) -> None:
         """Keep a searcher's vaults those that there are shards of; return at once in another role."""
         while self._role == "search":
@@ -189,7 +212,15 @@ class VaultRegistry:
             finally:
                 self._models.pool.release(follower.vault.models.main)
         if delete_index:
-            await asyncio.to_thread(shutil.rmtree, paths.vault_data_directory(root), ignore_errors=True)
+            await asyncio.to_thread(self._delete_index, paths.vault_data_directory(root))
+
+    def _delete_index(self, directory: Path) -> None:
+        engine = self.settings.index.engine
+        if engine is not None and self._role != "search":
+            from vaultseek.indexing.shard_writer import drop_shard
+
+            drop_shard(engine, directory)  # first: the folder has the name of the shard
+        shutil.rmtree(directory, ignore_errors=True)
 
     def _closed(self, root: Path, task: asyncio.Task[None]) -> None:
         if self._closing.get(root) is task:

@@ -68,6 +68,12 @@ class Pulse:
             self._changed = now
         self.beat = beat or self.beat
 
+    def is_over(self, now: float | None = None) -> bool:
+        """True if the indexer has stopped or is silent, false also before anything is known."""
+        now = time.monotonic() if now is None else now
+        is_silent = self._changed is not None and now - self._changed > SILENCE_SECONDS
+        return is_silent or (self.beat is not None and self.beat.state == STOPPED)
+
     def reason(self, now: float | None = None) -> Reason | None:
         """Return why the shard may be behind its folder, or None."""
         now = time.monotonic() if now is None else now

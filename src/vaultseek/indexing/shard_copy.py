@@ -84,6 +84,10 @@ class ShardCopy:
         """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
         return self._pulse.reason()
 
+    def is_left(self) -> bool:
+        """True if no indexer is at work on the shard, as far as that can be told."""
+        return self._pulse.is_over()
+
     def _hear(self) -> bool:
         """Take in the word of the indexer; true if its language is another one."""
         state = self._backend.state(heartbeat_name(self._backend.options.shard))

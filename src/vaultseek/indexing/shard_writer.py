@@ -192,6 +192,18 @@ class ShardWriter:
             )
 
 
+def check_reachable(options: MilvusOptions, index: Path) -> None:
+    """Raise Unavailable if the engine does not answer that has the notes of the index in a folder."""
+    if shard := shard_of(index):
+        try:
+            with closing(MilvusBackend(replace(options, shard=shard))) as backend:
+                backend.position()
+        except Unavailable as error:
+            raise Unavailable(
+                f"nothing was removed, as the engine has the notes: {error}", error.cause
+            ) from error
+
+
 def drop_shard(options: MilvusOptions, index: Path) -> None:
     """Delete from the engine what the index in a folder has there, unless another indexer has taken it over.
 

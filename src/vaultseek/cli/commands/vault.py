@@ -79,10 +79,13 @@ def add(
 @shared_options
 @pass_invocation
 def remove(invocation: Invocation, /, name: str, delete_index: bool, json_: bool) -> int:
-    """Stop indexing and watching a vault. Its notes stay as they are."""
+    """Stop indexing and watching a vault. Its notes stay as they are.
+
+    At a searcher: forget a shard that Milvus has no longer; with --delete-index one that no indexer keeps.
+    """
     params = {"vault": vault_argument(name), "delete_index": delete_index}
     answer = call_daemon(invocation, "vault/remove", params)
-    index = "its index is deleted" if delete_index else "its index is kept"
+    index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
     return _print(answer, f"removed {answer['path']}; {index}", json_=json_)
 
 

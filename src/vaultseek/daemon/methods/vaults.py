@@ -92,13 +92,20 @@ class VaultMethods:
         return vault
 
     async def remove(self, params: JSON, context: RequestContext) -> JSON:
-        """Remove a vault from the registry, and its index if requested. Its notes are not touched."""
+        """Remove a vault from the registry, and its index if requested. Its notes are not touched.
+
+        A searcher forgets a shard and deletes its copy.
+        """
         call = read(RemoveVaultParams, params)
         async with self._changing:
             await self._apply_settings()
             root = self._root(call.vault)
+            if await self._registry.forget_shard(root, drop=call.delete_index):
+                return {"path": str(root), "index_deleted": True}
             if root in self._configured():
                 raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
+            if call.delete_index:
+                await self._registry.check_engine(root)
             await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
             await self._registry.close_vault(root, delete_index=call.delete_index)
         return {"path": str(root), "index_deleted": call.delete_index}

@@ -67,7 +67,7 @@ class MilvusBackend:
         self.copies = CopyTable(self._client, self.shard)
         """The copies of notes, for searchers."""
         self.states = StateTable(self._client, self.shard)
-        """What is said of the shard, by its writer among others."""
+        """Names with what is said of the shard, by its writer among others."""
         self._writing = threading.RLock()
 
     # -- reading ---------------------------------------------------------------------------------------

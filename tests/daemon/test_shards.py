@@ -1,0 +1,216 @@
+"""A searcher over several shards, one of them missing, one behind, and those that it has to forget."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek import paths
+from vaultseek.daemon import follow
+from vaultseek.daemon.methods import Methods
+from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.errors import Unavailable, UsageError, VaultMissing
+from vaultseek.evaluate.vault import index_vault
+from vaultseek.index.backend import milvus_client
+from vaultseek.index.backend.lite import LiteServer, lite_server
+from vaultseek.index.backend.milvus import MilvusBackend
+from vaultseek.indexing.heartbeat import STOPPED, Heartbeat
+from vaultseek.indexing.model_source import ModelSource
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.shard_writer import shard_of
+from vaultseek.indexing.unembedded import EmbeddingSpec
+from vaultseek.model import Reason
+from vaultseek.models.choice import choose_models
+from vaultseek.settings.model import IndexSettings, Settings
+from vaultseek.settings.watch import SettingsFile
+from vaultseek.wire.context import RequestContext
+from vaultseek.worker.pool import WorkerPool
+from worlds import write_files
+
+pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+NAMES = ("boats", "garden", "wiki")
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "COPY_SECONDS", 0.05)
+    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    file = tmp_path_factory.mktemp("milvus") / "engine.db"
+    server = lite_server(file)
+    server.use()
+    yield Settings(index=IndexSettings(backend="milvus", uri=str(file), seconds=20.0))
+    server.release()
+
+
+@pytest.fixture
+def indexers(tmp_path: Path, settings: Settings) -> Iterator[dict[str, OpenVault]]:
+    """The vaults of the indexers, each with a note about a pump, as their daemons have them open."""
+    spec = EmbeddingSpec(choose_models("hashing").main.fingerprint, lambda text: len(text) // 4 + 1, 254)
+    with contextlib.ExitStack() as closing:
+        vaults = {}
+        for name in NAMES:
+            root = write_files(tmp_path / name, {f"{name}.md": f"# Pump\n\nThe pump of the {name}."})
+            options = VaultOptions(name, root, engine=settings.index.engine)
+            vault = OpenVault.open(options, tmp_path / f"index of {name}", WorkerHere(), spec)
+            vaults[name] = closing.enter_context(contextlib.closing(vault))
+            asyncio.run(index_vault(vault))
+            say(vault, "ready")
+        yield vaults
+        for vault in vaults.values():
+            if vault.engine is not None:
+                with contextlib.suppress(Unavailable):  # its connection was lost
+                    vault.engine.engine.drop()
+                vault.engine.engine.drop()
+                vault.engine.engine.states.forget()
+
+
+def say(vault: OpenVault, state: str, reason: Reason | None = None) -> None:
+    """Say to searchers what the indexer of a vault would."""
+    import time
+
+    assert vault.engine is not None
+    vault.engine.publish(Heartbeat(time.time(), "far", state, time.time(), reason))
+
+
+class Searcher:
+    """The methods of a searcher's daemon, called."""
+
+    def __init__(self, registry: VaultRegistry) -> None:
+        self.registry = registry
+        self._handlers = Methods(SettingsFile(None), registry, "", role="search").handlers()
+
+    async def call(self, method: str, **params: Any) -> Any:
+        return await self._handlers[method](params, RequestContext())
+
+    async def look(self) -> None:
+        """Look for shards, and copy what has changed in each, as happens now and then."""
+        await self.registry.open_configured(self.registry.settings)
+        for follower in self.registry.followers:
+            await follower.rescan()
+
+    async def partial(self, query: str = "pump") -> tuple[set[str], dict[str, str]]:
+        """Return whose notes a search of all shards finds, and what it says of each shard."""
+        answer = await self.call("search/all", query=query, mode="keyword")
+        found = {Path(each["path"]).stem for each in answer["results"]}
+        return found, {each["vault"]: each["reason"] for each in answer["partial"]}
+
+
+@pytest.fixture
+async def searcher(settings: Settings, indexers: dict[str, OpenVault]) -> AsyncIterator[Searcher]:
+    models = ModelSource(choose_models("hashing"), WorkerPool(lambda model: WorkerHere()))
+    registry = VaultRegistry(settings, models, lambda follower, paths: None, "search")
+    searcher = Searcher(registry)
+    await searcher.look()
+    yield searcher
+    await registry.close()
+
+
+async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers, monkeypatch):
+    assert await searcher.partial() == (set(NAMES), {})
+    await asyncio.to_thread(indexers["boats"].engine.engine.drop)
+    being_read = Reason("being_read", "40 of 90 notes are still to be read")
+    await asyncio.to_thread(say, indexers["garden"], "indexing", being_read)
+    await searcher.look()
+    found, partial = await searcher.partial()
+    assert {"garden", "wiki"} <= found
+    assert partial.keys() == {"boats", "garden"}
+    assert "its shard is missing: the engine has no shard boats-" in partial["boats"]
+    assert partial["garden"].startswith("its indexer on far says: 40 of 90 notes are still to be read")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(LiteServer, "_start", _refuse)
+        lite_server(searcher.registry.settings.index.engine.file).stop()
+        await searcher.look()
+        found, partial = await searcher.partial("path:pump OR path:a")
+        assert found == {"boats", "garden"}, "filters are answered from the copies"
+        assert partial.keys() == set(NAMES)
+        with pytest.raises(Unavailable, match="cannot be opened"):
+            await searcher.partial()
+    for name in ("boats", "garden"):
+        await asyncio.to_thread(go_on, indexers[name])
+    await searcher.look()
+    await searcher.look()
+    assert await searcher.partial() == (set(NAMES), {})
+
+
+def go_on(vault: OpenVault) -> None:
+    """Do what an indexer does now and then: its connection is lost, then the engine is another one."""
+    for _ in range(3):
+        with contextlib.suppress(Unavailable):
+            say(vault, "ready")
+        vault.indexer.catch_up_again()
+    say(vault, "ready")
+
+
+def _refuse(*_: object) -> None:
+    raise Unavailable("the file cannot be opened: it is not there")
+
+
+async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
+    boats = next(each for each in searcher.registry.followers if each.vault.name == "boats")
+    copy = paths.vault_data_directory(boats.vault.options.root)
+    with pytest.raises(UsageError, match="the engine has boats; remove it where its indexer runs"):
+        await searcher.call("vault/remove", vault="boats")
+    with pytest.raises(UsageError, match="an indexer keeps boats"):
+        await searcher.call("vault/remove", vault="boats", delete_index=True)
+    with pytest.raises(VaultMissing):
+        await searcher.call("vault/remove", vault="no such")
+    await asyncio.to_thread(indexers["boats"].engine.engine.drop)
+    await searcher.look()
+    assert "boats" in (await searcher.partial())[1]
+    answer = await searcher.call("vault/remove", vault="boats")
+    assert answer["index_deleted"]
+    assert not copy.exists()
+    await searcher.look()
+    assert await searcher.partial() == ({"garden", "wiki"}, {})
+
+    # One that is in the engine, and whose indexer has stopped for good.
+    await asyncio.to_thread(say, indexers["garden"], STOPPED)
+    await searcher.look()
+    await searcher.call("vault/remove", vault="garden", delete_index=True)
+    await searcher.look()
+    assert await searcher.partial() == ({"wiki"}, {})
+    statistics = await asyncio.to_thread(indexers["garden"].engine.engine.statistics)
+    assert (statistics.notes, statistics.passages, statistics.vectors) == (0, 0, {})
+
+
+async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, tmp_path, monkeypatch):
+    engine = settings.index.engine
+    monkeypatch.setenv("VAULTSEEK_INDEX__BACKEND", "milvus")
+    monkeypatch.setenv("VAULTSEEK_INDEX__URI", engine.uri)
+    root = write_files(tmp_path / "vault", {"a.md": "# A pump"})
+    models = ModelSource(choose_models("hashing"), WorkerPool(lambda model: WorkerHere()))
+    file = SettingsFile(None)
+    registry = VaultRegistry(file.read(), models, lambda follower, paths: None)
+    handlers = Methods(file, registry, "").handlers()
+    await handlers["vault/add"]({"path": str(root), "name": "vault"}, RequestContext())
+    follower = await registry.find("vault", None)
+    await follower.rescan()
+    shard = shard_of(paths.vault_data_directory(root))
+    with contextlib.closing(MilvusBackend(replace(engine, shard=shard))) as backend:
+        assert (await asyncio.to_thread(backend.statistics)).notes == 1
+        remove = {"vault": "vault", "delete_index": True}
+        with monkeypatch.context() as gone:
+            gone.setattr(LiteServer, "_start", _refuse)
+            lite_server(engine.file).stop()
+            with pytest.raises(Unavailable, match="nothing was removed"):
+                await handlers["vault/remove"](remove, RequestContext())
+        assert paths.vault_data_directory(root).exists()
+        await handlers["vault/remove"](remove, RequestContext())
+        await registry.close()  # waits until it is done
+        assert not paths.vault_data_directory(root).exists()
+        with contextlib.suppress(Unavailable):  # its connection was lost
+            await asyncio.to_thread(backend.statistics)
+        assert (await asyncio.to_thread(backend.statistics)).notes == 0
+        assert not await asyncio.to_thread(backend.states.names)
