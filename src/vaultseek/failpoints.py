@@ -2,6 +2,7 @@
 
 ``VAULTSEEK_FAILPOINTS="ledger.commit=kill@3;keyword.apply=raise:28"`` kills the process with SIGKILL at the
 third ``ledger.commit`` and raises ``OSError(28)`` at every ``keyword.apply``; ``spin`` never returns.
+``"indexer.silence=after:2"`` makes a time limit two seconds, so that a test need not wait for a minute.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ def _read_plans() -> dict[str, tuple[str, int]]:
 
 _plans = _read_plans()
 _counts: dict[str, int] = {}
+
+
+def seconds_of(name: str, usual: float) -> float:
+    """Return a time limit: the usual one, or that of a test."""
+    action, _, seconds = _plans.get(name, ("", 0))[0].partition(":")
+    return float(seconds) if action == "after" else usual
 
 
 def failpoint(name: str) -> None:

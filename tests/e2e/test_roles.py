@@ -79,7 +79,7 @@ def serving(tmp_path: Path, engine: Engine):
     """``serving("a", "index")`` is a daemon in that role, in directories of its own."""
     with ExitStack() as ending:
 
-        def serve(name: str, role: str, config: str = "") -> Daemon:
+        def serve(name: str, role: str, config: str = "", **more: str) -> Daemon:
             place = tmp_path / name
             (place / "home").mkdir(parents=True)
             write_files(place, {"config/vaultseek/config.toml": config})
@@ -89,6 +89,7 @@ def serving(tmp_path: Path, engine: Engine):
                 "VAULTSEEK_INDEX__URI": engine.address,
                 "VAULTSEEK_INDEX__SECONDS": "3",
                 "VAULTSEEK_DAEMON__AUTOSTART": "false",
+                **more,
             }
             process = subprocess.Popen(
                 [sys.executable, "-m", "vaultseek", "serve", "--role", role],
@@ -202,6 +203,28 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     eventually(lambda: "was stopped" in reason_of(searcher, "wiki"), "an indexer has ended", SECONDS)
     assert missing_shards(searcher) == {"wiki"}
     assert has(searcher, "sand neck", "Hourglass.md")
+
+
+@pytest.mark.timeout(300)
+def test_a_frozen_indexer_is_named_until_it_goes_on(serving, tmp_path):
+    wiki = write_files(tmp_path / "wiki", WIKI)
+    often = {"VAULTSEEK_FAILPOINTS": "indexer.silence=after:4;indexer.beat=after:1"}
+    indexer = serving("indexer", "index", **often)
+    assert indexer.run("index", "--wait", "--vault", str(wiki)).returncode == 0
+    searcher = serving("searcher", "search", **often)
+    eventually(lambda: searcher.json("status")["vaults"], "the shard is there", SECONDS)
+    eventually(lambda: not missing_shards(searcher), "the indexer says that it is level", SECONDS)
+    process = indexer.json("status")["daemon"]["pid"]
+    os.kill(process, signal.SIGSTOP)
+    try:
+        silent = f"its indexer on {socket.gethostname()} has been silent since"
+        eventually(lambda: silent in reason_of(searcher, "wiki"), "the silence is noticed", SECONDS)
+        partial = searcher.json("search", "quartz", "--vault", "wiki")["partial"]
+        assert [each["lane"] for each in partial] == ["vault"]
+        assert has(searcher, "quartz", "Sundial.md")
+    finally:
+        os.kill(process, signal.SIGCONT)
+    eventually(lambda: not missing_shards(searcher), "it is heard of again", SECONDS)
 
 
 def team_of_one(address: Path, sees: str) -> tuple[str, Path]:

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 
 from vaultseek.errors import VaultseekError
+from vaultseek.failpoints import seconds_of
 from vaultseek.indexing.engine import OpenEngine
 from vaultseek.indexing.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
 from vaultseek.indexing.open_vault import OpenVault
@@ -39,7 +40,7 @@ class Speaker:
             beat = self._beat()
             if time.monotonic() >= due or _news(beat) != said:
                 await self._say(beat)
-                said, due = _news(beat), time.monotonic() + BEAT_SECONDS
+                said, due = _news(beat), time.monotonic() + seconds_of("indexer.beat", BEAT_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def say_goodbye(self) -> None:

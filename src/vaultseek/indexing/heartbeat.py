@@ -10,6 +10,7 @@ import json
 import time
 from dataclasses import dataclass, field
 
+from vaultseek.failpoints import seconds_of
 from vaultseek.model import REASON_CODES, Reason
 
 BEAT_SECONDS = 10.0
@@ -71,14 +72,17 @@ class Pulse:
     def is_over(self, now: float | None = None) -> bool:
         """True if the indexer has stopped or is silent, false also before anything is known."""
         now = time.monotonic() if now is None else now
-        is_silent = self._changed is not None and now - self._changed > SILENCE_SECONDS
-        return is_silent or (self.beat is not None and self.beat.state == STOPPED)
+        return self._is_silent(now) or (self.beat is not None and self.beat.state == STOPPED)
+
+    def _is_silent(self, now: float) -> bool:
+        limit = seconds_of("indexer.silence", SILENCE_SECONDS)
+        return self._changed is not None and now - self._changed > limit
 
     def reason(self, now: float | None = None) -> Reason | None:
         """Return why the shard may be behind its folder, or None."""
         now = time.monotonic() if now is None else now
         beat = self.beat
-        is_silent = self._changed is not None and now - self._changed > SILENCE_SECONDS
+        is_silent = self._is_silent(now)
         if beat is None:
             return Reason("behind", "its indexer has not been heard of yet") if is_silent else None
         level = f"; the shard was level with its folder {_moment(beat.level)}" if beat.level else ""
