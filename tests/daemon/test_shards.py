@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 import pytest
 
 from semantic_here import WorkerHere
+from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek import paths
 from vaultseek.daemon import follow
 from vaultseek.daemon.methods import Methods
+from vaultseek.daemon.team.gate import ALLOWED
+from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Unavailable, UsageError, VaultMissing
+from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.evaluate.vault import index_vault
 from vaultseek.index.backend import milvus_client
 from vaultseek.index.backend.lite import LiteServer, lite_server
@@ -28,9 +32,9 @@ from vaultseek.indexing.shard_writer import shard_of
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.model import Reason
 from vaultseek.models.choice import choose_models
-from vaultseek.settings.model import IndexSettings, Settings
+from vaultseek.settings.model import IndexSettings, Settings, TeamSettings, TokenSettings, VaultSettings
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.wire.context import RequestContext
+from vaultseek.wire.context import ClientInfo, RequestContext
 from vaultseek.worker.pool import WorkerPool
 from worlds import write_files
 
@@ -214,3 +218,109 @@ async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, tmp
             await asyncio.to_thread(backend.statistics)
         assert (await asyncio.to_thread(backend.statistics)).notes == 0
         assert not await asyncio.to_thread(backend.states.names)
+
+
+class Team:
+    """The methods of two daemons for one token: the one that indexes a vault, and a searcher of its shard."""
+
+    def __init__(self, grant: Grant, **registries: VaultRegistry) -> None:
+        self._client = ClientInfo(grant=grant)
+        self._handlers = {
+            role: Methods(SettingsFile(None), registry, "", role=role).handlers()
+            for role, registry in registries.items()
+        }
+
+    async def ask(self, role: str, method: str, params: dict[str, Any]) -> Any:
+        """Return the answer without what is about the daemon; the code of the error, if there is one."""
+        try:
+            answer = await self._handlers[role][method](dict(params), RequestContext(self._client))
+        except VaultseekError as error:
+            return type(error).__name__
+        return without(answer, _OF_DAEMON | _OF_FILES.get(method, set()))
+
+
+_OF_DAEMON = frozenset(
+    {
+        *("took_ms", "timings_ms", "milliseconds", "eta_seconds", "rate", "last_change", "daemon", "state"),
+        *("obsidian_url", "vault_path", "index", "lanes", "from", "models"),
+    }
+)
+"""Parts of an answer in which two daemons differ."""
+_OF_FILES = {"note/get": {"text", "from_index"}, "vault/list": {"path"}, "index/status": {"path"}}
+"""Parts that differ because a searcher has no files: the frontmatter, and where the folder is."""
+
+
+def without(value: Any, names: frozenset[str]) -> Any:
+    """Return a value without the parts of these names, and with numbers that differ by rounding the same."""
+    if isinstance(value, dict):
+        return {key: without(part, names) for key, part in value.items() if key not in names}
+    if isinstance(value, list):
+        return [without(part, names) for part in value]
+    return round(value, 5) if isinstance(value, float) else value
+
+
+@contextlib.asynccontextmanager
+async def indexer_and_searcher(settings: Settings, root: Path, token: TokenSettings) -> AsyncIterator[Team]:
+    models = ModelSource(choose_models("hashing"), WorkerPool(lambda model: WorkerHere()))
+    settings = settings.model_copy(update={"team": TeamSettings(tokens=(token,), audit=False)})
+    of_indexer = settings.model_copy(update={"vaults": (VaultSettings(name="wiki", path=root),)})
+    registries = {
+        role: VaultRegistry(each, models, lambda follower, paths: None, role)
+        for role, each in (("all", of_indexer), ("search", settings))
+    }
+    async with contextlib.AsyncExitStack() as closing:
+        for role, registry in registries.items():
+            closing.push_async_callback(registry.close)
+            await registry.open_configured(registry.settings)
+            for follower in registry.followers:
+                await follower.rescan()
+                await follower.wait_until_embedded()
+            if role == "all":
+                vault = registry.followers[0].vault
+                await asyncio.to_thread(say, vault, "ready")
+                closing.push_async_callback(asyncio.to_thread, vault.engine.engine.drop)
+        yield Team(Grant(token), **registries)
+
+
+async def test_a_token_gets_the_same_from_a_searcher_as_from_the_indexer(settings, tmp_path):
+    assert CALLS.keys() == ALLOWED
+    root = write_files(tmp_path / "wiki", WIKI)
+    token = TokenSettings(name="anna", sha256="0" * 64, sees=("wiki/Handbook",))
+    answered = 0
+    async with indexer_and_searcher(settings, root, token) as team:
+        for method, calls in (CALLS | MORE_CALLS).items():
+            for params in [*CALLS.get(method, ()), *calls]:
+                asked = params if method in OF_ALL else {**params, "vault": "wiki"}
+                mine, theirs = await team.ask("search", method, asked), await team.ask("all", method, asked)
+                assert mine == theirs, (method, params)
+                answered += isinstance(mine, dict)
+                for part in ("query", "interpreted", "explain"):
+                    mine = without(mine, frozenset({part}))
+                for word in HIDDEN:
+                    assert word.lower() not in json.dumps(mine).lower(), (method, params, word)
+    assert answered > len(ALLOWED)
+
+
+MORE_CALLS: dict[str, list[dict[str, Any]]] = {
+    "note/get": [{"note": note} for note in ("Salaries", "HR/Salaries.md", "Near", "../HR/Salaries.md")],
+    "note/related": [{"note": "Near"}],
+    "search/why": [{"query": "float switch", "note": "Near"}],
+    "search": [
+        {"query": query}
+        for query in (
+            "links-to:[[Salaries]]",
+            "linked-from:[[Salaries]]",
+            "folder:HR",
+            "xylo*",
+            "/xyl.*ne/",
+            "-tag:tools",
+            "owner:*",
+            "zelad",
+            '"float switch xylophone"',
+        )
+    ],
+    "complete": [{"text": text, "kind": "note"} for text in ("Sal", "Nea", "H")]
+    + [{"kind": "tag", "text": "hid"}, {"kind": "value", "property": "owner", "text": "Z"}],
+    "graph/neighbors": [{"note": "Salaries"}],
+    "links/backlinks": [{"note": "Near"}],
+}

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek import paths
 from vaultseek.client import Client
 from vaultseek.daemon.team.gate import ALLOWED
@@ -19,49 +20,6 @@ from vaultseek.daemon.team.grants import token_digest, token_proof
 from vaultseek.errors import Busy, Forbidden, UsageError, VaultseekError
 from vaultseek.messages.methods import METHODS
 from worlds import write_files
-
-WIKI = {
-    "Handbook/Pump.md": "---\nowner: Ana\n---\n# Pump\nThe float switch of a pump #tools. [[Salaries]]\n",
-    "Handbook/Alarm.md": "# Alarm\nIt rings when the [[Pump]] fails: the float switch. #tools\n",
-    "HR/Salaries.md": "---\nowner: Zelda\n---\n# Salaries\nThe float switch xylophone. #hidden [[Pump]]\n",
-    "Handbook2/Near.md": "# Near\nThe float switch xylophone is near, see [[Pump]]. #hidden\n",
-}
-HIDDEN = ("HR/", "Handbook2", "xylophone", "zelda", "hidden", "#hidden")
-"""Words that nobody may read who sees the folder Handbook only; what is linked to is in Pump's own text."""
-CALLS: dict[str, list[dict[str, Any]]] = {
-    "search": [
-        {"query": "float switch xylophone", "explain": True},
-        {"query": "xylophone", "settings": {"expansion.enabled": True}},
-        {"query": "float switch", "mode": "semantic"},
-        {"query": "tag:hidden"},
-        {"query": "path:HR"},
-        {"query": "sal", "typing": True},
-        {"query": "owner:Zelda float"},
-    ],
-    "search/all": [{"query": "float switch xylophone", "limit": 50}],
-    "search/why": [{"query": "float switch", "note": "Pump"}],
-    "note/get": [{"note": "Pump"}],
-    "note/related": [{"note": "Pump", "limit": 50}],
-    "graph/neighbors": [{"note": "Pump", "depth": 3}],
-    "complete": [{"kind": kind, "text": ""} for kind in ("note", "tag", "property")]
-    + [
-        {"kind": "value", "property": "owner"},
-        {"kind": "heading", "note": "Pump"},
-        {"text": "", "source": "Handbook/Pump.md"},
-    ],
-    "links/outgoing": [{"note": "Pump"}],
-    "links/backlinks": [{"note": "Pump"}],
-    "links/unresolved": [{}, {"note": "Pump"}],
-    "links/unlinked": [{"note": "Pump"}],
-    "vault/tags": [{}],
-    "vault/properties": [{}, {"name": "owner"}],
-    "vault/orphans": [{}],
-    "vault/duplicates": [{}],
-    "vault/list": [{}],
-    "index/status": [{}],
-    "$/schema": [{}],
-}
-_OF_ALL = ("search/all", "vault/list", "$/schema")
 
 
 @pytest.fixture
@@ -131,7 +89,7 @@ def fetch(url: str) -> tuple[int, str]:
 
 def asked(client: Client, method: str, params: dict[str, Any]) -> str:
     """Return the answer as text in small letters, without the query that it repeats."""
-    of_vault = {} if method in _OF_ALL else {"vault": "wiki"}
+    of_vault = {} if method in OF_ALL else {"vault": "wiki"}
     answer = client.call(method, {**params, **of_vault})
     for key in ("query", "interpreted", "explain"):
         if isinstance(answer, dict):
