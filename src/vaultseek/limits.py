@@ -38,6 +38,12 @@ READER_NOTE_SECONDS = 60.0
 """Processor time of a reader process for one note."""
 READER_JOB_BYTES = 4 * MIB
 """Bytes of notes that a reader process reads before it hands them over."""
+HANDED_NOTE_BYTES = 256 * KIB
+"""Largest note that is handed to a client that reads notes; a larger one is read by the daemon."""
+TAKEN_NOTES = 4096
+"""Most notes that a client takes at once to read them itself."""
+TAKEN_NOTE_BYTES = 2 * MIB
+"""Bytes of notes after which no more are taken at once."""
 READER_MEMORY_BYTES = 2048 * MIB
 """Address space of a reader process."""
 

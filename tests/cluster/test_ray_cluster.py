@@ -23,7 +23,7 @@ def test_a_wrong_address_is_said(address, monkeypatch):
     monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
     with (
         pytest.raises(UsageError, match="use local, HOST:PORT or ray://HOST:PORT"),
-        ray_cluster.connected(address, "hashing", "hashing"),
+        ray_cluster.connected(address, "hashing", "hashing", 254),
     ):
         pass
 
@@ -33,6 +33,6 @@ def test_an_address_where_nobody_answers_is_said(address, monkeypatch):
     monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
     with (
         pytest.raises(Unavailable, match="no Ray cluster answers at"),
-        ray_cluster.connected(address, "hashing", "hashing"),
+        ray_cluster.connected(address, "hashing", "hashing", 254),
     ):
         pass

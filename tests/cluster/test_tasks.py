@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from vaultseek import __version__
-from vaultseek.cluster.tasks import embed_texts
+from vaultseek.cluster.tasks import embed_texts, parse_notes
+from vaultseek.indexing.note_codec import decode
+from vaultseek.indexing.reading import NoteReader
 from vaultseek.models import embed
 from vaultseek.models.catalogue import find_model
 
@@ -20,7 +22,7 @@ def test_the_vectors_are_those_of_the_model_here():
     answer = embed_texts(__version__, model.name, model.fingerprint, TEXTS)
     here = embed.embed(embed.load(model.name, model.directory), TEXTS)
     assert answer["failed"] == [place for place, _ in here.failed]
-    assert np.abs(answer["vectors"] - here.vectors).max() < 1e-6
+    assert np.abs(answer["answers"] - here.vectors).max() < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,25 @@ def test_the_vectors_are_those_of_the_model_here():
     ],
 )
 def test_a_machine_that_lacks_something_says_what(version, model, fingerprint, said):
-    answer = embed_texts(version, model, fingerprint, ["a text"])
-    assert re.search(said, answer["refusal"])
-    assert answer.keys() == {"refusal"}
+    for answer in (
+        embed_texts(version, model, fingerprint, ["a text"]),
+        parse_notes(version, model, fingerprint, 254, [("a.md", b"a text")]),
+    ):
+        assert re.search(said, answer["refusal"])
+        assert answer.keys() == {"refusal"}
+
+
+def test_a_note_that_cannot_be_parsed_is_left_to_the_daemon(monkeypatch):
+    parse = NoteReader.parse
+
+    def broken(reader, path, data):
+        if path == "b.md":
+            raise RecursionError
+        return parse(reader, path, data)
+
+    monkeypatch.setattr(NoteReader, "parse", broken)
+    notes = [("a.md", b"# A"), ("b.md", b"# B"), ("c.md", b"# C")]
+    answer = parse_notes(__version__, "hashing", "hashing", 254, notes)
+    assert answer["failed"] == [1]
+    texts = [text for text in answer["answers"] if text is not None]
+    assert [decode(text, "x.md", 3)[0].title for text in texts] == ["A", "C"]

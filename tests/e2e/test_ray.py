@@ -1,10 +1,14 @@
-"""``vaultseek index --ray`` with a real Ray of two workers, one of which is killed, and an interrupt."""
+"""``vaultseek index --ray`` with a real Ray of two workers, one of which is killed, and an interrupt.
+
+Many notes are put into the vault while the cluster is at work, so that it reads them as well.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import random
+import re
 import signal
 import socket
 import sqlite3
@@ -20,17 +24,25 @@ import psutil
 import pytest
 
 from daemons import eventually
+from semantic_here import WorkerHere
 from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec, Unembedded
 from vaultseek.limits import BATCH_TEXTS
 from vaultseek.models import embed
 from vaultseek.models.catalogue import find_model
+from worlds import write_files
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'vaultseek[ray]'"
 )
 WORDS = ["pump", "valve", "anchor", "rust", "switch", "copper", "chain", "bilge", "quartz", "boiler", "sail"]
 START_SECONDS = 120.0
+WORKING = re.compile("ray::(parse_notes|embed_texts)")
+MANY = 450
+"""Notes that are more than the daemon reads without other processes."""
+OF_ORDER = ("id", "note", "number", "revision", "racy", "stored")
+"""Columns of the ledger that depend on the order of reading."""
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
 
 
@@ -87,6 +99,24 @@ def notes(count: int, of: str) -> dict[str, str]:
     return {f"{of}/{n}.md": f"# {of} {n}\n\n{' '.join(chosen.choices(WORDS, k=150))}" for n in range(count)}
 
 
+def small_notes(count: int) -> dict[str, str | bytes]:
+    """Return notes that are read by a cluster, as they are many, and embedded soon, and some hostile ones."""
+    small = {
+        f"n{n}.md": f"---\ntags: [t{n % 7}/x]\npart: {n}\n---\n# Small {n}\n\n[[n{n + 1}]] #boat ^id{n}"
+        for n in range(count)
+    }
+    return small | {
+        "empty.md": "",
+        "broken.md": "---\na: [\n---\ntext",
+        "surrogate.md": '---\nkey: "\\ud800"\n---\ntext',
+        "deep.md": "> " * 2_000 + "deep\n" + "[" * 5_000,
+        "latin.md": "Fluß und Käse".encode("latin-1"),
+        "5 MB.md": b"A pump. " * 655_360,
+        "day 2024-03-01.md": "---\ncreated: 2021-05-04\nbig: " + "9" * 40 + "\n---\n- [ ] do it",
+        "plain.txt": "A file that is no note.",
+    }
+
+
 def ledger_of(daemon) -> Path:
     return next(Path(daemon.environment["XDG_DATA_HOME"]).rglob("ledger.sqlite"))
 
@@ -116,11 +146,11 @@ def started(daemon, *arguments: str) -> subprocess.Popen[str]:
 
 
 def workers(cluster: psutil.Process) -> list[psutil.Process]:
-    """Return the processes of the cluster that embed."""
+    """Return the processes of the cluster that have work."""
     found = []
     for process in cluster.children(recursive=True):
         try:
-            if "ray::embed_texts" in " ".join(process.cmdline()):
+            if WORKING.search(" ".join(process.cmdline())):
                 found.append(process)
         except psutil.Error:
             continue
@@ -144,22 +174,56 @@ def test_an_interrupt_and_a_killed_worker_leave_the_vectors_of_a_fresh_index(
     interrupted.communicate()
 
     vault(notes(140, "second"))
+    aside = write_files(tmp_path / "aside", small_notes(MANY))
     running = started(daemon, "index", "--ray", address, "--vault", str(root))
-    killed = eventually(lambda: computed(daemon) > kept and workers(ray), "a worker embeds", START_SECONDS)
-    killed[0].kill()
+    eventually(lambda: computed(daemon) > kept and workers(ray), "a worker embeds", START_SECONDS)
+    aside.rename(root / "small")
+    eventually(lambda: workers(ray), "a worker has notes or texts", START_SECONDS)[0].kill()
     out, err = running.communicate(timeout=300)
     assert running.returncode == 0, err
     assert "all embedded" in out
     assert "2 processors of Ray" in err
+    by_cluster = re.search(r"([\d,]+) notes read, ([\d,]+) vectors computed by the cluster", err)
+    assert by_cluster is not None, err
+    assert int(by_cluster[1].replace(",", "")) > MANY / 2
 
     semantic = daemon.json("search", "a pump with rust", "--mode", "semantic", "--vault", str(root))
     assert semantic["results"]
     assert not semantic["partial"]
     status = daemon.json("status")["vaults"][0]
     assert status["pending"] == 0
-    assert not status["problems"]
     daemon.stop()
     check_vectors(ledger_of(daemon), status["embeddings_computed"])
+    assert parsed(ledger_of(daemon)) == parsed(read_here(root, tmp_path / "here"))
+
+
+def read_here(root: Path, folder: Path) -> Path:
+    """Read the vault in this process, without vectors; return its ledger."""
+    model = find_model("bundled")
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+    vault = OpenVault.open(VaultOptions("here", root), folder, WorkerHere(), spec)  # type: ignore[arg-type]
+    with closing(vault):
+        vault.indexer.load()
+        vault.indexer.apply(vault.indexer.reconcile())
+    return folder / "ledger.sqlite"
+
+
+def parsed(file: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return all that a ledger says of notes, without numbers that depend on the order of reading."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+        of_ledger = {
+            table: [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+            for table in ("notes", "chunks", "links", "tags", "names", "problems", "attachments")
+        }
+        rows = {}
+        for table, columns in of_ledger.items():
+            wanted = [f"t.{name}" for name in columns if name not in OF_ORDER]
+            if "note" in columns:
+                sql = f"SELECT n.path, {', '.join(wanted)} FROM {table} t JOIN notes n ON n.id = t.note"
+            else:
+                sql = f"SELECT {', '.join(wanted)} FROM {table} t"
+            rows[table] = sorted(database.execute(sql), key=repr)
+        return rows
 
 
 def check_vectors(file: Path, computed: int) -> None:
@@ -172,7 +236,7 @@ def check_vectors(file: Path, computed: int) -> None:
         unembedded = Unembedded(ledger, spec)
         items = unembedded.chunks(ledger.pending.chunk_numbers(10_000))
         items += unembedded.notes(ledger.pending.note_ids(10_000))
-        assert len(items) == 2 * 200
+        assert len(items) > 2 * (200 + MANY)
         vectors = np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(len(items), -1)
         # Between both commands the daemon embeds itself, and finishes what it is at.
         assert 0 <= computed - len({unembedded.key(item) for item in items}) <= 2 * BATCH_TEXTS

@@ -1,7 +1,8 @@
-"""``vaultseek index --ray``: the vectors of a vault, computed by a cluster."""
+"""``vaultseek index --ray``: a vault, read and embedded by a cluster."""
 
 from __future__ import annotations
 
+import base64
 import sys
 import threading
 import time
@@ -26,32 +27,40 @@ _RETRY_SECONDS = 0.5
 def index_on_cluster(
     invocation: Invocation, address: str, show: Callable[[JSON], None], *, quiet: bool
 ) -> JSON:
-    """Have the cluster at ``address`` compute the vectors; return the vault's state when all are there.
+    """Have the cluster at ``address`` read the notes and compute the vectors; return the vault's state then.
 
     What has come back when this is interrupted is kept. Raises what ``cluster.ray_cluster.connected`` raises.
     """
     from vaultseek.cluster.ray_cluster import check_installed, connected
-    from vaultseek.cluster.run import EmbeddingRun
+    from vaultseek.cluster.run import ClusterRun
 
     check_installed()
     with connect(invocation) as client, connect(invocation) as waiting_client:
-        model = client.call("index/texts", invocation.params(limit=0), timeout=None)
-        with connected(address, model["model"], model["fingerprint"]) as cluster:
+        model = client.call("index/files", invocation.params(limit=0), timeout=None)
+        named = (model["model"], model["fingerprint"], model["window"])
+        with connected(address, *named) as cluster:
+            name = clean(model["vault"])
             if not quiet:
                 places = count(cluster.slots(), "processor")
-                print(f"{clean(model['vault'])}: {places} of Ray at {clean(address)}", file=sys.stderr)
+                print(f"{name}: {places} of Ray at {clean(address)}", file=sys.stderr)
             waiting = _Waiting(waiting_client, invocation, show)
-            daemon = _Daemon(client, invocation, model["fingerprint"], waiting)
-            EmbeddingRun(daemon, cluster).run(waiting.is_over)
-            return waiting.state()
+            run = ClusterRun(_Daemon(client, invocation, named, waiting), cluster)
+            run.run(waiting.is_over)
+            state = waiting.state()
+        if not quiet:
+            done = f"{count(run.parsed, 'note')} read, {count(run.embedded, 'vector')} computed"
+            print(f"{name}: {done} by the cluster", file=sys.stderr)
+        return state
 
 
 class _Waiting:
-    """The request ``index/wait`` in a thread of its own: while it is open, the daemon hands texts out."""
+    """The request ``index/wait`` in a thread of its own: while it is open, the daemon hands out work."""
 
     def __init__(self, client: Caller, invocation: Invocation, show: Callable[[JSON], None]) -> None:
         self._client = client
-        self._params = invocation.params(progress=True, remember=True, vectors_from_client=True)
+        self._params = invocation.params(
+            progress=True, remember=True, vectors_from_client=True, notes_from_client=True
+        )
         self._show = show
         self._state: JSON | None = None
         self._error: Exception | None = None
@@ -107,22 +116,41 @@ def _is_replaced(pid: int | None) -> bool:
 class _Daemon:
     """The daemon as a run sees it. It may be restarted meanwhile."""
 
-    def __init__(self, client: Caller, invocation: Invocation, fingerprint: str, waiting: _Waiting) -> None:
+    def __init__(
+        self, client: Caller, invocation: Invocation, named: tuple[str, str, int], waiting: _Waiting
+    ) -> None:
         self._client = client
         self._vault = invocation.params()
-        self._fingerprint = fingerprint
+        self._named = named
         self._waiting = waiting
+
+    def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
+        """Return path and bytes of notes to parse, by key, each of them once."""
+        answer = self._call("index/files", {"limit": min(limit, limits.TAKEN_NOTES)})
+        if not answer:
+            return {}
+        self._check(answer["fingerprint"], answer["window"])
+        return {file["key"]: (file["path"], base64.b64decode(file["content"])) for file in answer["files"]}
+
+    def bring_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
+        self._call("index/notes", {"notes": dict(notes), "refused": list(refused)})
 
     def texts(self, limit: int) -> Mapping[str, str]:
         """Return texts by key whose vectors are missing, each of them once."""
         answer = self._call("index/texts", {"limit": min(limit, limits.TAKEN_TEXTS)})
-        if answer and answer["fingerprint"] != self._fingerprint:
+        if not answer:
+            return {}
+        self._check(answer["fingerprint"])
+        return dict(answer["texts"])
+
+    def _check(self, *named: object) -> None:
+        if not set(named) <= set(self._named):
             raise Unavailable("the model of the vault has changed meanwhile; run the command again")
-        return dict(answer["texts"]) if answer else {}
 
     def bring(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
-        given = {"fingerprint": self._fingerprint, "vectors": dict(vectors), "refused": list(refused)}
+        given = {"fingerprint": self._named[1], "vectors": dict(vectors), "refused": list(refused)}
         self._call("index/vectors", given)
 
     def _call(self, method: str, params: JSON) -> JSON:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         Done,
         Duplicates,
         IndexedVault,
+        KeptNotes,
         KeptVectors,
         Mentioned,
         Neighbors,
         Note,
+        NotesToParse,
         Orphans,
         Outgoing,
         PausedVault,
@@ -1064,6 +1066,7 @@ class AsyncMethods:
         remember: bool = False,
         progress: bool = False,
         vectors_from_client: bool = False,
+        notes_from_client: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
@@ -1077,6 +1080,8 @@ class AsyncMethods:
             progress: Send ``index/progress`` meanwhile.
             vectors_from_client: Embed no texts meanwhile: the client takes them with ``index/texts``, and
                 brings their vectors with ``index/vectors``.
+            notes_from_client: Where many notes are to be read, the client takes them with ``index/files``,
+                and brings them parsed with ``index/notes``.
 
         Raises VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded.
         """
@@ -1086,6 +1091,74 @@ class AsyncMethods:
                 remember=remember,
                 progress=progress,
                 vectors_from_client=vectors_from_client,
+                notes_from_client=notes_from_client,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def notes_to_parse(
+        self,
+        *,
+        limit: int | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> NotesToParse:
+        """Return new and changed notes, for a client that parses them.
+
+        It has to wait meanwhile with ``index/wait`` and ``notes_from_client``, on another connection.
+
+        Args:
+            limit: Maximum number of notes; by default 64.
+
+        Raises VaultMissing, or Unavailable if no client waits so.
+        """
+        answer: NotesToParse = await self.call(
+            "index/files",
+            without_defaults(
+                limit=limit,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def keep_notes(
+        self,
+        notes: dict[str, str],
+        *,
+        refused: list[str] | None = None,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> KeptNotes:
+        """Index notes that ``index/files`` has returned, and that the client has parsed.
+
+        Notes that have changed since, or that do not pass the checks, are parsed by the daemon instead.
+
+        Args:
+            notes: Parsed notes by key.
+            refused: Keys of notes that the client cannot parse; the daemon does.
+
+        Raises VaultMissing, or Unavailable if no client waits so.
+        """
+        answer: KeptNotes = await self.call(
+            "index/notes",
+            without_defaults(
+                notes=notes,
+                refused=refused,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

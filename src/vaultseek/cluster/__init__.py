@@ -1,1 +1,1 @@
-"""Embedding in bulk on many machines: texts go to the tasks of a cluster, vectors come back to the daemon."""
+"""Indexing in bulk on many machines: notes and texts go to the tasks of a cluster, results to the daemon."""

@@ -4,46 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
-from vaultseek.models.encoder import Vectors
+Work = Literal["parse", "embed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Texts by key, embedded by one task."""
+    """Parts of one task by key: texts to ``embed``, or notes to ``parse``, given as (path, bytes)."""
 
-    texts: Mapping[str, str]
+    work: Work
+    parts: Mapping[str, Any]
 
     def halves(self) -> tuple[Batch, Batch]:
-        """Return two batches with half of the texts each."""
-        items = list(self.texts.items())
-        middle = len(items) // 2
-        return Batch(dict(items[:middle])), Batch(dict(items[middle:]))
+        """Return two batches with half of the parts each."""
+        parts = list(self.parts.items())
+        middle = len(parts) // 2
+        return Batch(self.work, dict(parts[:middle])), Batch(self.work, dict(parts[middle:]))
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of a batch: vectors by key, the keys of texts that have none, or true for ``lost`` if the
-    workers that had it ended each time."""
+    """The outcome of a batch: vectors or parsed notes by key, the keys of parts that have none, or true for
+    ``lost`` if the workers that had it ended each time."""
 
     batch: Batch
-    vectors: Mapping[str, Vectors] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
     failed: Sequence[str] = ()
     lost: bool = False
 
 
 class Cluster(Protocol):
-    """Workers that embed batches with the model they were told.
+    """Workers that do batches for the model they were told.
 
     Methods raise Unavailable if the cluster is gone, or its workers cannot do this work.
     """
 
     def slots(self) -> int:
-        """Return how many batches the cluster computes at a time; 0 while it has no worker."""
+        """Return how many batches the cluster does at a time; 0 while it has no worker."""
 
     def submit(self, batch: Batch) -> None:
         """Give a batch to a worker, again if that ends before it has answered."""
 
     def results(self, seconds: float) -> list[Result]:
-        """Return what has been computed, after ``seconds`` at the latest."""
+        """Return what has been done, after ``seconds`` at the latest."""

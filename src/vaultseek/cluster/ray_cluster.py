@@ -15,7 +15,7 @@ from typing import Any
 
 from vaultseek import __version__
 from vaultseek.cluster.port import Batch, Result
-from vaultseek.cluster.tasks import embed_texts
+from vaultseek.cluster.tasks import embed_texts, parse_notes
 from vaultseek.errors import ConfigError, Unavailable, UsageError
 from vaultseek.text import one_line
 
@@ -24,7 +24,7 @@ LOCAL = "local"
 RETRIES = 3
 """Times that Ray gives a task to another worker whose own ended."""
 STORE_BYTES = 128 * 2**20
-"""Memory for objects of a cluster on this machine: texts and vectors of a few seconds."""
+"""Memory for objects of a cluster on this machine: notes, texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
 CLIENT_PORT = 10001
 """Port of ``ray://`` unless the address names one."""
@@ -33,12 +33,18 @@ _ERROR_CHARS = 300
 
 
 class RayCluster:
-    """The workers of a Ray cluster, for vectors of one model; made by ``connected``."""
+    """The workers of a Ray cluster, for one model; made by ``connected``."""
 
-    def __init__(self, ray: Any, model: str, fingerprint: str) -> None:
+    def __init__(self, ray: Any, model: str, fingerprint: str, window: int) -> None:
         self._ray = ray
-        self._named = (__version__, model, fingerprint)
-        self._task = ray.remote(embed_texts).options(num_cpus=1, max_retries=RETRIES)
+        named = (__version__, model, fingerprint)
+        self._tasks = {
+            work: (ray.remote(task).options(num_cpus=1, max_retries=RETRIES), arguments)
+            for work, task, arguments in (
+                ("embed", embed_texts, named),
+                ("parse", parse_notes, (*named, window)),
+            )
+        }
         self._batches: dict[Any, Batch] = {}
 
     def slots(self) -> int:
@@ -49,10 +55,11 @@ class RayCluster:
     def submit(self, batch: Batch) -> None:
         """Give a batch to a worker, again if that ends before it has answered."""
         with _translated(self._ray):
-            self._batches[self._task.remote(*self._named, list(batch.texts.values()))] = batch
+            task, arguments = self._tasks[batch.work]
+            self._batches[task.remote(*arguments, list(batch.parts.values()))] = batch
 
     def results(self, seconds: float) -> list[Result]:
-        """Return what has been computed, after ``seconds`` at the latest."""
+        """Return what has been done, after ``seconds`` at the latest."""
         with _translated(self._ray):
             if not self._batches:
                 time.sleep(seconds)
@@ -72,9 +79,9 @@ class RayCluster:
         if "refusal" in answer:
             raise Unavailable(str(answer["refusal"]))
         failed = set(answer["failed"])
-        keys = list(batch.texts)
-        vectors = {key: answer["vectors"][place] for place, key in enumerate(keys) if place not in failed}
-        return Result(batch, vectors, [keys[place] for place in failed])
+        keys = list(batch.parts)
+        answers = {key: answer["answers"][place] for place, key in enumerate(keys) if place not in failed}
+        return Result(batch, answers, [keys[place] for place in failed])
 
 
 def check_installed() -> None:
@@ -84,7 +91,7 @@ def check_installed() -> None:
 
 
 @contextmanager
-def connected(address: str, model: str, fingerprint: str) -> Iterator[RayCluster]:
+def connected(address: str, model: str, fingerprint: str, window: int) -> Iterator[RayCluster]:
     """Connect to the cluster at ``address``, and disconnect when the context is left.
 
     The address is ``local``, ``host:port`` of a cluster that this machine belongs to, or ``ray://host:port``.
@@ -102,7 +109,7 @@ def connected(address: str, model: str, fingerprint: str) -> Iterator[RayCluster
         with _translated(ray, f"the Ray cluster at {address} cannot be used"):
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
         stack.callback(ray.shutdown)
-        yield RayCluster(ray, model, fingerprint)
+        yield RayCluster(ray, model, fingerprint, window)
 
 
 def _checked(address: str) -> str:

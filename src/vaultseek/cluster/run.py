@@ -1,21 +1,23 @@
-"""One run: texts from the daemon to the cluster, vectors from the cluster to the daemon."""
+"""One run: notes and texts from the daemon to the cluster, parsed notes and vectors back to it."""
 
 from __future__ import annotations
 
 import base64
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from vaultseek.cluster.port import Batch, Cluster, Result
+from vaultseek.cluster.port import Batch, Cluster, Result, Work
 from vaultseek.errors import Unavailable
 from vaultseek.limits import FRAME_BYTES
 from vaultseek.models.encoder import Vectors
 
 BATCH_TEXTS = 64
 """Texts of one task, which take a processor about a second."""
+BATCH_NOTES = 32
+"""Notes of one task, which take a processor about a tenth of a second."""
 QUEUED_BATCHES = 2
 """Batches for each place of the cluster: one that is computed, and one that waits so that none is idle."""
 MOST_BATCHES = 4096
@@ -29,6 +31,12 @@ _FRAME_BYTES = FRAME_BYTES // 2
 class Daemon(Protocol):
     """The daemon, which has the ledger."""
 
+    def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
+        """Return path and bytes of notes to parse, by key, each of them once; none if there are none now."""
+
+    def bring_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
+
     def texts(self, limit: int) -> Mapping[str, str]:
         """Return texts by key whose vectors are missing, each of them once; none if there are none now."""
 
@@ -36,8 +44,11 @@ class Daemon(Protocol):
         """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
 
 
-class EmbeddingRun:
-    """Hands texts to the cluster, never more than it computes soon, until there is nothing left to do."""
+class ClusterRun:
+    """Hands notes and texts to the cluster, never more than it does soon, until there is nothing left to do.
+
+    Notes come first: those that are read are found by their words while their vectors follow.
+    """
 
     def __init__(
         self,
@@ -47,8 +58,10 @@ class EmbeddingRun:
         stalled_seconds: float = STALLED_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.parsed = 0
+        """Notes that the cluster has parsed."""
         self.embedded = 0
-        """Vectors that the cluster has computed."""
+        """Vectors that it has computed."""
         self._daemon = daemon
         self._cluster = cluster
         self._stalled_seconds = stalled_seconds
@@ -72,37 +85,59 @@ class EmbeddingRun:
                 )
 
     def _fill(self) -> None:
-        room = min(MOST_BATCHES, QUEUED_BATCHES * max(1, self._cluster.slots())) - self._in_flight
-        texts = list(self._daemon.texts(room * BATCH_TEXTS).items()) if room > 0 else []
-        for start in range(0, len(texts), BATCH_TEXTS):
-            self._submit(Batch(dict(texts[start : start + BATCH_TEXTS])))
+        self._submit("parse", BATCH_NOTES, self._daemon.notes)
+        self._submit("embed", BATCH_TEXTS, self._daemon.texts)
 
-    def _submit(self, batch: Batch) -> None:
+    def _submit(self, work: Work, size: int, take: Callable[[int], Mapping[str, Any]]) -> None:
+        """Hand the cluster batches of what the daemon has, as many as there is room for."""
+        room = min(MOST_BATCHES, QUEUED_BATCHES * max(1, self._cluster.slots())) - self._in_flight
+        parts = list(take(room * size).items()) if room > 0 else []
+        for start in range(0, len(parts), size):
+            self._submit_batch(Batch(work, dict(parts[start : start + size])))
+
+    def _submit_batch(self, batch: Batch) -> None:
         self._cluster.submit(batch)
         self._in_flight += 1
 
     def _take(self, result: Result) -> None:
         self._in_flight -= 1
         refused = set(result.failed)
-        if result.lost and len(result.batch.texts) > 1:
-            # One of the texts may end whatever process embeds it.
+        if result.lost and len(result.batch.parts) > 1:
+            # One of the parts may end whatever process has it.
             for half in result.batch.halves():
-                self._submit(half)
+                self._submit_batch(half)
             return
         if result.lost:
-            refused |= result.batch.texts.keys()
-        self.embedded += len(result.vectors)
-        self._bring(result.vectors, refused)
+            refused |= result.batch.parts.keys()
+        if result.batch.work == "parse":
+            self.parsed += len(result.answers)
+            self._bring(result.answers, refused, self._daemon.bring_notes)
+        else:
+            self.embedded += len(result.answers)
+            vectors = {key: _base64(vector) for key, vector in result.answers.items()}
+            self._bring(vectors, refused, self._daemon.bring)
 
-    def _bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> None:
-        """Hand over vectors in requests that are no larger than the daemon allows."""
+    def _bring(
+        self,
+        answers: Mapping[str, str],
+        refused: Collection[str],
+        bring: Callable[[Mapping[str, str], Collection[str]], None],
+    ) -> None:
+        """Hand over answers in requests that are no larger than the daemon allows."""
+        too_large = {key for key, text in answers.items() if len(text) > _FRAME_BYTES}
+        refused = {*refused, *too_large}
         frame: dict[str, str] = {}
         size = sum(map(len, refused))
-        for key, vector in vectors.items():
-            text = base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+        for key, text in answers.items():
+            if key in too_large:
+                continue
             if frame and size + len(key) + len(text) > _FRAME_BYTES:
-                self._daemon.bring(frame, ())
+                bring(frame, ())
                 frame, size = {}, 0
             frame[key] = text
             size += len(key) + len(text)
-        self._daemon.bring(frame, refused)
+        bring(frame, refused)
+
+
+def _base64(vector: Vectors) -> str:
+    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()

@@ -16,6 +16,7 @@ from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.keyword_sync import KeywordSync
+from vaultseek.indexing.note_handout import JOBS, NoteHandout
 from vaultseek.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
 from vaultseek.indexing.reading import NoteReader, content_digest
 from vaultseek.indexing.safely import read_safely
@@ -67,8 +68,10 @@ class BatchReader:
         ledger: Ledger,
         keyword: KeywordSync | EngineSync,
         crash_marker: CrashMarker,
+        handout: NoteHandout,
     ) -> None:
         self._pool = ReaderPool(hello)
+        self._handout = handout
         self._reader = reader
         self._ledger = ledger
         self._keyword = keyword
@@ -80,6 +83,7 @@ class BatchReader:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._handout.forget(self._pool)
         self._pool.close()
 
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[Batch]:
@@ -88,8 +92,9 @@ class BatchReader:
         jobs: deque[_Waiting] = deque()
         rest: Iterator[tuple[int, str, bytes | None]] = notes
         while not stopped.is_set():
-            while len(jobs) < self._pool.processes + 1 and (job := self._job(rest)) is not None:
-                jobs.append(_Waiting(job, self._pool.read(job)))
+            ahead = max(JOBS, self._pool.processes) if self._handout.is_open else self._pool.processes
+            while len(jobs) <= ahead and (job := self._job(rest)) is not None:
+                jobs.append(_Waiting(job, self._handout.read(job, self._pool)))
             if not jobs:
                 return
             waiting = jobs.popleft()

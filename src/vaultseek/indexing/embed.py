@@ -123,6 +123,7 @@ class Embedding:
         self._unembedded = Unembedded(ledger, spec)
         self._handout: Handout | None = None
         self._borrowers = 0
+        self._brought: dict[str, bytes] = {}
         self._waiting: list[Item] = []
         self._revision = -1
         self._recent: deque[tuple[float, int]] = deque(maxlen=20)
@@ -185,6 +186,7 @@ class Embedding:
     async def bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
         """Keep the vectors that the client has computed; return how many were asked for and are usable.
 
+        Nothing waits here for the thread that writes: it may wait for notes that the same client reads.
         Texts that it refuses, and those whose vectors are no unit vectors of the model's length, are embedded
         here. Raises Unavailable as ``texts_to_embed`` does, or WorkerUnavailable.
         """
@@ -194,7 +196,7 @@ class Embedding:
         dimension = self._worker.state.dimension
         usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
         new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
-        await self._in_writer(self._ledger.vectors.put, new)
+        self._brought |= new
         handout.take_back(new, [*refused, *(vectors.keys() - usable.keys())])
         self._recent.append((time.monotonic(), len(new)))
         self.wake.set()
@@ -316,7 +318,19 @@ class Embedding:
         if previous["fingerprint"] != self.spec.fingerprint:
             await self._old_models.give_back(previous["model"])
 
+    async def _keep_brought(self) -> None:
+        """Have the ledger keep what clients have brought."""
+        new, self._brought = self._brought, {}
+        if not new:
+            return
+        try:
+            await self._in_writer(self._ledger.vectors.put, new)
+        except BaseException:
+            self._brought |= new
+            raise
+
     async def _store_batch(self) -> bool:
+        await self._keep_brought()
         orphans = await self._in_writer(self._ledger.vectors.orphans, WAITING_TEXTS)
         if orphans:
             await self._delete(orphans)

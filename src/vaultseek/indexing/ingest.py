@@ -20,6 +20,7 @@ from vaultseek.indexing import reconcile
 from vaultseek.indexing.batches import BatchReader
 from vaultseek.indexing.crash_marker import CrashMarker
 from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
+from vaultseek.indexing.note_handout import NoteHandout
 from vaultseek.indexing.reading import NoteReader
 from vaultseek.indexing.safely import is_about_notes, not_indexed, read_safely
 from vaultseek.indexing.stopping import CLOSING, until_stopped
@@ -51,6 +52,8 @@ class Indexer:
         exclude: Sequence[str] = (),
     ) -> None:
         self.graph: Graph | None = None
+        self.handout = NoteHandout(reader)
+        """The notes that a client parses, while there is one."""
         self._reader = reader
         self._ledger = ledger
         self._keyword = keyword
@@ -155,7 +158,9 @@ class Indexer:
             if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
                 self._keyword.catch_up(self._ledger)
         if hello is not None:
-            with BatchReader(hello, self._reader, self._ledger, self._keyword, self._crash_marker) as reader:
+            with BatchReader(
+                hello, self._reader, self._ledger, self._keyword, self._crash_marker, self.handout
+            ) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):
                     ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
                     paths = self._commit(Changes(), rows, notes.unchanged, ids)

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from vaultseek.index.ledger import NoteRows, UnchangedNote
 from vaultseek.indexing.frames import receive, send
 from vaultseek.indexing.keyword_sync import KeywordSync
 from vaultseek.indexing.reader_process import NO_NOTE, read_index
+from vaultseek.indexing.reading import ParsedText
 from vaultseek.limits import READER_NOTE_SECONDS
 from vaultseek.model import JSON
 from vaultseek.vault.scan import FileStat
@@ -50,12 +51,16 @@ class ReaderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """Notes to read, given as (id, path, stored hash or None), and the keyword index to write for."""
+    """Notes to read, given as (id, path, stored hash or None), and the keyword index to write for.
+
+    ``elsewhere`` has those that another machine has parsed, by their number in ``notes``.
+    """
 
     notes: Sequence[tuple[int, str, bytes | None]]
     blocked: Sequence[str]
     directory: Path | None
     rules: LanguageRules
+    elsewhere: Mapping[int, ParsedText] = field(default_factory=dict)
 
     def as_json(self) -> JSON:
         """Return the form that is sent."""
@@ -66,6 +71,7 @@ class ReadJob:
             "blocked": list(self.blocked),
             "directory": None if self.directory is None else str(self.directory),
             "rules": astuple(self.rules),
+            "elsewhere": [(index, each.digest.hex(), each.text) for index, each in self.elsewhere.items()],
         }
 
 

@@ -27,7 +27,7 @@ from vaultseek.index.ledger import IndexedNote, UnchangedNote, note_rows
 from vaultseek.indexing.crash_marker import crash_key
 from vaultseek.indexing.documents import parsed_document
 from vaultseek.indexing.frames import receive, send
-from vaultseek.indexing.reading import NoteReader
+from vaultseek.indexing.reading import NoteReader, ParsedText
 from vaultseek.indexing.safely import read_safely
 from vaultseek.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.model import JSON
@@ -79,8 +79,11 @@ class _Server:
         blocked: Sequence[str],
         directory: str | None,
         rules: Sequence[Any],
+        elsewhere: Sequence[tuple[int, str, str]] = (),
     ) -> JSON:
         """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
+
+        ``elsewhere`` are those that were parsed by another machine: number, hash of the bytes, text.
 
         The notes go out in frames of their own, the return value is the last frame. Reading ends early after
         ``READER_JOB_BYTES``; ``done`` is the number of notes read.
@@ -90,9 +93,11 @@ class _Server:
         documents: list[KeywordDocument] = []
         frame: list[Any] = []
         chars = done = total = 0
+        texts = {index: ParsedText(bytes.fromhex(digest), text) for index, digest, text in elsewhere}
         for index, (number, path, stored) in enumerate(notes):
             self._begin(index)
-            result = read_safely(self._reader, path, bytes.fromhex(stored) if stored else None, guard)
+            before = bytes.fromhex(stored) if stored else None
+            result = read_safely(self._reader, path, before, guard, texts.get(index))
             entry, size = _entry(number, result)
             if isinstance(result, IndexedNote):
                 documents.append(parsed_document(number, result))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from vaultseek.extractors.excalidraw import is_drawing, read_markdown
 from vaultseek.extractors.reader import FileReader, file_kind, most_bytes
@@ -16,7 +17,7 @@ from vaultseek.index.ledger import IndexedNote, UnchangedNote
 from vaultseek.indexing.crash_marker import CRASHED
 from vaultseek.kinds import kind_of
 from vaultseek.languages.detect import SAMPLE_CHARS, detect_language
-from vaultseek.limits import DRAWING_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
+from vaultseek.limits import DRAWING_BYTES, HANDED_NOTE_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.markdown.chunk import chunk
 from vaultseek.markdown.dates import created_time
 from vaultseek.markdown.decode import decode
@@ -25,6 +26,7 @@ from vaultseek.markdown.resolve import link_key
 from vaultseek.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.models.counters import describe_counter
 from vaultseek.vault.read import NoteBytes, read_note, too_large
+from vaultseek.vault.scan import FileStat
 
 
 class CrashGuard(Protocol):
@@ -35,6 +37,13 @@ class CrashGuard(Protocol):
 
     def parsing(self, path: str, digest: bytes) -> AbstractContextManager[None]:
         """Return the context in which the note is parsed."""
+
+
+class ParsedText(NamedTuple):
+    """A note that another machine has parsed, as ``note_codec`` writes it, and the hash of its bytes."""
+
+    digest: bytes
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +73,38 @@ class NoteReader:
         }
 
     def read(
-        self, path: str, stored_hash: bytes | None, guard: CrashGuard
+        self, path: str, stored_hash: bytes | None, guard: CrashGuard, elsewhere: ParsedText | None = None
     ) -> IndexedNote | UnchangedNote | None:
-        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again."""
+        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again.
+
+        It is not parsed here if it was ``elsewhere``, and has not changed since.
+        """
         content = self._bytes(path)
         if content is None:
             return None
         digest = content_digest(content)
         if content.problem is None and stored_hash == digest:
             return UnchangedNote(path, content.stat, content.racy, content.stat.mtime_ns / 1e9)
-        return self._indexed(path, content, digest, *self._parse_guarded(path, content, digest, guard))
+        parsed = None if elsewhere is None else _checked(elsewhere, path, content, digest)
+        if parsed is None or guard.is_blocked(path, digest):
+            parsed = self._parse_guarded(path, content, digest, guard)
+        return self._indexed(path, content, digest, *parsed)
+
+    def takes_elsewhere(self, path: str, content: NoteBytes) -> bool:
+        """True if another machine can parse this file as well as this one."""
+        return (
+            file_kind(path) is None
+            and content.problem is None
+            and len(content.data) <= min(self.max_bytes, HANDED_NOTE_BYTES)
+        )
+
+    def content(self, path: str) -> NoteBytes | None:
+        """Return the bytes of a note; None if it is gone again."""
+        return self._bytes(path)
+
+    def parse(self, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note of these bytes, which need not be in the vault."""
+        return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False), b"")
 
     def prepare(self, paths: Iterable[str]) -> None:
         """Extract the texts of files that are no Markdown, so that ``read`` does not take long."""
@@ -135,6 +166,19 @@ class NoteReader:
         drawn = drawn or is_drawing(text)
         note = read_markdown(text, path, problems) if drawn else parse(text, path, problems)
         return note, chunk(note, self.count, self.window)
+
+
+def _checked(
+    elsewhere: ParsedText, path: str, content: NoteBytes, digest: bytes
+) -> tuple[Note, tuple[Chunk, ...]] | None:
+    """Return what another machine has parsed; None if it was other content, or is no parsed note."""
+    if elsewhere.digest != digest or content.problem is not None:
+        return None
+    from vaultseek.indexing.note_codec import decode
+
+    with contextlib.suppress(ValueError):
+        return decode(elsewhere.text, path, len(content.data))
+    return None
 
 
 def content_digest(content: NoteBytes) -> bytes:

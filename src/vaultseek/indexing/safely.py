@@ -7,7 +7,7 @@ import sqlite3
 
 from vaultseek.errors import VaultseekError
 from vaultseek.index.ledger import IndexedNote, UnchangedNote
-from vaultseek.indexing.reading import CrashGuard, NoteReader
+from vaultseek.indexing.reading import CrashGuard, NoteReader, ParsedText
 from vaultseek.model import Problem
 
 log = logging.getLogger(__name__)
@@ -27,11 +27,15 @@ def not_indexed(error: Exception) -> Problem:
 
 
 def read_safely(
-    reader: NoteReader, path: str, stored_hash: bytes | None, guard: CrashGuard
+    reader: NoteReader,
+    path: str,
+    stored_hash: bytes | None,
+    guard: CrashGuard,
+    elsewhere: ParsedText | None = None,
 ) -> IndexedNote | UnchangedNote | None:
     """Read a note; one that cannot be read has only its name and a problem."""
     try:
-        return reader.read(path, stored_hash, guard)
+        return reader.read(path, stored_hash, guard, elsewhere)
     except Exception as error:
         if not is_about_notes(error):
             raise

@@ -448,13 +448,18 @@ def _chunks(
         ordinal = seen[path, text]
         seen[path, text] += 1
         yield Chunk(
-            id=_digest(part.path, str(len(path)), *path, text, str(ordinal)).hex(),
+            id=chunk_id(part.path, path, text, ordinal),
             heading_path=path,
             start_line=body.line(start),
             end_line=body.line(end - 1),
             text=text,
             code=tuple(_within(codes, index, start, end)),
         )
+
+
+def chunk_id(path: str, heading_path: Path, text: str, ordinal: int) -> str:
+    """Return the id of a chunk; ``ordinal`` is its place among those of the note that are equal to it."""
+    return _digest(path, str(len(heading_path)), *heading_path, text, str(ordinal)).hex()
 
 
 def _within(codes: Sequence[tuple[int, int]], index: int, start: int, end: int) -> Iterator[tuple[int, int]]:

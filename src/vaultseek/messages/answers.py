@@ -816,6 +816,31 @@ class TextsToEmbed(OfVault):
     )
 
 
+class NoteFile(Answer):
+    """A note to parse."""
+
+    key: str = Field(description="Key by which ``index/notes`` brings it.")
+    path: str
+    content: str = Field(description="The bytes of the file, in base64.")
+
+
+class NotesToParse(OfVault):
+    """Notes to parse, and the model that they are cut for."""
+
+    model: str = Field(description="Name of the model, as in the settings.")
+    fingerprint: str = Field(description="Identity of the model.")
+    window: int = Field(description="Tokens that the model reads.")
+    files: list[NoteFile] = Field(
+        description="New and changed notes. Each is returned once; none means: ask again later."
+    )
+
+
+class KeptNotes(OfVault):
+    """Parsed notes that were taken."""
+
+    kept: int = Field(description="Number of notes that were asked for. Each is checked when it is indexed.")
+
+
 class KeptVectors(OfVault):
     """Vectors that were stored in the ledger."""
 

@@ -207,6 +207,22 @@ METHODS: dict[str, Method] = {
         "Return when all that is on disk now is indexed and embedded.",
         "VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded",
     ),
+    "index/files": Method(
+        params.FilesParams,
+        answers.NotesToParse,
+        "notes_to_parse",
+        "Return new and changed notes, for a client that parses them.\n\n"
+        "It has to wait meanwhile with ``index/wait`` and ``notes_from_client``, on another connection.",
+        "VaultMissing, or Unavailable if no client waits so",
+    ),
+    "index/notes": Method(
+        params.ParsedParams,
+        answers.KeptNotes,
+        "keep_notes",
+        "Index notes that ``index/files`` has returned, and that the client has parsed.\n\n"
+        "Notes that have changed since, or that do not pass the checks, are parsed by the daemon instead.",
+        "VaultMissing, or Unavailable if no client waits so",
+    ),
     "index/texts": Method(
         params.TextsParams,
         answers.TextsToEmbed,

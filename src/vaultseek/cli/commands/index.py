@@ -34,7 +34,7 @@ _REMEMBERED = (
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Have a Ray cluster compute the vectors, and wait: local, HOST:PORT or ray://HOST:PORT.",
+    help="Have a Ray cluster read and embed the notes, and wait: local, HOST:PORT or ray://HOST:PORT.",
 )
 @click.option("--json", "json_", is_flag=True, help="Print the final state as one JSON object.")
 @daemon_options

@@ -1,4 +1,4 @@
-"""RPC methods `index/…`: status, refresh, compact, wait, texts and vectors, subscriptions."""
+"""RPC methods `index/…`: status, refresh, compact, wait, notes and vectors of a client, subscriptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
+from vaultseek.indexing.note_handout import NoteHandout
 from vaultseek.messages.params import (
+    FilesParams,
+    ParsedParams,
     RefreshParams,
     SubscribeParams,
     TextsParams,
@@ -59,6 +62,8 @@ class IndexMethods:
             "index/refresh": self.refresh,
             "index/compact": self.compact,
             "index/wait": self.wait,
+            "index/files": self.files,
+            "index/notes": self.notes,
             "index/texts": self.texts,
             "index/vectors": self.vectors,
             "index/subscribe": self.subscribe,
@@ -112,10 +117,13 @@ class IndexMethods:
         remembered = call.remember and await self._remember(follower)
         if call.vectors_from_client:
             _check_model(follower)
-        handed_out = follower.vault.embedding.handed_out if call.vectors_from_client else nullcontext
+        vault = follower.vault
         follower.waiting_clients += 1
         try:
-            with handed_out():
+            with (
+                vault.indexer.handout.opened() if call.notes_from_client else nullcontext(),
+                vault.embedding.handed_out() if call.vectors_from_client else nullcontext(),
+            ):
                 async with progress_reported(follower, context, wanted=call.progress):
                     await follower.rescan(accept_loss=True)
                     await follower.wait_until_embedded()
@@ -123,6 +131,27 @@ class IndexMethods:
             follower.waiting_clients -= 1
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
+
+    async def files(self, params: JSON, context: RequestContext) -> JSON:
+        """Return notes for a client that parses them."""
+        call = read(FilesParams, params)
+        follower = await self._find(call)
+        _check_model(follower)
+        handout, spec = follower.vault.indexer.handout, follower.vault.embedding.spec
+        notes = await asyncio.to_thread(_open_handout(follower).take, call.limit) if call.limit else []
+        files = [
+            {"key": note.key, "path": note.path, "content": base64.b64encode(note.data).decode()}
+            for note in notes
+        ]
+        named = {"model": spec.model, "fingerprint": spec.fingerprint, "window": handout.window}
+        return about_vault(follower.vault, {**named, "files": files})
+
+    async def notes(self, params: JSON, context: RequestContext) -> JSON:
+        """Take notes that a client has parsed."""
+        call = read(ParsedParams, params)
+        follower = await self._find(call)
+        kept = _open_handout(follower).bring(call.notes, call.refused)
+        return about_vault(follower.vault, {"kept": kept})
 
     async def texts(self, params: JSON, context: RequestContext) -> JSON:
         """Return texts for a client that embeds them."""
@@ -166,6 +195,14 @@ class IndexMethods:
             return None, self._registry.followers
         follower = await self._find(VaultParams(vault=call.vault))
         return str(follower.vault.options.root), [follower]
+
+
+def _open_handout(follower: VaultFollower) -> NoteHandout:
+    """Return the notes for a client. Raises Unavailable if none waits for them."""
+    handout = follower.vault.indexer.handout
+    if not handout.is_open:
+        raise Unavailable("nobody waits for notes of a client; use index/wait with notes_from_client")
+    return handout
 
 
 def _check_model(follower: VaultFollower) -> None:
