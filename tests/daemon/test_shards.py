@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from vaultseek.evaluate.vault import index_vault
 from vaultseek.index.backend import milvus_client
 from vaultseek.index.backend.lite import LiteServer, lite_server
 from vaultseek.index.backend.milvus import MilvusBackend
+from vaultseek.index.ledger.copies import NoteCopies
 from vaultseek.indexing.heartbeat import STOPPED, Heartbeat
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -146,6 +148,23 @@ async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers,
     await searcher.look()
     await searcher.look()
     assert await searcher.partial() == (set(NAMES), {})
+
+
+async def test_a_copy_that_the_disk_has_no_room_for_is_behind_until_there_is(searcher, indexers, monkeypatch):
+    def fill(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    write_files(indexers["wiki"].options.root, {"new.md": "# Another pump"})
+    await index_vault(indexers["wiki"])
+    with monkeypatch.context() as full:
+        full.setattr(NoteCopies, "put", fill)
+        await searcher.look()
+        found, partial = await searcher.partial()
+        assert found == set(NAMES)
+        assert partial.keys() == {"wiki"}
+        assert "the disk is full" in partial["wiki"]
+    await searcher.look()
+    assert await searcher.partial() == ({*NAMES, "new"}, {})
 
 
 def go_on(vault: OpenVault) -> None:

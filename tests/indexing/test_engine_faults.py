@@ -370,3 +370,30 @@ def test_two_shards_with_one_number_are_told_apart(tmp_path, lite, monkeypatch):
         assert reason is not None
         assert "the shards b and a cannot be in one engine together" in reason.text
         assert is_as_fresh(first, tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("text", ["[Errno 28] No space left on device", "quota: disk quota exhausted, please"])
+def test_a_full_disk_that_only_the_engine_notices(tmp_path, lite, server, monkeypatch, text):
+    from pymilvus import MilvusClient
+    from pymilvus.exceptions import MilvusException
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MilvusException(1, text)
+
+    root = write_files(tmp_path / "vault", NOTES)
+    with (
+        opened(root, tmp_path / "lite", replace(lite, prefix="filled")) as here,
+        opened(root, tmp_path / "server", replace(server, prefix="filled")) as there,
+    ):
+        with monkeypatch.context() as full:
+            full.setattr(MilvusClient, "upsert", refuse)
+            with pytest.raises(OSError, match="No space left"):
+                catch_up(here)
+            there.indexer.apply(there.indexer.reconcile())
+            reason = there.keyword_reason()
+            assert reason is not None
+            assert f"the disk of Milvus at {server.uri} is full" in reason.text
+        for vault in (here, there):
+            catch_up(vault)
+            assert vault.keyword_reason() is None
+            assert is_as_fresh(vault, tmp_path / f"fresh {vault is here}")

@@ -319,7 +319,7 @@ class VaultFollower:
             self._set_state("ready", shard.reason())
         except Unavailable as error:
             self._set_state("shard_missing", Reason("behind", f"its shard is missing: {error}"))
-        except OSError as error:
+        except Exception as error:  # such as a full disk, of which the ledger has an error of its own
             self._report_failure(error)
         else:
             if changed:

@@ -141,7 +141,7 @@ class MilvusClient:
 
     def upsert(self, name: str, rows: Sequence[Any]) -> None:
         """Add or replace rows."""
-        with self._asking():
+        with self._asking(writes=True):
             self._check_space()
             for start in range(0, len(rows), ROWS):
                 self._client.upsert(
@@ -154,7 +154,7 @@ class MilvusClient:
         """Delete the rows with these keys; unknown ones, too."""
         if not keys or not self.has(name):
             return
-        with self._asking():
+        with self._asking(writes=True):
             for start in range(0, len(keys), PAGE):
                 self._client.delete(
                     self._collection(name),
@@ -164,7 +164,7 @@ class MilvusClient:
 
     def delete_where(self, name: str, condition: str) -> None:
         """Delete the rows that satisfy a condition."""
-        with self._asking():
+        with self._asking(writes=True):
             self._client.delete(self._collection(name), filter=condition, timeout=self.options.write_seconds)
 
     def names(self) -> list[str]:
@@ -246,21 +246,29 @@ class MilvusClient:
         if self._server is not None:
             usage = shutil.disk_usage(existing_folder(self.options.file))
             if usage.free < LEAST_FREE:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.options.file))
+                raise self._full()
+
+    def _full(self) -> Exception:
+        """Return the error of a disk without space, which is that of this machine only for a file."""
+        if self._server is None:
+            return Unavailable(f"the disk of Milvus at {self.options.place} is full", "disk_full")
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.options.file))
 
     # -- connection ------------------------------------------------------------------------------------
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Connect if need be, and translate the errors of the client."""
+    def _asking(self, *, writes: bool = False) -> Iterator[None]:
+        """Connect if need be, and translate the errors of the client: a full disk of a file is OSError."""
         exceptions = _client_errors()
         try:
             if not self._is_ready:
                 self._connect()
             yield
         except exceptions as error:
-            is_lost = _is_lost(error)
             log.warning("Milvus at %s: %s", self.options.place, _first_line(error))
+            if writes and _is_full(error):
+                raise self._full() from error
+            is_lost = _is_lost(error)
             if is_lost:
                 self._disconnect()
                 self._lost_at = time.monotonic()
@@ -375,6 +383,12 @@ def _is_lost(error: Exception) -> bool:
     # A server's own errors have no cause here; those of the client are made of what gRPC said.
     gave_up = error.code in (ErrorCode.UNEXPECTED_ERROR, ErrorCode.RATE_LIMIT) and error.__cause__ is not None
     return gave_up or error.code == CONNECT_FAILED
+
+
+def _is_full(error: Exception) -> bool:
+    """True for an error of a server without space, which says so in words alone."""
+    text = str(error).lower()
+    return os.strerror(errno.ENOSPC).lower() in text or "disk quota exhausted" in text
 
 
 def _first_line(error: BaseException) -> str:
