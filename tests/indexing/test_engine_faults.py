@@ -372,7 +372,9 @@ def test_two_shards_with_one_number_are_told_apart(tmp_path, lite, monkeypatch):
         assert is_as_fresh(first, tmp_path / "fresh")
 
 
-@pytest.mark.parametrize("text", ["[Errno 28] No space left on device", "quota: disk quota exhausted, please"])
+@pytest.mark.parametrize(
+    "text", ["[Errno 28] No space left on device", "quota: disk quota exhausted, please"]
+)
 def test_a_full_disk_that_only_the_engine_notices(tmp_path, lite, server, monkeypatch, text):
     from pymilvus import MilvusClient
     from pymilvus.exceptions import MilvusException
