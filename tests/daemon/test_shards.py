@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek import paths
 from vaultseek.daemon import follow
 from vaultseek.daemon.methods import Methods
+from vaultseek.daemon.shards import with_shards
 from vaultseek.daemon.team.gate import ALLOWED
 from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
@@ -165,6 +167,34 @@ async def test_a_copy_that_the_disk_has_no_room_for_is_behind_until_there_is(sea
         assert "the disk is full" in partial["wiki"]
     await searcher.look()
     assert await searcher.partial() == ({*NAMES, "new"}, {})
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["Mein Ordner, 日本 & Co."], ["Mein Ordner, 日本 & Co."]),
+        (["Wiki", "wIKI"], [r"Wiki-[0-9a-f]{12}", r"wIKI-[0-9a-f]{12}"]),
+        (
+            ["../x", "", ".", "a\x1b[1m", "x" * 300],
+            [r"a-1m-\w+", "vault", r"vault-\w+", "x{300}", r"x-\w+"],
+        ),
+    ],
+)
+async def test_a_searcher_has_the_names_of_the_indexers(settings, tmp_path, names, shown):
+    with contextlib.ExitStack() as closing:
+        for number, name in enumerate(names):
+            root = write_files(tmp_path / str(number), {"a.md": "# A"})
+            options = VaultOptions(name, root, engine=settings.index.engine)
+            spec = EmbeddingSpec("test", len, 254)
+            vault = OpenVault.open(options, tmp_path / f"index {number}", WorkerHere(), spec)
+            closing.enter_context(contextlib.closing(vault))
+            await index_vault(vault)
+            closing.callback(vault.engine.engine.states.forget)
+            closing.callback(vault.engine.engine.drop)
+        found = await asyncio.to_thread(with_shards, settings)
+        assert len(found.vaults) == len(names)
+        for pattern in shown:
+            assert any(re.fullmatch(pattern, vault.name) for vault in found.vaults), pattern
 
 
 def go_on(vault: OpenVault) -> None:

@@ -355,6 +355,20 @@ def test_a_copied_index_is_not_opened_beside_its_original(tmp_path, lite):
         assert other.keyword_reason() is None
 
 
+def test_an_index_that_is_deleted_while_it_is_open_has_its_shard_again(tmp_path, lite):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "index", lite) as vault:
+        index(vault)
+        assert vault.engine is not None
+        shard = vault.engine.engine.options.shard
+        shutil.rmtree(tmp_path / "index")
+    with opened(root, tmp_path / "index", lite) as vault:
+        assert vault.engine is not None
+        assert vault.engine.engine.options.shard == shard
+        catch_up(vault)
+        assert is_as_fresh(vault, tmp_path / "fresh")
+
+
 def test_two_shards_with_one_number_are_told_apart(tmp_path, lite, monkeypatch):
     from vaultseek.index.backend import milvus
 

@@ -29,6 +29,24 @@ def test_a_frozen_indexer_is_named_after_a_minute_by_the_clock_of_the_searcher()
     assert pulse.reason(now=100.0) is None
 
 
+@pytest.mark.parametrize(
+    ("ahead", "text"), [(7200.0, "120 min ahead of"), (-300.0, "5 min behind"), (20.0, "")]
+)
+def test_a_clock_that_differs_is_said_with_its_times(ahead, text):
+    pulse = Pulse()
+    for seconds in range(0, 40, 10):
+        pulse.note(replace(BEAT, at=BEAT.at + ahead + seconds), now=5.0 + seconds, wall=BEAT.at + seconds)
+    assert pulse.reason(now=40.0) is None
+    pulse.note(replace(BEAT, at=BEAT.at + ahead + 40, state=STOPPED), now=45.0, wall=BEAT.at + 40)
+    assert text in str(pulse.reason(now=45.0))
+    assert ("clock" in str(pulse.reason(now=45.0))) == bool(text)
+    # A word that is new here only because nobody asked for an hour says nothing of the clock.
+    pulse = Pulse()
+    pulse.note(BEAT, now=0.0, wall=BEAT.at)
+    pulse.note(replace(BEAT, at=BEAT.at + 10, state=STOPPED), now=3600.0, wall=BEAT.at + 3600)
+    assert "clock" not in str(pulse.reason(now=3600.0))
+
+
 def test_a_searcher_that_starts_late_knows_that_the_last_word_is_old():
     pulse = Pulse()
     pulse.note(BEAT, now=5.0, wall=BEAT.at + 3600)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,8 @@ from vaultseek.errors import Unavailable
 from vaultseek.evaluate.vault import index_vault
 from vaultseek.index.backend import copy_table, milvus_client, schema
 from vaultseek.index.ledger import NoteCopy
+from vaultseek.indexing import shard_copy
+from vaultseek.indexing.heartbeat import Heartbeat
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.settings.engine import MilvusOptions
@@ -43,8 +47,10 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
 
 
 @contextlib.contextmanager
-def opened(root: Path, directory: Path, engine: MilvusOptions, *, is_copied: bool) -> Iterator[OpenVault]:
-    spec = EmbeddingSpec("test", lambda text: len(text) // 4 + 1, 254)
+def opened(
+    root: Path, directory: Path, engine: MilvusOptions, *, is_copied: bool, model: str = "test"
+) -> Iterator[OpenVault]:
+    spec = EmbeddingSpec(model, lambda text: len(text) // 4 + 1, 254)
     options = VaultOptions(root.name, root, engine=engine, is_copied=is_copied)
     with contextlib.closing(OpenVault.open(options, directory, WorkerHere(), spec)) as vault:
         vault.indexer.load()
@@ -146,3 +152,20 @@ def test_a_copy_that_cannot_be_read_is_named(tmp_path, lite, monkeypatch):
         monkeypatch.setattr(copy_table.CopyTable, "texts", lambda self, notes: ["no copy"])
         with pytest.raises(Unavailable, match="another version of vaultseek"):
             step(searcher)
+
+
+def test_a_searcher_of_another_version_or_model_says_so(tmp_path, lite, monkeypatch):
+    engine = replace(lite, shard="other")
+    with indexer_and_searcher(tmp_path, engine) as (indexer, searcher):
+        assert indexer.engine is not None
+        indexer.engine.publish(Heartbeat(time.time(), "far", "ready"))
+        step(searcher)
+        assert searcher.shard is not None
+        assert searcher.shard.reason() is None
+        with opened(tmp_path / "none", tmp_path / "c", engine, is_copied=True, model="else") as other:
+            step(other)
+            assert other.shard is not None
+            assert "its vectors are of another model; set model.name" in str(other.shard.reason())
+        monkeypatch.setattr(shard_copy, "ANALYZER_VERSION", 99)
+        step(searcher)
+        assert re.search(r"analyses words otherwise \(\d+, here 99\)", str(searcher.shard.reason()))

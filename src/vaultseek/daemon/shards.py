@@ -7,10 +7,13 @@ import logging
 import re
 import threading
 from collections import Counter
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from pydantic import ValidationError
 
 from vaultseek import paths
 from vaultseek.errors import ConfigError, Unavailable, UsageError
@@ -22,6 +25,8 @@ Role = Literal["index", "search", "all"]
 SHARD_SECONDS = 30.0
 """Time between two looks for shards."""
 _changing = threading.Lock()
+_SHARD = re.compile(r"[\w-][\w.-]{0,199}")
+"""Names of shards that can be those of folders as well."""
 _OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
@@ -41,11 +46,10 @@ def check_role(role: Role, settings: Settings) -> None:
 def with_shards(settings: Settings) -> Settings:
     """Return the settings with the shards of the engine for vaults, also those known from before."""
     engine = settings.index.engine
-    known = [] if engine is None else _known(engine)
-    shared = Counter(_plain(shard).casefold() for shard in known)
-    names = {shard: _plain(shard) if shared[_plain(shard).casefold()] == 1 else shard for shard in known}
-    vaults = tuple(VaultSettings(name=names[shard], path=_folder() / shard) for shard in known)
-    return settings.model_copy(update={"vaults": vaults})
+    known = {} if engine is None else _known(engine)
+    shared = Counter(name.casefold() for name in known.values())
+    vaults = [_vault(name if shared[name.casefold()] == 1 else shard, shard) for shard, name in known.items()]
+    return settings.model_copy(update={"vaults": tuple(vaults)})
 
 
 def engine_of(engine: MilvusOptions | None, root: Path) -> MilvusOptions | None:
@@ -60,8 +64,9 @@ def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool
     """
     from vaultseek.index.backend.milvus import MilvusBackend
 
-    name = _plain(root.name)
     with _changing, closing(MilvusBackend(replace(engine, shard=root.name))) as backend:
+        known = _before(engine)
+        name = known.get(root.name, root.name)
         if backend.position() is not None and not (drop and is_left):
             if drop:
                 raise UsageError(
@@ -74,50 +79,61 @@ def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool
         if drop:
             backend.drop()
             backend.states.forget()
-        known = _before(engine)
-        if root.name in known:
-            known.remove(root.name)
+        if known.pop(root.name, None) is not None:
             _remember(engine, known)
 
 
-def _known(engine: MilvusOptions) -> list[str]:
-    """Return the shards of the engine, and those that it had before: a search says that they are missing."""
+def _known(engine: MilvusOptions) -> dict[str, str]:
+    """Return the names of vaults by shard, also of those that the engine had before: they are missing now."""
     with _changing:
-        return _known_now(engine)
+        before = _before(engine)
+        try:
+            known = dict(sorted({**before, **_now(engine, before)}.items()))
+        except Unavailable as error:
+            log.warning("the shards of the engine cannot be listed: %s", error)
+            return before
+        if known != before:
+            _remember(engine, known)
+        return known
 
 
-def _before(engine: MilvusOptions) -> list[str]:
+def _now(engine: MilvusOptions, before: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the vaults by the shards that the engine has. Raises Unavailable."""
+    from vaultseek.index.backend.milvus import MilvusBackend
+    from vaultseek.indexing.shard_writer import vault_names
+
+    with closing(MilvusBackend(replace(engine, shard="-"))) as backend:
+        now = [shard for shard in backend.shards() if _SHARD.fullmatch(shard)]
+        if not now and (other := backend.copies.other_version()):
+            log.warning("%s", other)
+        names = vault_names(backend, now)
+    return {shard: names[shard] or before.get(shard) or _plain(shard) for shard in now}
+
+
+def _before(engine: MilvusOptions) -> dict[str, str]:
     try:
-        return [str(shard) for shard in paths.read_json(_folder() / "known.json").get(engine.place, ())]
+        known = paths.read_json(_folder() / "known.json").get(engine.place, {})
+        names = known if isinstance(known, dict) else {str(shard): _plain(str(shard)) for shard in known}
+        return {shard: str(name) for shard, name in names.items() if _SHARD.fullmatch(shard)}
     except (OSError, ValueError, AttributeError, TypeError):
-        return []
+        return {}
 
 
-def _remember(engine: MilvusOptions, known: list[str]) -> None:
+def _remember(engine: MilvusOptions, known: Mapping[str, str]) -> None:
     paths.private_directory(_folder())
-    paths.write_atomically(_folder() / "known.json", json.dumps({engine.place: known}))
-
-
-def _known_now(engine: MilvusOptions) -> list[str]:
-    before = _before(engine)
-    try:
-        from vaultseek.index.backend.milvus import MilvusBackend
-
-        with closing(MilvusBackend(replace(engine, shard="-"))) as backend:
-            now = backend.shards()
-            if not now and (other := backend.copies.other_version()):
-                log.warning("%s", other)
-    except Unavailable as error:
-        log.warning("the shards of the engine cannot be listed: %s", error)
-        return before
-    known = sorted({*before, *now})
-    if known != before:
-        _remember(engine, known)
-    return known
+    paths.write_atomically(_folder() / "known.json", json.dumps({engine.place: dict(known)}))
 
 
 def _folder() -> Path:
     return paths.data_directory() / "shards"
+
+
+def _vault(name: str, shard: str) -> VaultSettings:
+    """Return the vault that stands for a shard; what an engine says may be no name for one."""
+    for each in (name, shard):
+        with suppress(ValidationError):
+            return VaultSettings(name=each, path=_folder() / shard)
+    return VaultSettings(name=f"vault {shard}", path=_folder() / shard)
 
 
 def _plain(shard: str) -> str:

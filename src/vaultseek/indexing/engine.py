@@ -25,7 +25,7 @@ class OpenEngine:
     ) -> None:
         """``is_copied``: another daemon writes to the engine, and the ledger is a copy of what is there."""
         self.engine = open_backend(options, name, folder)
-        self._writer = None if is_copied else ShardWriter(self.engine, folder)
+        self._writer = None if is_copied else ShardWriter(self.engine, folder, name)
         self.backend = cast(MilvusBackend, self._writer or ReadOnlyEngine(self.engine))
         self._is_copied = is_copied
         self._folder = folder

@@ -58,21 +58,35 @@ class Pulse:
 
     beat: Heartbeat | None = None
     _changed: float | None = field(default=None)
+    _ahead: float = field(default=0.0)
+    """Seconds by which the clock of the indexer is ahead of this one, as far as that has shown."""
+    _asked: float = field(default=0.0)
 
     def note(self, beat: Heartbeat | None, now: float | None = None, wall: float | None = None) -> None:
         """Take in the word that the engine has now; the first may be old already, by the clocks of both."""
         now = time.monotonic() if now is None else now
+        wall = time.time() if wall is None else wall
+        age = 0.0 if beat is None else wall - beat.at
         if self._changed is None:
-            age = 0.0 if beat is None else (time.time() if wall is None else wall) - beat.at
             self._changed = now - max(0.0, age)
+            self._ahead = max(0.0, -age)
         elif beat is not None and beat != self.beat:
             self._changed = now
+            if now - self._asked < SILENCE_SECONDS:  # else it may be old, though it is new here
+                self._ahead = -age
+        self._asked = now
         self.beat = beat or self.beat
 
     def is_over(self, now: float | None = None) -> bool:
         """True if the indexer has stopped or is silent, false also before anything is known."""
         now = time.monotonic() if now is None else now
         return self._is_silent(now) or (self.beat is not None and self.beat.state == STOPPED)
+
+    def _clocks(self) -> str:
+        """Return, in words, that the times are those of a clock that is wrong, or this one is."""
+        minutes = round(abs(self._ahead) / 60)
+        side = "ahead of" if self._ahead > 0 else "behind"
+        return f", by its clock, which is {minutes:,} min {side} the one here" if minutes else ""
 
     def _is_silent(self, now: float) -> bool:
         limit = seconds_of("indexer.silence", SILENCE_SECONDS)
@@ -86,6 +100,7 @@ class Pulse:
         if beat is None:
             return Reason("behind", "its indexer has not been heard of yet") if is_silent else None
         level = f"; the shard was level with its folder {_moment(beat.level)}" if beat.level else ""
+        level += self._clocks()
         if beat.state == STOPPED:
             return Reason("behind", f"its indexer on {beat.host} was stopped {_moment(beat.at)}{level}")
         if is_silent:

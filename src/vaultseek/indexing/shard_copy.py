@@ -7,11 +7,12 @@ changed since are copied, whole and as they are there. Nothing is ever written t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vaultseek.errors import Unavailable
 from vaultseek.index.backend.milvus import MilvusBackend
+from vaultseek.index.keyword.analysis import ANALYZER_VERSION
 from vaultseek.index.ledger import Ledger, NoteCopy, note_vector_id
 from vaultseek.indexing.heartbeat import Heartbeat, Pulse
 from vaultseek.model import Reason
@@ -54,6 +55,10 @@ class ShardCopy:
     ) -> None:
         """``on_language`` is called with the language that the indexer's settings give all notes."""
         self._pulse = Pulse()
+        self._rows: dict[str, dict[str, Any]] = {}
+        """Rows that the engine had about the shard just now; taken by ``step``."""
+        self._difference = ""
+        """Difference between the indexer and this searcher, by which they give other answers."""
         self._language: str | None = None
         self._on_language = on_language
         self._backend = backend
@@ -62,7 +67,8 @@ class ShardCopy:
 
     def is_behind(self) -> bool:
         """True if the engine has changed since the last copy. Raises Unavailable as ``step`` does."""
-        return self._position() != self._ledger.copies.source()
+        self._rows = self._look()
+        return self._position(self._rows) != self._ledger.copies.source()
 
     def step(self) -> bool:
         """Copy what has changed; true if anything has. Runs in the writer thread.
@@ -70,28 +76,58 @@ class ShardCopy:
         Raises Unavailable if the engine does not answer, or has no such shard any more.
         """
         changed = False
-        position = self._position()
+        rows, self._rows = self._rows or self._look(), {}
+        position = self._position(rows)
         source = self._ledger.copies.source()
         if position != source:
             self._copy(source, position)
             with self._ledger.commit():
                 self._ledger.copies.set_source(position)
             changed = True
-        changed |= self._hear()
-        return self._mark_vectors() or changed
+        changed |= self._hear(rows)
+        version = rows.get(self._version_name, {}).get("position")
+        self._difference = self._other_analysis(position) or self._other_model(version)
+        return self._mark_vectors(version) or changed
 
     def reason(self) -> Reason | None:
         """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
-        return self._pulse.reason()
+        return self._pulse.reason() or (Reason("behind", self._difference) if self._difference else None)
 
     def is_left(self) -> bool:
         """True if no indexer is at work on the shard, as far as that can be told."""
         return self._pulse.is_over()
 
-    def _hear(self) -> bool:
+    def _look(self) -> dict[str, dict[str, Any]]:
+        """Return what the engine has about the shard, asked for at once: it is done again and again."""
+        shard = self._backend.options.shard
+        return self._backend.states.of([shard, heartbeat_name(shard), self._version_name])
+
+    @property
+    def _version_name(self) -> str:
+        return f"{self._backend.options.shard}/{self._space}/passages"
+
+    def _other_analysis(self, position: str) -> str:
+        """Return, in words, that the indexer makes other terms of words; "" if it does not."""
+        version = position.split(":")[1].partition(".")[0] if position.count(":") == 2 else ""
+        if version in ("", str(ANALYZER_VERSION)):
+            return ""
+        return (
+            f"its indexer is another version of vaultseek, which analyses words otherwise ({version}, here "
+            f"{ANALYZER_VERSION}); run the same on all machines"
+        )
+
+    def _other_model(self, version: str | None) -> str:
+        """Return, in words, that the engine has vectors of another model alone; "" if it has not."""
+        if version or not self._ledger.counts().pending:
+            return ""
+        names = (name.split("/") for name in self._backend.states.names())
+        if any(name[::2] == [self._backend.options.shard, "passages"] for name in names):
+            return "its vectors are of another model; set model.name to the same on all machines"
+        return ""
+
+    def _hear(self, rows: Mapping[str, Any]) -> bool:
         """Take in the word of the indexer; true if its language is another one."""
-        state = self._backend.state(heartbeat_name(self._backend.options.shard))
-        beat = Heartbeat.of_text(state.get("facts"))
+        beat = Heartbeat.of_text(rows.get(heartbeat_name(self._backend.options.shard), {}).get("facts"))
         self._pulse.note(beat)
         if beat is None or beat.language == self._language:
             return False
@@ -99,8 +135,8 @@ class ShardCopy:
         self._on_language(beat.language)
         return True
 
-    def _position(self) -> str:
-        position = self._backend.position()
+    def _position(self, rows: Mapping[str, Any]) -> str:
+        position: str | None = rows.get(self._backend.options.shard, {}).get("position")
         if position is None:
             missing = f"the engine has no shard {self._backend.options.shard}"
             advice = self._backend.copies.other_version() or "start the indexer that keeps it"
@@ -141,10 +177,9 @@ class ShardCopy:
                     self._ledger.notes.remove(path, revision)
         return len(notes)
 
-    def _mark_vectors(self) -> bool:
+    def _mark_vectors(self, version: str | None) -> bool:
         """Mark the chunks and notes whose vectors the engine has; true if any are new."""
         ledger, backend = self._ledger, self._backend
-        version = backend.state(f"{backend.options.shard}/{self._space}/passages").get("position")
         if not version:
             return False
         if version != ledger.vectors.store():

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 from vaultseek import paths
 from vaultseek.errors import Unavailable
 from vaultseek.index.backend.milvus import MilvusBackend
+from vaultseek.index.backend.opening import forget_name
 from vaultseek.index.backend.port import NOTES_AND_TEXT, Batch
 from vaultseek.indexing.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat
 from vaultseek.indexing.index_folder import ENGINE_FOLDER
@@ -32,6 +33,8 @@ SHARD_FILE, RUNS_FILE = "shard", "writer"
 
 log = logging.getLogger(__name__)
 _open: dict[tuple[str, str, str], Path] = {}
+_runs: dict[Path, list[str]] = {}
+"""Runs of this process by folder, in case the folder is deleted while its vault is open."""
 _lock = threading.Lock()
 
 
@@ -45,9 +48,12 @@ class ShardWriter:
         self,
         backend: MilvusBackend,
         folder: Path,
+        name: str = "",
         on_doubt: Callable[[Unavailable], None] = lambda error: None,
     ) -> None:
+        """``name`` is that of the vault, for searchers."""
         self.on_doubt = on_doubt
+        self._name = name
         self._backend = backend
         self._folder = folder
         self._run = uuid.uuid4().hex
@@ -60,6 +66,7 @@ class ShardWriter:
         with _lock:
             other = _open.setdefault(self._shard, folder)
         if other != folder:
+            forget_name(folder)
             raise Unavailable(
                 f"this index is a copy of the one in {other.parent}: both are the shard {options.shard}; "
                 f"delete {folder.parent}, and it is made anew",
@@ -79,7 +86,7 @@ class ShardWriter:
         rows = self._backend.states.of(self._names())
         shard, writer, heartbeat = (rows.get(name, {}) for name in self._names())
         owner, position = writer.get("position"), shard.get("position")
-        runs = own_runs(self._folder)
+        runs = [*own_runs(self._folder), *_runs.get(self._folder, ())]
         if owner and owner not in (self._run, *runs):
             self._wait_for_end(writer, heartbeat)
             log.warning(
@@ -91,6 +98,7 @@ class ShardWriter:
             self._check_number()
         if owner != self._run:
             paths.write_atomically(self._folder / RUNS_FILE, "\n".join([self._run, *runs][:RUNS]))
+            _runs[self._folder] = [self._run, *_runs.get(self._folder, ())][:RUNS]
             self._sign()
         self._positions = {position}
         self._rival = (None, 0.0)
@@ -154,7 +162,8 @@ class ShardWriter:
         self._backend.states.forget()
 
     def _sign(self) -> None:
-        self._backend.set_state(self._names()[1], self._run, json.dumps({"host": socket.gethostname()}))
+        facts = {"host": socket.gethostname(), "name": self._name}
+        self._backend.set_state(self._names()[1], self._run, json.dumps(facts))
 
     def _names(self) -> tuple[str, str, str]:
         shard = self._backend.options.shard
@@ -240,7 +249,17 @@ def writer_name(shard: str) -> str:
     return f"{shard}/writer"
 
 
+def vault_names(backend: MilvusBackend, shards: Sequence[str]) -> dict[str, str]:
+    """Return the names that the vaults of shards have at their indexers, "" where that is not known."""
+    rows = backend.states.of([writer_name(shard) for shard in shards])
+    return {shard: _fact(rows.get(writer_name(shard), {}), "name") for shard in shards}
+
+
 def _host(writer: Any) -> str:
+    return _fact(writer, "host") or "another machine"
+
+
+def _fact(writer: Any, name: str) -> str:
     with suppress(ValueError, TypeError, KeyError):
-        return str(json.loads(writer["facts"])["host"])
-    return "another machine"
+        return str(json.loads(writer["facts"])[name])
+    return ""
