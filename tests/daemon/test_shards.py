@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import resource
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek import paths
 from vaultseek.daemon import follow
+from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.shards import with_shards
 from vaultseek.daemon.team.gate import ALLOWED
@@ -195,6 +197,16 @@ async def test_a_searcher_has_the_names_of_the_indexers(settings, tmp_path, name
         assert len(found.vaults) == len(names)
         for pattern in shown:
             assert any(re.fullmatch(pattern, vault.name) for vault in found.vaults), pattern
+
+
+def test_the_daemon_may_open_the_files_of_many_shards():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, soft), hard))
+        raise_file_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(OPEN_FILES, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def go_on(vault: OpenVault) -> None:

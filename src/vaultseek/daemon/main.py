@@ -8,6 +8,7 @@ import gc
 import logging
 import logging.handlers
 import os
+import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -50,6 +51,8 @@ would double it whenever notes are indexed beside it."""
 COLLECTION_THRESHOLDS = (50_000, 20, 50)
 """Thresholds of the garbage collector. A search makes some thousand objects and no cycles; Python's own 700
 would interrupt each several times, and now and then look through everything that is cached."""
+OPEN_FILES = 65_536
+"""Most open files that the daemon asks the system for."""
 READY_SECONDS = 10.0
 """Seconds to wait for the daemon's own socket to answer before the log says that it is not ready."""
 
@@ -68,6 +71,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     file = SettingsFile(config_path)
     settings = file.read()
     check_role(role, settings)
+    raise_file_limit()
     os.chdir("/")  # so that the folder it was started in can be unmounted
     _start_log()
     report_crashes(paths.state_directory() / CRASH_FILE)
@@ -79,6 +83,18 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
         return asyncio.run(_run(file, settings, endpoint, manager, role))
     finally:
         endpoint.close()
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as it may have.
+
+    Some systems give it 1,024, and a searcher of fifty shards needs more.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _run(
