@@ -56,6 +56,8 @@ def percent(state: JSON) -> int:
 
 def doing(state: JSON) -> str:
     """Say what is being done, and how long it will take; nothing if all is done."""
+    if state.get("doing"):
+        return str(state["doing"])
     if state.get("phase") == "reading":
         total = int(state.get("notes_total") or 0)
         read = f"{int(state.get('notes_done') or 0):,} of {total:,}"

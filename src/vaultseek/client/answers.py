@@ -919,6 +919,34 @@ class Compacted(TypedDict):
     """Bytes that the index takes less than before."""
 
 
+class EngineNumber(TypedDict):
+    """The number of something in the ledger and in the engine."""
+
+    of: str
+    """notes, passages, or vectors or second vectors of one of these."""
+    ledger: int
+    engine: int | None
+    """None if that cannot be asked now."""
+
+
+class Verified(OfVault):
+    """The numbers of a vault in its engine, beside those of its ledger."""
+
+    engine: str
+    """embedded or milvus."""
+    place: str | None
+    """The address or file of Milvus; None for the embedded engine."""
+    numbers: list[EngineNumber]
+    pending: int
+    """Notes to read plus vectors to store, which explain a difference."""
+    same: bool
+    """True if each number is the same."""
+    filled_again: bool
+    """True if the engine is being filled again, as was asked for."""
+    reason: str | None
+    """The reason why some numbers are missing."""
+
+
 class Status(TypedDict):
     """The daemon and its vaults."""
 

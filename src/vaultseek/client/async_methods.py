@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Unlinked,
         Unresolved,
         Vaults,
+        Verified,
         Why,
     )
     from vaultseek.model import CompletionKind, Mode
@@ -1159,6 +1160,38 @@ class AsyncMethods:
             without_defaults(
                 notes=notes,
                 refused=refused,
+                vault=vault,
+                cwd=cwd,
+                deadline_ms=deadline_ms,
+                supersedes=supersedes,
+            ),
+            timeout=timeout,
+        )
+        return answer
+
+    async def verify(
+        self,
+        *,
+        repair: bool = False,
+        vault: str | None = None,
+        cwd: str | None = None,
+        deadline_ms: float | None = None,
+        supersedes: int | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+    ) -> Verified:
+        """Compare the numbers of notes, passages and vectors that the engine has with those of the ledger.
+
+        With ``repair`` an engine that has others is filled again; nothing is embedded for that.
+
+        Args:
+            repair: If the numbers differ, have the engine filled from the ledger again.
+
+        Raises VaultMissing, or Unavailable if the engine does not answer.
+        """
+        answer: Verified = await self.call(
+            "index/verify",
+            without_defaults(
+                repair=repair,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

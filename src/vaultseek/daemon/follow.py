@@ -98,6 +98,8 @@ class VaultFollower:
         if vault.options.paused:
             vault.activity = Activity("paused", vault.options.paused_reason)
             self._spawn(self._serve_paused, "serve")
+            if vault.options.engine is not None:
+                self._spawn(self._catch_up_engine, "engine")
             return
         if vault.shard is not None:
             self._spawn(partial(self._follow_shard, vault.shard), "shard")
@@ -258,18 +260,25 @@ class VaultFollower:
                 return
 
     async def wait_until_embedded(self) -> None:
-        """Return when every vector is stored and searchable. Raises WorkerUnavailable if that fails."""
+        """Return when every vector is stored and searchable, and an engine has all notes.
+
+        Raises WorkerUnavailable or Unavailable if that fails.
+        """
         failures = 0
         vault = self.vault
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous
             or vault.semantic_reason() is not None
+            or vault.keyword_reason() is not None
         ):
             self.vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)
             self._check_open()
-            problem = self.vault.activity.embed_problem
+            behind = vault.keyword_reason()
+            problem = vault.activity.embed_problem or (
+                behind if behind is not None and behind.code == "behind" else None
+            )
             failures = failures + 1 if problem else 0
             if failures > EMBED_FAILURES or self.worker.state.status == "broken":
                 raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
@@ -292,9 +301,10 @@ class VaultFollower:
 
     async def _serve_paused(self) -> None:
         await self.vault.in_writer(self.vault.indexer.load)
-        while not self.vault.embedding.ready:
+        is_level = False
+        while not is_level:  # another engine gets what there is
             try:
-                await self.vault.embedding.open()
+                is_level = not await self.vault.embedding.copy()
             except (WorkerUnavailable, IndexDamaged):
                 await asyncio.sleep(RETRY_SECONDS)
 

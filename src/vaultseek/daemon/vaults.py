@@ -98,9 +98,11 @@ class VaultRegistry:
             follower = self._followers.get(options.root)
             if follower is not None and follower.vault.options != options:
                 await self.close_vault(options.root)
+        engines = {options.root: options.engine for options in configured}
         for follower in self.followers:
             options = follower.vault.options
-            if options.paused != (options.root in paused):
+            has_moved = options.engine != engines.get(options.root, settings.index.engine)
+            if has_moved or options.paused != (options.root in paused):
                 await self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
             await self.close_vault(root)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from vaultseek.doctor.daemon import check_daemon, daemon_pid, daemon_status
-from vaultseek.doctor.engine import check_engine
+from vaultseek.doctor.engine import check_engine, check_numbers
 from vaultseek.doctor.finding import BROKEN, Finding
 from vaultseek.doctor.semantic import check_models, check_worker
 from vaultseek.doctor.settings import check_settings
@@ -41,7 +41,11 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
         if settings.index.engine is None:
             yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
             yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
-    yield from _guarded("engine", lambda: check_engine(settings))
+    yield from _guarded("engine", lambda: check_engine(settings, {each.name: each.root for each in vaults}))
+    if settings.index.engine is not None and isinstance(status, dict):
+        for each in status["vaults"]:
+            name = str(each["name"])
+            yield from _guarded(f"engine of {name}", partial(check_numbers, name, str(each["path"])))
     yield from _guarded("inotify", lambda: check_watches(count_folders(vaults), daemon_pid(status)))
     yield from _guarded("team", lambda: check_team(settings))
     yield from _guarded("model", lambda: check_models(settings))

@@ -222,6 +222,32 @@ class Embedding:
         if not self.ready:
             await self._open_store()
 
+    async def copy(self) -> bool:
+        """Store some of the vectors that the ledger has and embed nothing; false if the store has them all.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        await self.open()
+        for limit in (WAITING_TEXTS, self._ledger.counts().pending):
+            items = await self._in_writer(self._unembedded.first, limit)
+            if known := [item for item in items if item.vector is not None]:
+                await self._store(known[:STORED_TEXTS])
+                return True
+        return False
+
+    async def stored(self) -> tuple[int, int]:
+        """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
+        return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
+
+    def marked(self) -> tuple[int, int]:
+        """Return how many vectors of passages and of notes it has as far as the ledger knows."""
+        counts = self._ledger.counts()
+        return counts.embedded, counts.notes - (counts.pending - (counts.chunks - counts.embedded))
+
+    def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
+        """Return how many passages of these notes, and how many of them themselves, could not be embedded."""
+        return self._unembedded.without_vectors(notes)
+
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes, from the previous store while this one is not full.
 
@@ -281,10 +307,7 @@ class Embedding:
     async def _is_out_of_step(self) -> bool:
         """True if the store has other numbers of vectors than the ledger's marks: a process may have been
         killed between a write to the one and to the other."""
-        counts = self._ledger.counts()
-        pending_notes = counts.pending - (counts.chunks - counts.embedded)
-        marked = {CHUNKS: counts.embedded, NOTES: counts.notes - pending_notes}
-        return any([await self._worker.count(self.store, name) != count for name, count in marked.items()])
+        return await self.stored() != self.marked()
 
     def _keep_previous(self) -> None:
         """Let a store of another spec answer until this one is full, if the marks refer to one."""

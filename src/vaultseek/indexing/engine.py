@@ -48,6 +48,12 @@ class OpenEngine:
         return ShardCopy(self.engine, self._ledger, space, keyword.set_language)
 
     @property
+    def name(self) -> str:
+        """The engine, and the vault's part of it."""
+        options = self.engine.options
+        return f"{options.place} {options.database} {options.prefix} {options.shard}"
+
+    @property
     def is_shared(self) -> bool:
         """True if searchers can read it: a file belongs to one daemon."""
         return not self._is_copied and not self.engine.options.is_lite

@@ -94,6 +94,11 @@ class EngineKeyword:
         """Return the number of notes."""
         return self._vocabulary.count
 
+    def stored(self) -> tuple[int, int]:
+        """Return how many notes and passages the engine has. Raises Unavailable."""
+        statistics = self._backend.statistics()
+        return statistics.notes, statistics.passages
+
     def search(
         self,
         text: str,

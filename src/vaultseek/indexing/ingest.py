@@ -72,6 +72,8 @@ class Indexer:
         """Read the names from the ledger, catch the keyword index up with it, and build the graph."""
         for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
             self._names.add(path, aliases)
+        if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
+            self._keyword.rebuilding = True  # filling it was interrupted, and answers have to say so
         self._keyword.catch_up(self._ledger)
         if not self._stopped.is_set():
             self.build_graph()

@@ -199,7 +199,8 @@ class OpenVault:
             second = None
             if models.second is not None and pool is not None:
                 folder = directory / SECOND_FOLDER
-                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep)
+                place = "" if options.engine is None else engine.name
+                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep, place)
             else:
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
             opened = cls(
@@ -279,9 +280,9 @@ class OpenVault:
                 await self.spaces.second.discard_store(_MOSTLY_DEAD)
 
     def rebuild_keyword_index(self) -> None:
-        """Rebuild the keyword index, which a search found damaged, from the ledger in the background."""
+        """Rebuild the keyword index, which was found damaged, from the ledger in the background."""
         if not self._keyword.rebuilding:
-            log.warning("a search found the keyword index of %s damaged; it is rebuilt", self.name)
+            log.warning("the keyword index of %s was found damaged; it is rebuilt", self.name)
             self._keyword.rebuilding = True
             self._writer.submit(self._keyword.rebuild, self.ledger)
 

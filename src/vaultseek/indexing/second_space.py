@@ -97,8 +97,9 @@ class SecondSpace:
         spec: EmbeddingSpec,
         in_writer: InWriter,
         keep: Callable[[SemanticWorker], VectorKeeper] | None = None,
+        place: str = "",
     ) -> None:
-        """``keep`` returns whoever keeps the vectors of a worker, if not the worker itself."""
+        """``keep`` returns whoever keeps the vectors of a worker, if not the worker itself, at ``place``."""
         self.model = model
         self.wake = asyncio.Event()
         """Set when there may be something to embed."""
@@ -117,8 +118,27 @@ class SecondSpace:
         self._spec = spec
         self._in_writer = in_writer
         self._keep: Callable[[SemanticWorker], VectorKeeper] = keep or (lambda worker: worker)
+        self._place = place and f"{place} "
         self._position = self._kept_position()
         self._is_level()
+
+    async def stored(self) -> tuple[int, int]:
+        """Return how many vectors of passages and of notes the space has. Raises WorkerUnavailable."""
+        async with self._pool.use(self.model) as worker:
+            await worker.ready(START_SECONDS)
+            keeper = self._keep(worker)
+            return await keeper.count(self.store, CHUNKS), await keeper.count(self.store, NOTES)
+
+    def expected(self) -> tuple[int, int]:
+        """Return how many of both there are in the ledger; a text that cannot be embedded has none."""
+        numbers = [0, 0]
+        ids = self._ledger.notes.ids()
+        for start in range(0, len(ids), PAGE_NOTES):
+            for kind, entries in enumerate(self._entries(ids[start : start + PAGE_NOTES])):
+                keys = [self._key(entry) for entry in entries]
+                known = self._ledger.vectors.get(list(dict.fromkeys(keys)))
+                numbers[kind] += sum(key in known for key in keys)
+        return numbers[0], numbers[1]
 
     def behind(self) -> int | None:
         """Return how many notes are not in the space as they are now; None before it is opened."""
@@ -207,7 +227,7 @@ class SecondSpace:
         """Return the position as the ledger remembers it, if the space has all notes: it saves loading the
         model to ask the store."""
         position = self._position_of(self._ledger.vectors.second_store())
-        return position if position and self.store.is_dir() else None
+        return position if position and self.store.is_dir() and not self._place else None
 
     def _position_of(self, version: str) -> Position | None:
         """Return the position that a version of the store names; None if it is of other vectors."""
@@ -246,7 +266,7 @@ class SecondSpace:
         await self._write(worker, CHUNKS, passages, vectors, touched, None)
         failpoint("second.half_stored")
         await self._write(worker, NOTES, whole, vectors, touched, version)
-        await self._in_writer(self._ledger.vectors.set_second_store, version)
+        await self._in_writer(self._ledger.vectors.set_second_store, f"{self._place}{version}")
         self._position = position
         return True
 

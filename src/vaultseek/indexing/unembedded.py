@@ -135,6 +135,14 @@ class Unembedded:
         rows = self._ledger.notes.by_id(self._ledger.pending.notes(ids))
         return self._with_vectors(self._of_notes(list(rows.values()), revision))
 
+    def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
+        """Return how many passages of these notes, and how many of them themselves, have no vector."""
+        revision = self._ledger.revision
+        rows = list(self._ledger.notes.by_id(notes).values())
+        passages = self._with_vectors(self._of_chunks(self._ledger.chunks.rows(notes), revision))
+        whole = self._with_vectors(self._of_notes(rows, revision))
+        return sum(not item.vector for item in passages), sum(not item.vector for item in whole)
+
     def unchanged(self, items: Sequence[Item]) -> list[Item]:
         """Return the items whose notes are still as they were when their texts were read."""
         revisions = self._ledger.notes.revisions(sorted({item.note for item in items}))

@@ -864,6 +864,26 @@ class Compacted(Answer):
     freed_bytes: int = Field(description="Bytes that the index takes less than before.")
 
 
+class EngineNumber(Answer):
+    """The number of something in the ledger and in the engine."""
+
+    of: str = Field(description="notes, passages, or vectors or second vectors of one of these.")
+    ledger: int
+    engine: int | None = Field(description="None if that cannot be asked now.")
+
+
+class Verified(OfVault):
+    """The numbers of a vault in its engine, beside those of its ledger."""
+
+    engine: str = Field(description="embedded or milvus.")
+    place: str | None = Field(description="The address or file of Milvus; None for the embedded engine.")
+    numbers: list[EngineNumber]
+    pending: int = Field(description="Notes to read plus vectors to store, which explain a difference.")
+    same: bool = Field(description="True if each number is the same.")
+    filled_again: bool = Field(description="True if the engine is being filled again, as was asked for.")
+    reason: str | None = Field(description="The reason why some numbers are missing.")
+
+
 class Status(Answer):
     """The daemon and its vaults."""
 

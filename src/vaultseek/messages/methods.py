@@ -223,6 +223,14 @@ METHODS: dict[str, Method] = {
         "Notes that have changed since, or that do not pass the checks, are parsed by the daemon instead.",
         "VaultMissing, or Unavailable if no client waits so",
     ),
+    "index/verify": Method(
+        params.VerifyParams,
+        answers.Verified,
+        "verify",
+        "Compare the numbers of notes, passages and vectors that the engine has with those of the ledger.\n\n"
+        "With ``repair`` an engine that has others is filled again; nothing is embedded for that.",
+        "VaultMissing, or Unavailable if the engine does not answer",
+    ),
     "index/texts": Method(
         params.TextsParams,
         answers.TextsToEmbed,

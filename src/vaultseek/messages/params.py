@@ -320,6 +320,14 @@ class ParsedParams(VaultParams):
     )
 
 
+class VerifyParams(VaultParams):
+    """A vault whose engine is compared with its ledger."""
+
+    repair: bool = Field(
+        default=False, description="If the numbers differ, have the engine filled from the ledger again."
+    )
+
+
 class TextsParams(VaultParams):
     """Texts to embed."""
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from vaultseek import paths
 from vaultseek.cli.exit_codes import SUCCESS
 from vaultseek.cli.invocation import Invocation
-from vaultseek.cli.options import daemon_options, pass_invocation
+from vaultseek.cli.options import daemon_options, json_option, pass_invocation
+from vaultseek.cli.output import print_error, print_json
 from vaultseek.cli.terminal import clean, count
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
-    from vaultseek.client.caller import Caller
+    from vaultseek.cli.engine_move import EngineMove, VaultMove
 
-SAMPLE = 20
-"""Searches before and after a move, whose results are compared."""
-LISTED = 200
-SHOWN = 10
-UNAVAILABLE = 3
+DIFFERENT = 1
+"""Exit code after a move whose numbers or searches differ."""
+SHOWN_SEARCHES = 5
 
 
 @click.group()
@@ -37,90 +33,93 @@ def backend() -> None:
 @backend.command()
 @click.option("--to", "target", required=True, type=click.Choice(["milvus", "embedded"]), help="The engine.")
 @click.option("--uri", metavar="URI", help="Address of Milvus, or a file for Milvus Lite that ends in .db.")
+@json_option
 @daemon_options
 @pass_invocation
-def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
+def migrate(invocation: Invocation, target: str, uri: str | None, json_: bool) -> int:
     """Copy notes and vectors to another engine, and use it from then on.
 
-    Everything is copied from the ledger: no note is read and nothing is embedded again. Run it again after
-    an interruption: it goes on where it was. In the end the counts and some searches are compared. What the
-    embedded engine had stays until it is used again.
+    Everything is copied from the ledger: no note is read and nothing is embedded again. The engine is looked
+    at first; if it cannot be used, nothing is changed. In the end its numbers of notes, passages and vectors
+    are compared with those of the ledger, and some searches with those of before; exit code 1 if they differ.
+
+    The setting is for all vaults, so all are moved. With --vault only that one is waited for and compared;
+    the daemon moves the others meanwhile.
+
+    Run it again after an interruption: it goes on where it was. Where the notes are already, it compares. The
+    former engine keeps its copy.
 
     \b
     vaultseek backend migrate --to milvus --uri ~/notes.db
     vaultseek backend migrate --to embedded
     """
-    from vaultseek.cli.connect import connect
+    from vaultseek.cli.engine_move import EngineMove
 
-    file = invocation.config or paths.config_file()
-    kept = paths.private_directory(paths.state_directory()) / "backend-migration.json"
-    with connect(invocation) as client:
-        samples = _kept(kept, target)
-        if samples is None:
-            samples = _samples(client, invocation)
-            paths.write_atomically(kept, json.dumps({"to": target, "samples": samples}))
-        _choose(file, target, uri)
-    with connect(invocation) as client:
-        state = _wait(client, invocation)
-        same = sum(_results(client, invocation, query) == paths_ for query, paths_ in samples)
-    if state.get("pending"):
-        print(f"{count(state['pending'], 'text')} still to be copied; run the command again")
-        return UNAVAILABLE
-    kept.unlink(missing_ok=True)
-    name, notes, passages = clean(state.get("name") or "vault"), state.get("notes"), state.get("chunks")
-    print(f"{name}: {notes} notes and {passages} passages are in the engine {target}")
-    print(f"{same} of {count(len(samples), 'search', 'searches')} give the same first {SHOWN} notes")
-    return SUCCESS
+    move = EngineMove(invocation, target, uri, quiet=json_)
+    was_there = move.is_there
+    move.run()
+    if json_:
+        print_json(_as_json(move, was_there=was_there))
+    else:
+        for line in _lines(move, was_there=was_there):
+            print(line)
+    if move.is_same:
+        return SUCCESS
+    if not json_:
+        print_error(f"what {move.place} has is not what the ledger has, or what searches gave before")
+    return DIFFERENT
 
 
-def _choose(file: Path, target: str, uri: str | None) -> None:
-    """Write the engine into the settings, after a look whether it can be used."""
-    from vaultseek.index.backend.milvus_client import check_installed
-    from vaultseek.settings.edit import set_key
-    from vaultseek.settings.load import load
+def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:
+    from vaultseek.doctor.engine import in_words
 
-    index = load(file if file.exists() else None).index
-    if target == "milvus":
-        check_installed()
-        chosen = index.model_copy(update={"backend": target, "uri": uri or index.uri})
-        assert chosen.engine is not None
-        chosen.engine.check()
-        chosen.engine.token()
-        if uri:
-            set_key(file, "index", "uri", uri)
-    set_key(file, "index", "backend", target)
-
-
-def _kept(file: Path, target: str) -> list[tuple[str, list[str]]] | None:
-    """Return the results of before, if a move to this engine was interrupted."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        value = paths.read_json(file)
-        if value["to"] == target:
-            return [(query, paths_) for query, paths_ in value["samples"]]
-    return None
+    place = clean(move.place)
+    if not move.vaults:
+        yield f"there is no vault yet; those that you add are kept in {place}"
+    for vault in move.vaults:
+        verified = vault.verified
+        where = f"already in {place}" if was_there else f"in {place}"
+        yield f"{clean(vault.name)}: {in_words(verified)} are {where}"
+        if verified["reason"]:
+            yield f"{clean(vault.name)}: not all could be compared: {clean(verified['reason'])}"
+        if vault.unsearched:
+            yield f"{clean(vault.name)}: searches could not be compared: {clean(vault.unsearched)}"
+        yield from _searches(vault)
+    if move.was is not None and not was_there:
+        yield f"Milvus at {clean(move.was.place)} keeps its copy; delete it there if you want it gone"
 
 
-def _samples(client: Caller, invocation: Invocation) -> list[tuple[str, list[str]]]:
-    """Search for the titles of some notes."""
-    listed = client.call("search", invocation.params(query='path:""', limit=LISTED, brief=True))["results"]
-    step = max(1, len(listed) // SAMPLE)
-    titles = list(dict.fromkeys(str(each["title"]) for each in listed[::step]))[:SAMPLE]
-    return [(title, _results(client, invocation, title)) for title in titles]
+def _searches(vault: VaultMove) -> Iterator[str]:
+    if not vault.searches:
+        return
+    pairs = list(zip(vault.searches, vault.again, strict=True))
+    others = [(query, again, len(notes)) for (query, notes), again in pairs if again != len(notes)]
+    same = len(pairs) - len(others)
+    asked = count(len(pairs), "search", "searches")
+    yield f"{clean(vault.name)}: {same} of {asked} find the same first notes as before"
+    for query, again, notes in others[:SHOWN_SEARCHES]:
+        yield f"  {again} of {notes} again: {clean(query)}"
 
 
-def _results(client: Caller, invocation: Invocation, query: str) -> list[str]:
-    answer = client.call("search", invocation.params(query=query, limit=SHOWN, plain=True))
-    return [each["path"] for each in answer["results"]]
-
-
-def _wait(client: Caller, invocation: Invocation) -> JSON:
-    from vaultseek.cli.progress import progress
-
-    with progress(color=invocation.color) as show:
-        state: JSON = client.call(
-            "index/wait",
-            invocation.params(progress=True, remember=True),
-            timeout=None,
-            on_notification=lambda method, params: show(params) if method == "index/progress" else None,
-        )
-    return state
+def _as_json(move: EngineMove, *, was_there: bool) -> JSON:
+    return {
+        "engine": move.target,
+        "place": move.engine and move.engine.place,
+        "was_there": was_there,
+        "same": move.is_same,
+        "vaults": [
+            {
+                "vault": vault.name,
+                "vault_path": vault.path,
+                "same": vault.verified["same"],
+                "reason": vault.verified["reason"],
+                "numbers": vault.verified["numbers"],
+                "searches": [
+                    {"query": query, "notes": len(notes), "again": again}
+                    for (query, notes), again in zip(vault.searches, vault.again, strict=True)
+                ],
+                "unsearched": vault.unsearched,
+            }
+            for vault in move.vaults
+        ],
+    }

@@ -1,4 +1,4 @@
-"""RPC methods `index/…`: status, refresh, compact, wait, notes and vectors of a client, subscriptions."""
+"""RPC methods `index/…`: status, refresh, compact, wait, verify, what clients make, subscriptions."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
+from vaultseek.indexing.comparison import compare, fill_again
 from vaultseek.indexing.note_handout import NoteHandout
 from vaultseek.messages.params import (
     FilesParams,
@@ -27,11 +28,13 @@ from vaultseek.messages.params import (
     TextsParams,
     VaultParams,
     VectorsParams,
+    VerifyParams,
     WaitParams,
     read,
 )
 from vaultseek.model import JSON
 from vaultseek.models.encoder import Vectors
+from vaultseek.settings.engine import EMBEDDED, MILVUS
 from vaultseek.wire.context import Handler, RequestContext
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
@@ -64,6 +67,7 @@ class IndexMethods:
             "index/wait": self.wait,
             "index/files": self.files,
             "index/notes": self.notes,
+            "index/verify": self.verify,
             "index/texts": self.texts,
             "index/vectors": self.vectors,
             "index/subscribe": self.subscribe,
@@ -152,6 +156,30 @@ class IndexMethods:
         follower = await self._find(call)
         kept = _open_handout(follower).bring(call.notes, call.refused)
         return about_vault(follower.vault, {"kept": kept})
+
+    async def verify(self, params: JSON, context: RequestContext) -> JSON:
+        """Compare the numbers of what the engine of a vault has with those of the ledger."""
+        call = read(VerifyParams, params)
+        follower = await self._find(call)
+        vault = follower.vault
+        comparison = await compare(vault)
+        is_level = not follower.pending and vault.keyword_reason() is None
+        fills = call.repair and not comparison.is_same and is_level and vault.options.folder is not None
+        if fills:
+            await fill_again(vault, comparison)
+        engine = vault.options.engine
+        return about_vault(
+            vault,
+            {
+                "engine": MILVUS if engine else EMBEDDED,
+                "place": engine.place if engine else None,
+                "numbers": [number.as_json() for number in comparison.numbers],
+                "pending": follower.pending,
+                "same": comparison.is_same,
+                "filled_again": fills,
+                "reason": comparison.reason,
+            },
+        )
 
     async def texts(self, params: JSON, context: RequestContext) -> JSON:
         """Return texts for a client that embeds them."""

@@ -32,6 +32,8 @@ CONNECT_FAILED = 2
 """Code of the client for a server that was not reached."""
 PAUSE_SECONDS = 2.0
 """Time for which requests fail at once after one was not answered: not every search has to wait."""
+CAUSES = 5
+"""Depth to which the causes of an error are looked at."""
 LEAST_FREE = 64 * MIB
 """Free bytes of the disk below which nothing is written to a file of Milvus Lite."""
 OLDEST = (2, 5)
@@ -46,8 +48,10 @@ class MilvusClient:
     Every method raises ``Unavailable`` if Milvus does not answer. The names of collections are short ones.
     """
 
-    def __init__(self, options: MilvusOptions) -> None:
+    def __init__(self, options: MilvusOptions, *, only_looks: bool = False) -> None:
+        """``only_looks``: no collection is created."""
         self.options = options
+        self._only_looks = only_looks
         self._client: Any = None
         self._is_ready = False
         self._connecting = threading.RLock()
@@ -265,7 +269,12 @@ class MilvusClient:
                 self._connect()
             yield
         except exceptions as error:
-            log.warning("Milvus at %s: %s", self.options.place, _first_line(error))
+            log.log(
+                logging.DEBUG if self._only_looks else logging.WARNING,
+                "Milvus at %s: %s",
+                self.options.place,
+                _first_line(error),
+            )
             if writes and _is_full(error):
                 raise self._full() from error
             is_lost = _is_lost(error)
@@ -331,7 +340,8 @@ class MilvusClient:
             ("state", schema.STATE),
         ):
             if not self.has(name):
-                self.create(name, fields)
+                if not self._only_looks:
+                    self.create(name, fields)
                 continue
             described = self._client.describe_collection(self._collection(name), timeout=self.options.seconds)
             if missing := schema.missing_fields(described["fields"], fields):
@@ -343,11 +353,16 @@ class MilvusClient:
 
     @property
     def _no_answer(self) -> str:
-        return f"Milvus at {self.options.place} does not answer; it is asked again by itself"
+        what = f"Milvus at {self.options.place} does not answer"
+        if self._only_looks:
+            return f"{what}; see that it runs, and that the address is right"
+        return f"{what}; it is asked again by itself"
 
     def _unavailable(self, error: Exception, is_lost: bool) -> Unavailable:
         if isinstance(error, ImportError):
             return Unavailable(EXTRA, "unavailable")
+        if reason := _refusal(error):
+            return Unavailable(f"Milvus at {self.options.place} {reason}", "unavailable")
         if is_lost:
             return Unavailable(self._no_answer, "unavailable")
         place = self.options.place
@@ -389,6 +404,23 @@ def _is_full(error: Exception) -> bool:
     """True for an error of a server without space, which says so in words alone."""
     text = str(error).lower()
     return os.strerror(errno.ENOSPC).lower() in text or "disk quota exhausted" in text
+
+
+def _refusal(error: BaseException) -> str:
+    """Return what a server says of who asks it, or of how; nothing if it says neither."""
+    from grpc import RpcError, StatusCode
+
+    cause: BaseException | None = error
+    for _ in range(CAUSES):  # some of the client's errors are their own cause
+        code = cause.code() if isinstance(cause, RpcError) and hasattr(cause, "code") else None
+        if code in (StatusCode.UNAUTHENTICATED, StatusCode.PERMISSION_DENIED):
+            return "refuses the token; correct what index.token_file or index.token_variable names"
+        if code == StatusCode.UNIMPLEMENTED:
+            return (
+                "does not understand its client: is it a port of Milvus, 19530 as a rule, and 2.5 or newer?"
+            )
+        cause = cause.__cause__ if cause is not None else None
+    return ""
 
 
 def _first_line(error: BaseException) -> str:

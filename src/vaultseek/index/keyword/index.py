@@ -129,6 +129,11 @@ class KeywordIndex:
         """Return the number of notes."""
         return self._state.snapshot.count
 
+    def stored(self) -> tuple[int, int]:
+        """Return how many notes and passages it has; names and properties are no passages."""
+        snapshot = self._state.snapshot
+        return snapshot.count, snapshot.passage_count()
+
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
         """Delete notes, then add or replace others, as one commit with this revision. It is idempotent.
 

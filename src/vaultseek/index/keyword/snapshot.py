@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.index.keyword.inverter import NAMES, PROPERTIES
 from vaultseek.index.keyword.note_languages import LanguageRules, language_of_mark
 from vaultseek.index.keyword.segment import (
     FIELD_SLOTS,
@@ -28,6 +29,7 @@ from vaultseek.index.keyword.strings import Strings
 from vaultseek.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
 
 Floats = NDArray[np.float64]
+_NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
 SPARSE_IDS = 16
 """Ids of notes for each note up to which a table by id is worth its memory."""
 ENTRY_BYTES = 500
@@ -195,6 +197,16 @@ class Snapshot:
         """The ids of all chunks."""
         bases = tuple(view.chunk_base for view in self.views)
         return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
+
+    def passage_count(self) -> int:
+        """Return the number of passages of living notes, which takes a look at the id of each chunk."""
+        count = 0
+        for view in self.views:
+            ids = view.segment.tables.chunk_ids[:]
+            lengths = run_lengths(view.segment.tables.first_chunks)
+            living = np.repeat(view.alive, lengths).tolist()
+            count += sum(id not in _NO_PASSAGES for id, alive in zip(ids, living, strict=True) if alive)
+        return count
 
     @cached_property
     def averages(self) -> Floats:

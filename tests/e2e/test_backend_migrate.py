@@ -1,0 +1,186 @@
+"""Moving vaults to Milvus Lite and back by the command line: looked at first, interrupted, verified."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemons import Daemon, eventually
+from worlds import write_files
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("milvus_lite") is None,
+    reason="Milvus Lite is not installed: pip install 'vaultseek[milvus]'",
+)
+NOTES = {
+    "Pumps.md": "---\ntags: [work/pumps]\n---\n# Pumps\n\nThe sump pump of the station, with a float switch.",
+    "Brakes.md": "# Brakes\n\nThe brake pads of the tram. #work\n\n[[Pumps]]\n\n## Wear\n\nPads wear.",
+    "Garden.md": "# Garden\n\nRoses and a pump for the pond. #home",
+    "Tram.md": "# Tram\n\nA tram brakes by sand and magnets.",
+    "Pond.md": "# Pond\n\nKoi need cold water. See [[Garden]].",
+    "Straße.md": "# Straße\n\nDie Pumpen an der Straße sind alt.",
+}
+QUERIES = ("sump pump", "tag:work brake", '"float switch"', "cold water for fish", "links-to:[[Garden]]")
+KINDS = ["notes", "passages", "vectors of passages", "vectors of notes"]
+
+
+class Mover:
+    """A daemon with two vaults, and its configuration."""
+
+    def __init__(self, daemon: Daemon, place: Path) -> None:
+        self.daemon = daemon
+        self.config = Path(daemon.environment.get("XDG_CONFIG_HOME", os.environ["XDG_CONFIG_HOME"]))
+        self.config = self.config / "vaultseek" / "config.toml"
+        self.notes = write_files(place / "notes", NOTES)
+        self.other = write_files(
+            place / "other", {"One.md": "# One\n\nOf few.", "Two.md": "# Two\n\nOf few."}
+        )
+        for root in (self.notes, self.other):
+            assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+        self.computed = self.embedded()
+
+    def embedded(self) -> dict[str, int]:
+        """Return how many texts of each vault went through the model since its index was made."""
+        vaults = self.daemon.json("status")["vaults"]
+        return {vault["name"]: vault["embeddings_computed"] for vault in vaults}
+
+    def answers(self) -> list[list[str]]:
+        return [self.daemon.paths(query, "--vault", "notes") for query in QUERIES]
+
+    def settings(self) -> str | None:
+        return self.config.read_text() if self.config.exists() else None
+
+    def migrate(self, *arguments: str, code: int = 0, **environment: str) -> Any:
+        """Return what the command prints as JSON."""
+        done = self.daemon.run("backend", "migrate", "--json", *arguments, env=environment)
+        assert done.returncode == code, (done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, *arguments: str, code: int) -> str:
+        """Return the one line that says why nothing was changed."""
+        before = self.settings()
+        done = self.daemon.run("backend", "migrate", *arguments)
+        assert (done.returncode, done.stdout, self.settings()) == (code, "", before), done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
+        return done.stderr
+
+
+@contextmanager
+def refusing_server() -> Iterator[str]:
+    """Serve gRPC on a port, and refuse whoever asks."""
+    import grpc
+
+    class Refusing(grpc.GenericRpcHandler):
+        def service(self, details):
+            def refuse(request, context):
+                context.abort(grpc.StatusCode.UNAUTHENTICATED, "auth check failure")
+
+            return grpc.unary_unary_rpc_method_handler(refuse)
+
+    server = grpc.server(ThreadPoolExecutor(1))
+    server.add_generic_rpc_handlers((Refusing(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"http://127.0.0.1:{port}"
+    server.stop(0).wait()
+
+
+def unused_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+def numbers(vault: Any) -> dict[str, tuple[int, int]]:
+    return {number["of"]: (number["ledger"], number["engine"]) for number in vault["numbers"]}
+
+
+@pytest.mark.timeout(400)
+def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon, tmp_path):
+    mover = Mover(daemon, tmp_path)
+    before = mover.answers()
+    file = tmp_path / "engine.db"
+
+    # What cannot be used is said in one line, and nothing is changed.
+    assert "index.uri is missing" in mover.refused("--to", "milvus", code=2)
+    assert "does not answer" in mover.refused("--to", "milvus", "--uri", unused_address(), code=3)
+    with refusing_server() as address:
+        assert "refuses the token" in mover.refused("--to", "milvus", "--uri", address, code=3)
+    inside = str(mover.notes / "engine.db")
+    assert "inside the vault notes" in mover.refused("--to", "milvus", "--uri", inside, code=2)
+    (tmp_path / "plain.db").write_text("a diary")
+    plain = str(tmp_path / "plain.db")
+    assert "cannot be opened" in mover.refused("--to", "milvus", "--uri", plain, code=3)
+    assert (tmp_path / "plain.db").read_text() == "a diary"
+    assert "leave it out" in mover.refused("--to", "embedded", "--uri", str(file), code=2)
+    assert mover.answers() == before
+
+    # Command and daemon are killed as soon as the move has begun, and another daemon while it copies vectors.
+    command = [sys.executable, "-m", "vaultseek", "backend", "migrate", "--to", "milvus", "--uri", str(file)]
+    moving = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.DEVNULL)
+    eventually(lambda: 'backend = "milvus"' in (mover.settings() or "") or moving.poll() is not None, "it begins", 90)
+    moving.kill()
+    moving.wait()
+    daemon.kill()
+    moved = mover.migrate("--to", "milvus", VAULTSEEK_FAILPOINTS="vectors.stored=kill@2")
+    assert (moved["engine"], moved["place"], moved["was_there"], moved["same"]) == (
+        "milvus",
+        str(file),
+        True,
+        True,
+    )
+    vaults = {vault["vault"]: vault for vault in moved["vaults"]}
+    assert {name: list(numbers(vault)) for name, vault in vaults.items()} == {"notes": KINDS, "other": KINDS}
+    assert numbers(vaults["notes"])["notes"] == (len(NOTES), len(NOTES))
+    assert all(each["again"] == each["notes"] for vault in vaults.values() for each in vault["searches"])
+    assert vaults["notes"]["searches"]
+    assert mover.answers() == before
+    assert mover.embedded() == mover.computed
+
+    # An engine that has lost rows is found out, and filled again.
+    lose_rows(daemon)
+    broken = [each for each in daemon.json("doctor", "--no-worker")["findings"] if each["status"] == "broken"]
+    assert [each["check"] for each in broken] == ["engine of notes"]
+    assert "5 of 6 notes" in broken[0]["message"]
+    assert mover.migrate("--to", "milvus")["same"]
+    assert mover.answers() == before
+
+    # Back, with a vault that is paused and one whose folder is missing.
+    assert daemon.run("vault", "pause", "notes").returncode == 0
+    mover.other.rename(tmp_path / "unplugged")
+    back = daemon.run("backend", "migrate", "--to", "embedded")
+    assert back.returncode == 0, back.stderr
+    assert (
+        "notes: 6 notes, 7 passages, 7 vectors of passages, 6 vectors of notes are in the embedded"
+        in back.stdout
+    )
+    assert "other: 2 notes, 2 passages, 2 vectors of passages, 2 vectors of notes are in" in back.stdout
+    assert f"Milvus at {file} keeps its copy" in back.stdout
+    again = mover.migrate("--to", "embedded", "--vault", "notes")
+    assert (again["was_there"], again["same"], len(again["vaults"])) == (True, True, 1)
+    assert mover.answers() == before
+    assert mover.embedded() == mover.computed
+
+
+def lose_rows(daemon: Daemon) -> None:
+    """Delete a note of the engine behind the daemon's back."""
+    from pymilvus import MilvusClient
+
+    sockets = Path(daemon.environment.get("XDG_RUNTIME_DIR", os.environ["XDG_RUNTIME_DIR"])).rglob(
+        "milvus-*.sock"
+    )
+    client = MilvusClient(uri=f"unix:{next(sockets)}", dedicated=True)
+    name = next(each for each in client.list_collections() if each.endswith("_notes") and "/" not in each)
+    rows = client.query(name, filter='path == "Tram.md"', output_fields=["id"])
+    client.delete(name, ids=[row["id"] for row in rows])
+    client.close()
