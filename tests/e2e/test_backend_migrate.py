@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from daemons import Daemon, eventually
@@ -143,7 +145,7 @@ def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon,
     assert {name: list(numbers(vault)) for name, vault in vaults.items()} == {"notes": KINDS, "other": KINDS}
     assert numbers(vaults["notes"])["notes"] == (len(NOTES), len(NOTES))
     assert all(each["again"] == each["notes"] for vault in vaults.values() for each in vault["searches"])
-    assert vaults["notes"]["searches"]
+    assert len(vaults["notes"]["searches"]) == len(NOTES)
     assert mover.answers() == before
     assert mover.embedded() == mover.computed
 
@@ -161,7 +163,7 @@ def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon,
     back = daemon.run("backend", "migrate", "--to", "embedded")
     assert back.returncode == 0, back.stderr
     assert (
-        "notes: 6 notes, 7 passages, 7 vectors of passages, 6 vectors of notes are in the embedded"
+        "notes: 6 notes, 6 passages, 6 vectors of passages, 6 vectors of notes are in the embedded"
         in back.stdout
     )
     assert "other: 2 notes, 2 passages, 2 vectors of passages, 2 vectors of notes are in" in back.stdout
@@ -176,11 +178,10 @@ def lose_rows(daemon: Daemon) -> None:
     """Delete a note of the engine behind the daemon's back."""
     from pymilvus import MilvusClient
 
-    sockets = Path(daemon.environment.get("XDG_RUNTIME_DIR", os.environ["XDG_RUNTIME_DIR"])).rglob(
-        "milvus-*.sock"
-    )
-    client = MilvusClient(uri=f"unix:{next(sockets)}", dedicated=True)
-    name = next(each for each in client.list_collections() if each.endswith("_notes") and "/" not in each)
-    rows = client.query(name, filter='path == "Tram.md"', output_fields=["id"])
-    client.delete(name, ids=[row["id"] for row in rows])
+    children = psutil.Process(daemon.pid()).children(recursive=True)
+    command = next(each.cmdline() for each in children if any("lite_main" in part for part in each.cmdline()))
+    client = MilvusClient(uri=f"unix:{command[-2]}", dedicated=True)
+    name = next(each for each in client.list_collections() if re.fullmatch(r"vaultseek_\d+_notes", each))
+    rows = client.query(name, filter='path == "/tram.md"', output_fields=["id"], consistency_level="Strong")
+    client.delete(name, ids=[rows[0]["id"]])
     client.close()

@@ -33,7 +33,7 @@ from vaultseek.settings.engine import EMBEDDED, MILVUS
 SEARCHES = 20
 """Searches before and after a move, whose results are compared; fewer of each vault if there are several."""
 FEWEST_SEARCHES = 5
-EVERY_NOTE = "modified:>1900"
+EVERY_NOTE = "after:1900"
 LISTED = 200
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
@@ -44,6 +44,8 @@ VERIFY_SECONDS = 600.0
 """Time for an engine to count what it has."""
 LEAVE_SECONDS = 5.0
 """Patience with an engine that is left anyway."""
+MOST_STARTS = 2
+"""Daemons that may end before they answer at all."""
 MOST_RESTARTS = 5
 """Daemons that may end during one move before the command gives up."""
 
@@ -294,7 +296,9 @@ class EngineMove:
                     self._pid = daemon_pid()
                     answer: JSON = client.call(method, params, timeout=VERIFY_SECONDS)
             except (Cancelled, Unavailable):
-                if self._pid is None or daemon_pid() == self._pid or self._restarts >= MOST_RESTARTS:
+                now = daemon_pid()
+                is_the_same = now is not None and now == self._pid
+                if is_the_same or self._restarts >= (MOST_STARTS if self._pid is None else MOST_RESTARTS):
                     raise
                 self._restarts += 1
                 time.sleep(limits.DAEMON_POLL_SECONDS)
