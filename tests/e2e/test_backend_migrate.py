@@ -130,7 +130,9 @@ def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon,
     # Command and daemon are killed as soon as the move has begun, and another daemon while it copies vectors.
     command = [sys.executable, "-m", "vaultseek", "backend", "migrate", "--to", "milvus", "--uri", str(file)]
     moving = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.DEVNULL)
-    eventually(lambda: 'backend = "milvus"' in (mover.settings() or "") or moving.poll() is not None, "it begins", 90)
+    eventually(
+        lambda: 'backend = "milvus"' in (mover.settings() or "") or moving.poll() is not None, "it begins", 90
+    )
     moving.kill()
     moving.wait()
     daemon.kill()
