@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
 import threading
+from selectors import EVENT_READ, DefaultSelector
 from typing import IO
 
 from vaultseek import limits
@@ -119,7 +119,9 @@ class ExtractionProcess:
 
 
 def _receive(stream: IO[bytes], seconds: float) -> bytes | None:
-    ready, _, _ = select.select([stream], [], [], seconds)
+    with DefaultSelector() as selector:  # select.select takes no file above number 1,023
+        selector.register(stream, EVENT_READ)
+        ready = selector.select(seconds)
     prefix = stream.read(LENGTH.size) if ready else b""
     if len(prefix) < LENGTH.size:
         return None
