@@ -20,7 +20,7 @@ import pytest
 
 from semantic_here import WorkerHere, index_here
 from vaultseek.errors import Unavailable, WorkerUnavailable
-from vaultseek.indexing import shard_writer
+from vaultseek.indexing import engine_keyword, shard_writer
 from vaultseek.indexing.heartbeat import Heartbeat
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
@@ -187,6 +187,22 @@ def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, lite, monkeypatch
         catch_up(vault)
         assert vault.keyword_reason() is None
         assert is_as_fresh(vault, tmp_path / "fresh")
+
+
+def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, lite, monkeypatch):
+    monkeypatch.setattr(engine_keyword, "SLOW_SECONDS", 0.0)
+    root = write_files(tmp_path / "vault", NOTES)
+    said = []
+    with opened(root, tmp_path / "milvus", replace(lite, prefix="long")) as vault:
+        index(vault)
+        write_files(root, LATER)
+        assert vault.keyword_reason() is None
+        Trouble(monkeypatch, "copies", lambda: said.append(search(vault, "lighthouse", "keyword")))
+        index(vault)
+        [(notes, partial)] = said
+        assert notes == []
+        assert "some changes are not in the engine yet: it has been given them for" in partial["keyword"].text
+        assert search(vault, "lighthouse", "keyword") == (["lamp.md"], {})
 
 
 @pytest.mark.parametrize("written", ["notes", "_passages"])

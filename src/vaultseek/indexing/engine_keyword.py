@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 POOL_SHARE = 1.25
 """Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
 
+SLOW_SECONDS = 2.0
+"""Time that an engine may take to be level with the ledger before answers say that it is not."""
+
 log = logging.getLogger(__name__)
 
 
@@ -226,12 +229,22 @@ class EngineSync:
         """True while there is less in the engine than in the ledger, because it is filled anew."""
         self.stopped = threading.Event()
         """Set when the vault is being closed: the engine stays behind until the next start."""
-        self.problem: Unavailable | None = None
-        """The reason why the engine is behind, None if it is not, or was not asked."""
+        self._problem: Unavailable | None = None
+        self._began: float | None = None
+        """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
         self._checked = False
         self._doubting = threading.Lock()
         self.index = EngineKeyword(backend, self._vocabulary, ledger)
         self.index.rules = self._rules
+
+    @property
+    def problem(self) -> Unavailable | None:
+        """The reason why the engine is behind, None if it is not, or was not asked; also one that is slow."""
+        began = self._began
+        seconds = 0.0 if began is None or self._is_copied else time.monotonic() - began
+        if self._problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
+            return Unavailable(f"it has been given them for {seconds:.0f} s", "behind")
+        return self._problem
 
     @property
     def directory(self) -> Path | None:
@@ -244,21 +257,24 @@ class EngineSync:
 
     def catch_up(self, ledger: Ledger) -> None:
         """Bring the engine to the ledger's revision, as far as it answers."""
+        self._began = time.monotonic()
         try:
             self._catch_up(ledger)
             self.rebuilding = False
             with self._doubting:
                 if self._checked or self._is_copied:
-                    self.problem = None
+                    self._problem = None
         except Unavailable as error:
-            if self.problem is None:
+            if self._problem is None:
                 log.warning("the engine is behind the ledger: %s", error)
             self.doubt(error)
+        finally:
+            self._began = None
 
     def doubt(self, error: Unavailable) -> None:
         """Compare the engine with the ledger before it is written to again: it may be another one then."""
         with self._doubting:
-            self.problem = error
+            self._problem = error
             self._checked = False
 
     def set_language(self, language: str | None) -> None:
