@@ -44,6 +44,8 @@ VERIFY_SECONDS = 600.0
 """Time for an engine to count what it has."""
 LEAVE_SECONDS = 5.0
 """Patience with an engine that is left anyway."""
+_SOON = ("loading", "unavailable", "worker_unavailable", "behind", "deadline")
+"""Reasons for which a lane is missing for a moment."""
 MOST_STARTS = 2
 """Daemons that may end before they answer at all."""
 MOST_RESTARTS = 5
@@ -106,6 +108,7 @@ class EngineMove:
         self._quiet = quiet
         self._pid: int | None = None
         self._restarts = 0
+        self._patient_until = 0.0
         self._file = invocation.config or paths.config_file()
         self._record = paths.state_directory() / "backend-migration.json"
         index = load(self._file if self._file.exists() else None).index
@@ -148,8 +151,9 @@ class EngineMove:
             self._look()
             self._prepare()
             self._write_record()
-            self._choose()
         try:
+            if not self.is_there:
+                self._choose()
             self._finish()
         except KeyboardInterrupt:
             if not self._quiet:
@@ -158,7 +162,11 @@ class EngineMove:
 
     def _finish(self) -> None:
         for vault in self.vaults:
-            self._wait(vault, vault.is_level)
+            try:
+                self._wait(vault, vault.is_level)
+            except Unavailable as error:
+                raise Unavailable(f"{error}; then run the command again, it goes on where it was") from None
+        self._patient_until = time.monotonic() + STALLED_SECONDS
         for vault in self.vaults:
             vault.verified = self._verify(vault)
         for vault in self.vaults:
@@ -224,8 +232,14 @@ class EngineMove:
         return [(title, self._first_notes(vault, title)) for title in titles]
 
     def _first_notes(self, vault: VaultMove, query: str) -> list[str]:
+        """Return the first notes for a query, of all lanes if these answer within a while."""
         asked = {"vault": vault.address, "query": query, "limit": FIRST_NOTES, "plain": True}
-        return [each["path"] for each in self._call("search", asked)["results"]]
+        while True:
+            answer = self._patiently("search", asked)
+            is_whole = not any(part["code"] in _SOON for part in answer["partial"])
+            if is_whole or not self._has_patience():
+                return [each["path"] for each in answer["results"]]
+            time.sleep(POLL_SECONDS)
 
     def _choose(self) -> None:
         """Write the engine into the settings; if the daemon cannot use it, these are as before."""
@@ -271,13 +285,14 @@ class EngineMove:
         again = self._call("index/verify", {"vault": vault.address, "repair": True})
         if again["filled_again"]:
             self._wait(vault, vault.is_level)
+            self._patient_until = time.monotonic() + STALLED_SECONDS
         return self._verified(vault)
 
     def _verified(self, vault: VaultMove) -> JSON:
         """Return how the numbers compare when they agree, or at the end of a moment."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while True:
-            answer = self._call("index/verify", {"vault": vault.address})
+            answer = self._patiently("index/verify", {"vault": vault.address})
             if answer["engine"] != self.target or answer["place"] != (self.engine and self.engine.place):
                 place = answer["place"] or "the embedded engine"
                 raise Unavailable(
@@ -287,6 +302,20 @@ class EngineMove:
             if answer["same"] or answer["reason"] or time.monotonic() > deadline:
                 return answer
             time.sleep(POLL_SECONDS)
+
+    def _patiently(self, method: str, params: JSON) -> JSON:
+        """Call the daemon again while an engine does not answer, which may be starting again."""
+        while True:
+            try:
+                return self._call(method, params)
+            except Unavailable:
+                if not self._has_patience():
+                    raise
+                time.sleep(POLL_SECONDS)
+
+    def _has_patience(self) -> bool:
+        """True for a while, which begins anew where the work goes on."""
+        return time.monotonic() < self._patient_until
 
     def _call(self, method: str, params: JSON) -> JSON:
         """Call the daemon; one that has ended meanwhile is started again, and goes on where it was."""

@@ -12,6 +12,8 @@ from vaultseek.model import JSON
 POLL_SECONDS = 0.5
 STALLED_SECONDS = 30.0
 """Time without progress after which a problem that a vault reports ends the wait."""
+FULL_SECONDS = 12.0
+"""The same for a full disk: a little longer than it takes until that is tried again."""
 READY = ("ready", "polling")
 AT_REST = ("paused", "vault_missing")
 """States in which the folder is not followed, while what is indexed is copied all the same."""
@@ -35,8 +37,8 @@ def until(
         if now != last:
             last, since = now, time.monotonic()
         problem = problem_of(status)
-        is_stuck = status["state"] == "disk_full" or time.monotonic() - since > stalled_seconds
-        if problem is not None and is_stuck:
+        patience = FULL_SECONDS if status["state"] == "disk_full" else stalled_seconds
+        if problem is not None and time.monotonic() - since > patience:
             raise Unavailable(f"{status['name']} waits: {problem}")
         time.sleep(POLL_SECONDS)
 

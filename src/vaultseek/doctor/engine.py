@@ -17,6 +17,12 @@ from vaultseek.settings.model import Settings
 VERIFY_SECONDS = 60.0
 """Time for an engine to count what it has of a vault."""
 _ADVICE = "correct [index] in config.toml, then restart the daemon"
+_SINGULAR = {
+    "notes": "note",
+    "passages": "passage",
+    "vectors of passages": "vector of passages",
+    "vectors of notes": "vector of notes",
+}
 _FILL = "`vaultseek backend migrate --to milvus` fills it from the ledger"
 
 
@@ -74,7 +80,7 @@ def in_words(answer: JSON) -> str:
 def _in_words(number: JSON) -> str:
     of, ledger, engine = number["of"], number["ledger"], number["engine"]
     if engine == ledger:
-        return f"{ledger:,} {of}"
+        return f"{ledger:,} {_SINGULAR.get(of, of) if ledger == 1 else of}"
     return f"{'unknown' if engine is None else f'{engine:,}'} of {ledger:,} {of}"
 
 
