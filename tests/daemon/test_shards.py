@@ -222,6 +222,19 @@ def _refuse(*_: object) -> None:
     raise Unavailable("the file cannot be opened: it is not there")
 
 
+async def test_a_searcher_has_no_folders(searcher, tmp_path):
+    folder = write_files(tmp_path / "folder", {".obsidian/app.json": "{}", "a.md": "# A pump"})
+    for method in ("vault/add", "vault/pause", "vault/resume"):
+        named = {"path": str(folder)} if method == "vault/add" else {"vault": "wiki"}
+        with pytest.raises(UsageError, match="do that where the vault is indexed"):
+            await searcher.call(method, **named)
+    with pytest.raises(UsageError, match=r"has no folders; use --vault NAME \(known: boats, garden, wiki\)$"):
+        await searcher.call("search", query="pump", vault=str(folder))
+    with pytest.raises(UsageError, match="which vault"):
+        await searcher.call("search", query="pump", cwd=str(folder))
+    assert [each["name"] for each in (await searcher.call("vault/list"))["vaults"]] == list(NAMES)
+
+
 async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     boats = next(each for each in searcher.registry.followers if each.vault.name == "boats")
     copy = paths.vault_data_directory(boats.vault.options.root)

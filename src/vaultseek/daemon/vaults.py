@@ -63,6 +63,11 @@ class VaultRegistry:
         await self._models.start([paths.vault_data_directory(root) for root in roots])
 
     @property
+    def is_searcher(self) -> bool:
+        """True if the vaults are copies of shards, which others index."""
+        return self._role == "search"
+
+    @property
     def worker(self) -> SemanticWorker:
         """The worker of the first vault, or the usual one if none is open."""
         if followers := self.followers:
@@ -88,7 +93,7 @@ class VaultRegistry:
         others; it is tried again later.
         """
         previous_roots = {vault.path for vault in self.settings.vaults}
-        if self._role == "search":
+        if self.is_searcher:
             settings = await asyncio.to_thread(with_shards, settings)
         self.settings, self._paused = settings, paused
         for each in self.followers:
@@ -122,7 +127,7 @@ class VaultRegistry:
         Raises UsageError if an indexer keeps the shard, or Unavailable.
         """
         engine = self.settings.index.engine
-        if self._role != "search" or engine is None:
+        if not self.is_searcher or engine is None:
             return False
         follower = self._followers.get(root)
         is_left = follower is None or follower.vault.shard is None or follower.vault.shard.is_left()
@@ -133,7 +138,7 @@ class VaultRegistry:
 
     async def follow_shards(self) -> None:
         """Keep a searcher's vaults those that there are shards of; return at once in another role."""
-        while self._role == "search":
+        while self.is_searcher:
             await asyncio.sleep(SHARD_SECONDS)
             with contextlib.suppress(VaultseekError):
                 await self.open_configured(self.settings, self._paused)
@@ -218,7 +223,7 @@ class VaultRegistry:
 
     def _delete_index(self, directory: Path) -> None:
         engine = self.settings.index.engine
-        if engine is not None and self._role != "search":
+        if engine is not None and not self.is_searcher:
             from vaultseek.indexing.shard_writer import drop_shard
 
             drop_shard(engine, directory)  # first: the folder has the name of the shard
@@ -306,7 +311,7 @@ class VaultRegistry:
         return root in self._followers or any(entry.path == root for entry in self.settings.vaults)
 
     def _around(self, folder: str | None) -> VaultOptions:
-        here = Path(os.path.realpath(folder)) if folder else None
+        here = Path(os.path.realpath(folder)) if folder and not self.is_searcher else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
             if inside:
@@ -326,6 +331,8 @@ class VaultRegistry:
                 return self._configured(entry)
         if root in self._followers:
             return self._followers[root].vault.options
+        if self.is_searcher:
+            raise UsageError(f"{root} is no vault of this searcher, which has no folders; {self._choices()}")
         refuse_unsuitable(root)
         return self._options(self.free_name(root.name, root), root)
 
@@ -336,7 +343,7 @@ class VaultRegistry:
         self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
     ) -> VaultOptions:
         index, daemon = self.settings.index, self.settings.daemon
-        is_copied = self._role == "search"
+        is_copied = self.is_searcher
         return VaultOptions(
             name,
             root,
@@ -354,7 +361,10 @@ class VaultRegistry:
     def _choices(self) -> str:
         if known := self._known():
             names = ", ".join(known.values())
-            return f"use --vault NAME (known: {names}), or add one: vaultseek vault add DIR"
+            more = "" if self.is_searcher else ", or add one: vaultseek vault add DIR"
+            return f"use --vault NAME (known: {names}){more}"
+        if self.is_searcher:
+            return "no indexer has written to the engine yet; see `vaultseek status`"
         return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
 
     def _known(self) -> dict[Path, str]:

@@ -51,12 +51,11 @@ class VaultMethods:
         read(Nothing, params)
         await self.follow_settings()
         await self._registry.close_missing()
-        added = {vault.path for vault in self._file.registry.vaults}
+        own = () if self._registry.is_searcher else self._file.registry.vaults
+        added = {vault.path for vault in own}
         configured = self._configured()
         states = {follower.vault.options.root: follower for follower in self._registry.followers}
-        roots = {
-            vault.path: vault.name for vault in (*self._registry.settings.vaults, *self._file.registry.vaults)
-        }
+        roots = {vault.path: vault.name for vault in (*self._registry.settings.vaults, *own)}
         roots |= {root: follower.vault.name for root, follower in states.items()}
         return {
             "vaults": [
@@ -85,6 +84,7 @@ class VaultMethods:
         return True
 
     async def _add(self, call: AddVaultParams) -> VaultSettings:
+        self._refuse_at_searcher()
         async with self._changing:
             await self._apply_settings()
             vault = await asyncio.to_thread(self._new, call)
@@ -120,6 +120,7 @@ class VaultMethods:
 
     async def _set_paused(self, params: JSON, *, paused: bool) -> JSON:
         call = read(NamedVaultParams, params)
+        self._refuse_at_searcher()
         async with self._changing:
             await self._apply_settings()
             root = self._root(call.vault)
@@ -128,6 +129,13 @@ class VaultMethods:
             )
             await self._registry.find(str(root), None)
         return {"path": str(root), "paused": paused}
+
+    def _refuse_at_searcher(self) -> None:
+        """Raise UsageError if the vaults are kept elsewhere."""
+        if self._registry.is_searcher:
+            raise UsageError(
+                "this daemon only searches, and has no folders; do that where the vault is indexed"
+            )
 
     async def _apply_settings(self) -> None:
         if not self._file.has_changed():  # asked before every request, for which a thread would cost more
