@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from semantic_here import WorkerHere
 from vaultseek import __version__
 from vaultseek.cluster.tasks import parse_notes
-from vaultseek.indexing import batches, ingest
+from vaultseek.indexing import batches, ingest, note_handout
 from vaultseek.indexing.note_codec import decode, encode
 from vaultseek.indexing.note_handout import HandedNote, NoteHandout
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -230,6 +230,16 @@ def test_a_client_that_goes_away_leaves_the_rest_to_the_reader_processes(hostile
     assert not handout.bring({notes[-1].key: ""}, ()), (
         "what is out when a client goes away is not taken later"
     )
+
+
+def test_a_client_that_takes_notes_and_brings_none_is_not_waited_for(hostile, worlds, monkeypatch):
+    monkeypatch.setattr(note_handout, "STALLED_SECONDS", 0.0)
+    here, there = worlds.open(hostile, "here"), worlds.open(hostile, "there")
+    read(here)
+    with there.indexer.handout.opened():
+        there.indexer.handout.take(3)
+        read(there)
+    assert tables(there) == tables(here)
 
 
 def test_a_note_that_ends_every_process_is_named_as_without_a_client(tmp_path, worlds, monkeypatch):

@@ -137,7 +137,7 @@ class BatchReader:
             try:
                 return waiting.result.result(_LOOK_SECONDS)
             except NotYet:
-                continue
+                self._handout.take_back_if_stalled()
             except OSError as error:
                 log.warning("no process can read notes: %s", error.strerror)
                 return None

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future
@@ -22,6 +23,9 @@ from vaultseek.limits import READER_JOB_BYTES, TAKEN_NOTE_BYTES
 
 JOBS = 8
 """Jobs that are prepared ahead while a client reads: what is out or has come back is no more than these."""
+
+STALLED_SECONDS = 60.0
+"""Time without a note that the client brings, after which reader processes read what is out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class NoteHandout:
         self._lock = threading.Lock()
         self._taking = threading.Lock()
         self._clients = 0
+        self._last_brought = 0.0
         self._jobs: deque[_Job] = deque()
         self._out: dict[str, tuple[_Job, int, bytes]] = {}
         self._prefix = secrets.token_hex(4)
@@ -81,15 +86,21 @@ class NoteHandout:
             with self._lock:
                 self._clients -= 1
                 if not self._clients:
-                    self._out.clear()
-                while self._jobs and not self._clients:
-                    self._start(self._jobs[0])
+                    self._take_back()
+
+    def take_back_if_stalled(self) -> None:
+        """Let the reader processes do what is out if the client has brought nothing for long."""
+        with self._lock:
+            if time.monotonic() - self._last_brought > STALLED_SECONDS:
+                self._take_back()
 
     def read(self, job: ReadJob, pool: ReaderPool) -> Future[ReadNotes]:
         """Have the client parse notes, and then the pool do the rest."""
         with self._lock:
             if not self._clients:
                 return pool.read(job)
+            if not self._jobs:
+                self._last_brought = time.monotonic()
             handed = _Job(job, pool, len(job.notes))
             self._jobs.append(handed)
             return handed.future
@@ -115,6 +126,7 @@ class NoteHandout:
     def bring(self, texts: Mapping[str, str], refused: Collection[str]) -> int:
         """Take what the client has parsed, and keys of notes that it refuses; return how many were out."""
         with self._lock:
+            self._last_brought = time.monotonic()
             kept = 0
             for key in (*texts, *refused):
                 job, index, digest = self._out.pop(key, (None, 0, b""))
@@ -125,6 +137,11 @@ class NoteHandout:
                     kept += 1
                 self._done(job)
             return kept
+
+    def _take_back(self) -> None:
+        self._out.clear()
+        while self._jobs:
+            self._start(self._jobs[0])
 
     def _next(self) -> tuple[_Job, int] | None:
         """Return the next note that nobody has looked at, counted as out."""
