@@ -232,13 +232,15 @@ def test_a_client_that_goes_away_leaves_the_rest_to_the_reader_processes(hostile
     )
 
 
-def test_a_client_that_takes_notes_and_brings_none_is_not_waited_for(hostile, worlds, monkeypatch):
+def test_a_client_that_brings_nothing_is_not_waited_for(hostile, worlds, monkeypatch):
     monkeypatch.setattr(note_handout, "STALLED_SECONDS", 0.0)
     here, there = worlds.open(hostile, "here"), worlds.open(hostile, "there")
     read(here)
     with there.indexer.handout.opened():
-        there.indexer.handout.take(3)
         read(there)
+        assert not there.indexer.handout.is_open
+        there.indexer.handout.bring({}, ())
+        assert there.indexer.handout.is_open, "it brings something again"
     assert tables(there) == tables(here)
 
 

@@ -25,7 +25,7 @@ JOBS = 8
 """Jobs that are prepared ahead while a client reads: what is out or has come back is no more than these."""
 
 STALLED_SECONDS = 60.0
-"""Time without a note that the client brings, after which reader processes read what is out."""
+"""Time without a note that the client brings, after which reader processes read all until it brings one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class NoteHandout:
         self._taking = threading.Lock()
         self._clients = 0
         self._last_brought = 0.0
+        self._is_stalled = False
         self._jobs: deque[_Job] = deque()
         self._out: dict[str, tuple[_Job, int, bytes]] = {}
         self._prefix = secrets.token_hex(4)
@@ -71,15 +72,21 @@ class NoteHandout:
         return self._reader.window
 
     @property
-    def is_open(self) -> bool:
-        """True while a client reads notes."""
+    def has_client(self) -> bool:
+        """True while a client waits for notes."""
         return self._clients > 0
+
+    @property
+    def is_open(self) -> bool:
+        """True while notes go to a client, which has not stalled."""
+        return self._clients > 0 and not self._is_stalled
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
         """Hand notes out to a client until the context is left; reader processes then do what is out."""
         with self._lock:
             self._clients += 1
+            self._is_stalled = False
         try:
             yield
         finally:
@@ -91,13 +98,14 @@ class NoteHandout:
     def take_back_if_stalled(self) -> None:
         """Let the reader processes do what is out if the client has brought nothing for long."""
         with self._lock:
-            if time.monotonic() - self._last_brought > STALLED_SECONDS:
+            if self._jobs and time.monotonic() - self._last_brought > STALLED_SECONDS:
+                self._is_stalled = True
                 self._take_back()
 
     def read(self, job: ReadJob, pool: ReaderPool) -> Future[ReadNotes]:
         """Have the client parse notes, and then the pool do the rest."""
         with self._lock:
-            if not self._clients:
+            if not self.is_open:
                 return pool.read(job)
             if not self._jobs:
                 self._last_brought = time.monotonic()
@@ -127,6 +135,7 @@ class NoteHandout:
         """Take what the client has parsed, and keys of notes that it refuses; return how many were out."""
         with self._lock:
             self._last_brought = time.monotonic()
+            self._is_stalled = False
             kept = 0
             for key in (*texts, *refused):
                 job, index, digest = self._out.pop(key, (None, 0, b""))

@@ -228,7 +228,7 @@ class IndexMethods:
 def _open_handout(follower: VaultFollower) -> NoteHandout:
     """Return the notes for a client. Raises Unavailable if none waits for them."""
     handout = follower.vault.indexer.handout
-    if not handout.is_open:
+    if not handout.has_client:
         raise Unavailable("nobody waits for notes of a client; use index/wait with notes_from_client")
     return handout
 
