@@ -1,7 +1,7 @@
 """A parsed note with its passages as text, on its way from a process that parsed it elsewhere.
 
-Such a process is not trusted: types, lines and ranges are checked, and what follows from the path, from the
-file or from other values is not sent but derived here, as the ids of passages are.
+Such a process is not trusted: types and ranges are checked, and that each passage stands in the lines that it
+names. What follows from the path, the file or other values is not sent but derived here, as ids of passages.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from vaultseek.limits import MIB
+from vaultseek.limits import FRONTMATTER_DEPTH, MIB
 from vaultseek.markdown.chunk import chunk_id
+from vaultseek.markdown.decode import decode as bytes_to_text
+from vaultseek.markdown.parse import lines_of
 from vaultseek.model import JSON, BlockId, Chunk, Heading, Link, Note, Problem, Task
 
 MOST_BYTES = 8 * MIB
@@ -77,19 +79,28 @@ def encode(note: Note, chunks: Sequence[Chunk]) -> str:
     return base64.b85encode(zlib.compress(parsed.model_dump_json(exclude_defaults=True).encode(), 1)).decode()
 
 
-def decode(text: str, path: str, size: int) -> tuple[Note, tuple[Chunk, ...]]:
-    """Return the note at ``path``, a file of ``size`` bytes, and its passages.
+def decode(text: str, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
+    """Return the note at ``path``, a file with these bytes, and its passages.
 
     Raises ValueError unless ``encode`` could have made this text of such a file.
     """
+    lines = lines_of(bytes_to_text(data)[0])
     try:
         parsed = _Parsed.model_validate_json(_inflated(text))
         properties = json.loads(parsed.properties)
     except (ValidationError, RecursionError) as error:
         raise ValueError(f"no parsed note: {type(error).__name__}") from error
-    if not isinstance(properties, dict) or not all(0 < line <= size + 1 for line in _lines(parsed)):
-        raise ValueError("no parsed note of this file")
-    return _note(parsed, path, properties), _chunks(parsed, path)
+    if not isinstance(properties, dict) or _is_deep(properties, FRONTMATTER_DEPTH):
+        raise ValueError("no properties")
+    if not all(0 < line <= len(lines) + 1 for line in _line_numbers(parsed)):
+        raise ValueError("lines that the file does not have")
+    return _note(parsed, path, properties), _chunks(parsed, path, lines)
+
+
+def _is_deep(value: object, most: int) -> bool:
+    """True if lists and objects are nested more than ``most`` levels."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(most == 0 or _is_deep(each, most - 1) for each in inner)
 
 
 def _inflated(text: str) -> bytes:
@@ -119,18 +130,25 @@ def _note(parsed: _Parsed, path: str, properties: JSON) -> Note:
     )
 
 
-def _chunks(parsed: _Parsed, path: str) -> tuple[Chunk, ...]:
+def _chunks(parsed: _Parsed, path: str, lines: Sequence[str]) -> tuple[Chunk, ...]:
     seen: Counter[tuple[tuple[str, ...], str]] = Counter()
     chunks = []
     for passage in parsed.passages:
         heading_path, text = passage.heading_path, passage.text
         if not _are_ranges(passage.code, len(text)):
             raise ValueError("ranges of code that are not in their passage")
+        if not _is_at(text, lines, passage.start_line, passage.end_line):
+            raise ValueError("a passage that is not in its lines")
         id = chunk_id(path, heading_path, text, seen[heading_path, text])
         seen[heading_path, text] += 1
-        lines = (passage.start_line, passage.end_line)
-        chunks.append(Chunk(id, heading_path, *lines, text, passage.code, passage.place))
+        first, last = passage.start_line, passage.end_line
+        chunks.append(Chunk(id, heading_path, first, last, text, passage.code, passage.place))
     return tuple(chunks)
+
+
+def _is_at(text: str, lines: Sequence[str], first: int, last: int) -> bool:
+    """True if the text stands in the lines from ``first`` to ``last``, and in each of them."""
+    return last - first == text.count("\n", 0, -1) and text in "\n".join((*lines[first - 1 : last], ""))
 
 
 def _are_ranges(code: Sequence[tuple[int, int]], end: int) -> bool:
@@ -143,7 +161,7 @@ def _are_ranges(code: Sequence[tuple[int, int]], end: int) -> bool:
     return True
 
 
-def _lines(parsed: _Parsed) -> Iterator[int]:
+def _line_numbers(parsed: _Parsed) -> Iterator[int]:
     """Yield every number of a line."""
     yield from (heading.line for heading in parsed.headings)
     yield from (block.line for block in parsed.blocks)
@@ -151,7 +169,7 @@ def _lines(parsed: _Parsed) -> Iterator[int]:
     for link in parsed.links:
         yield link.line
         if link.place is not None:
-            yield from (column + 1 for column in link.place)
+            yield link.place.line
     for passage in parsed.passages:
         yield from (passage.start_line, passage.end_line)
     yield from (problem.line for problem in parsed.problems if problem.line is not None)

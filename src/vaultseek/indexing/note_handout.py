@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
+from vaultseek.indexing.crash_marker import crash_key
 from vaultseek.indexing.reader_pool import ReaderPool, ReadJob, ReadNotes
 from vaultseek.indexing.reading import NoteReader, ParsedText, content_digest
 from vaultseek.limits import READER_JOB_BYTES, TAKEN_NOTE_BYTES
@@ -178,7 +179,8 @@ class NoteHandout:
                 job.size += len(content.data)
             if job.size > READER_JOB_BYTES:
                 job.end = job.next  # a reader process would go no further, either
-            if content is None or not is_new or not self._reader.takes_elsewhere(path, content):
+            blocked = crash_key(path, digest) in job.job.blocked
+            if content is None or blocked or not is_new or not self._reader.takes_elsewhere(path, content):
                 self._done(job)
                 return None
             key = f"{self._prefix}-{next(self._serial)}"

@@ -94,6 +94,7 @@ class NoteReader:
         """True if another machine can parse this file as well as this one."""
         return (
             file_kind(path) is None
+            and kind_of(path) != "excalidraw"  # its texts have lines of their own
             and content.problem is None
             and len(content.data) <= min(self.max_bytes, HANDED_NOTE_BYTES)
         )
@@ -177,7 +178,7 @@ def _checked(
     from vaultseek.indexing.note_codec import decode
 
     with contextlib.suppress(ValueError):
-        return decode(elsewhere.text, path, len(content.data))
+        return decode(elsewhere.text, path, content.data)
     return None
 
 

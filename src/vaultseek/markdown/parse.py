@@ -33,14 +33,14 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
             "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
         )
         return Note(path, note_name(path), problems=(*problems, problem)[:NOTE_PROBLEMS])
-    lines = _lines(text)
+    lines = lines_of(text)
     front = read_frontmatter(lines)
     body = _Body(lines, front)
     body.read()
     return _note(path, lines, front, body, problems)
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def lines_of(text: str) -> tuple[str, ...]:
     text = _UNREADABLE.sub("\ufffd", text.removeprefix("\ufeff"))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -50,12 +50,13 @@ def index(invocation: Invocation, wait: bool, ray: str | None, json_: bool) -> i
     vaultseek index --wait --vault ~/Notes
     vaultseek index --ray ray://cluster:10001 --vault ~/Notes
     """
-    state = (
-        _on_cluster(invocation, ray, quiet=json_) if ray else _by_daemon(invocation, wait=wait, json_=json_)
-    )
+    if ray is None:
+        state = _by_daemon(invocation, wait=wait, json_=json_)
+    else:
+        state = _on_cluster(invocation, ray, quiet=json_)
     if json_:
         print_json(state)
-    elif ray or wait:
+    elif wait or ray is not None:
         print(_summary(state))
     else:
         print(_BACKGROUND)
