@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -169,3 +170,24 @@ def test_a_searcher_of_another_version_or_model_says_so(tmp_path, lite, monkeypa
         monkeypatch.setattr(shard_copy, "ANALYZER_VERSION", 99)
         step(searcher)
         assert re.search(r"analyses words otherwise \(\d+, here 99\)", str(searcher.shard.reason()))
+
+
+def test_a_copied_index_that_takes_a_shard_over_is_copied_anew(tmp_path, lite):
+    """Both count their revisions on from the same one, so that these alone would hide the difference."""
+    engine = replace(lite, shard="over")
+    root = tmp_path / "vault"
+    with indexer_and_searcher(tmp_path, engine) as (indexer, searcher):
+        step(searcher)
+        indexer.close()
+        shutil.copytree(tmp_path / "a", tmp_path / "copied")
+        write_files(root, {"brakes.md": "# Theirs"})
+        with opened(root, tmp_path / "a", engine, is_copied=False) as first:
+            asyncio.run(index_vault(first))
+            step(searcher)
+            assert copies_of(searcher) == copies_of(first)
+        with opened(root, tmp_path / "copied", engine, is_copied=False) as other:
+            for text in ("# Ours", "# Ours, later"):
+                write_files(root, {"brakes.md": text} if text == "# Ours" else {"empty.md": text})
+                asyncio.run(index_vault(other))
+            assert step(searcher)
+            assert copies_of(searcher) == copies_of(other)

@@ -15,6 +15,7 @@ from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.keyword.analysis import ANALYZER_VERSION
 from vaultseek.index.ledger import Ledger, NoteCopy, note_vector_id
 from vaultseek.indexing.heartbeat import Heartbeat, Pulse
+from vaultseek.indexing.shard_writer import filling_of, writer_name
 from vaultseek.model import Reason
 
 PAGE_NOTES = 256
@@ -68,7 +69,7 @@ class ShardCopy:
     def is_behind(self) -> bool:
         """True if the engine has changed since the last copy. Raises Unavailable as ``step`` does."""
         self._rows = self._look()
-        return self._position(self._rows) != self._ledger.copies.source()
+        return _source(self._position(self._rows), self._filling(self._rows)) != self._ledger.copies.source()
 
     def step(self) -> bool:
         """Copy what has changed; true if anything has. Runs in the writer thread.
@@ -78,11 +79,11 @@ class ShardCopy:
         changed = False
         rows, self._rows = self._rows or self._look(), {}
         position = self._position(rows)
-        source = self._ledger.copies.source()
-        if position != source:
-            self._copy(source, position)
+        before, source = self._ledger.copies.source(), _source(position, self._filling(rows))
+        if source != before:
+            self._copy(before, source)
             with self._ledger.commit():
-                self._ledger.copies.set_source(position)
+                self._ledger.copies.set_source(source)
             changed = True
         changed |= self._hear(rows)
         version = rows.get(self._version_name, {}).get("position")
@@ -100,7 +101,10 @@ class ShardCopy:
     def _look(self) -> dict[str, dict[str, Any]]:
         """Return what the engine has about the shard, asked for at once: it is done again and again."""
         shard = self._backend.options.shard
-        return self._backend.states.of([shard, heartbeat_name(shard), self._version_name])
+        return self._backend.states.of([shard, writer_name(shard), heartbeat_name(shard), self._version_name])
+
+    def _filling(self, rows: Mapping[str, Any]) -> str:
+        return filling_of(rows.get(writer_name(self._backend.options.shard), {}))
 
     @property
     def _version_name(self) -> str:
@@ -143,10 +147,10 @@ class ShardCopy:
             raise Unavailable(f"{missing}; {advice}", "vault_missing")
         return position
 
-    def _copy(self, source: str, position: str) -> None:
-        """Copy the notes that were written between two positions of the engine, and remove those gone."""
-        revision = _revision_before(source, position)
-        if source and source.partition(":")[0] != position.partition(":")[0]:
+    def _copy(self, before: str, source: str) -> None:
+        """Copy the notes that were written between two states of the engine, and remove those gone."""
+        revision = _revision_before(before, source)
+        if before and _ledger_of(before) != _ledger_of(source):
             self._remove(self._ledger.notes.ids())  # the notes of another ledger have other ids
         changed = self._backend.copies.changed_since(revision)
         for page in _pages(changed):
@@ -209,10 +213,20 @@ def _pages(notes: Sequence[int]) -> Iterator[Sequence[int]]:
         yield notes[start : start + PAGE_NOTES]
 
 
-def _revision_before(source: str, position: str) -> int:
+def _source(position: str, filling: str) -> str:
+    """Return the state that a shard is in: its position, and which filling of the engine that is one of."""
+    return f"{filling}@{position}"
+
+
+def _ledger_of(source: str) -> str:
+    """Return the name of the ledger that the engine was filled from."""
+    return source.rpartition("@")[2].partition(":")[0]
+
+
+def _revision_before(before: str, source: str) -> int:
     """Return the revision after which notes differ; -1 if all may, as the engine was filled anew."""
-    begin, _, revision = source.rpartition(":")
-    new_begin, _, new_revision = position.rpartition(":")
+    begin, _, revision = before.rpartition(":")
+    new_begin, _, new_revision = source.rpartition(":")
     if begin != new_begin or not (revision.isdigit() and new_revision.isdigit()):
         return -1
     return int(revision) if int(revision) <= int(new_revision) else -1

@@ -57,6 +57,8 @@ class ShardWriter:
         self._backend = backend
         self._folder = folder
         self._run = uuid.uuid4().hex
+        self._filling = ""
+        """Name of the filling of the engine: another one may have other notes at the same revisions."""
         self._positions: set[str | None] | None = None
         """The positions that the engine may be at; None before ``claim``."""
         self._rival: tuple[object, float] = (None, 0.0)
@@ -93,12 +95,13 @@ class ShardWriter:
                 "%s was written to by another indexer; it is filled again", self._backend.options.shard
             )
             self._forget()
-            owner = position = None
+            owner, position, writer = None, None, {}
         if position is None:
             self._check_number()
         if owner != self._run:
             paths.write_atomically(self._folder / RUNS_FILE, "\n".join([self._run, *runs][:RUNS]))
             _runs[self._folder] = [self._run, *_runs.get(self._folder, ())][:RUNS]
+            self._filling = filling_of(writer) or uuid.uuid4().hex
             self._sign()
         self._positions = {position}
         self._rival = (None, 0.0)
@@ -109,6 +112,7 @@ class ShardWriter:
         self.check()
         self._positions = {*(self._positions or ()), None}
         self._forget()
+        self._filling = uuid.uuid4().hex
         self._sign()
         self._positions = {None}
 
@@ -162,7 +166,7 @@ class ShardWriter:
         self._backend.states.forget()
 
     def _sign(self) -> None:
-        facts = {"host": socket.gethostname(), "name": self._name}
+        facts = {"host": socket.gethostname(), "name": self._name, "filling": self._filling}
         self._backend.set_state(self._names()[1], self._run, json.dumps(facts))
 
     def _names(self) -> tuple[str, str, str]:
@@ -253,6 +257,11 @@ def vault_names(backend: MilvusBackend, shards: Sequence[str]) -> dict[str, str]
     """Return the names that the vaults of shards have at their indexers, "" where that is not known."""
     rows = backend.states.of([writer_name(shard) for shard in shards])
     return {shard: _fact(rows.get(writer_name(shard), {}), "name") for shard in shards}
+
+
+def filling_of(writer: Any) -> str:
+    """Return the name of the filling of a shard, from the row of its writer."""
+    return _fact(writer, "filling")
 
 
 def _host(writer: Any) -> str:
