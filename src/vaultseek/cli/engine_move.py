@@ -16,7 +16,6 @@ from vaultseek.cli.connect import connect, daemon_pid
 from vaultseek.cli.invocation import Invocation
 from vaultseek.cli.progress import progress
 from vaultseek.cli.vault_wait import (
-    AT_REST,
     POLL_SECONDS,
     STALLED_SECONDS,
     copying,
@@ -39,7 +38,7 @@ FIRST_NOTES = 10
 LEAST_SHARE = 0.9
 """Share of the first notes of before that the same searches have to give again."""
 SETTLE_SECONDS = 5.0
-"""Time for numbers to agree that differ although nothing is pending."""
+"""Time without a change after which numbers that differ will not agree by themselves."""
 VERIFY_SECONDS = 600.0
 """Time for an engine to count what it has."""
 LEAVE_SECONDS = 5.0
@@ -60,8 +59,6 @@ class VaultMove:
     path: str
     address: str
     """The vault in a request: its name if the settings know it, else its folder."""
-    pending: int = 0
-    """Texts that had no vector before."""
     is_second_full: bool = False
     searches: list[tuple[str, list[str]]] = field(default_factory=list)
     """Queries, and the first notes of each."""
@@ -79,19 +76,19 @@ class VaultMove:
         left = status["models"].get("second_notes_left")
         return (
             status["lanes"]["semantic"]["up"]
-            and status["pending"] <= (self.pending if status["state"] in AT_REST else 0)
+            and (status["state"] == "paused" or not status["pending"])
             and (not self.is_second_full or left == 0)
         )
 
     def remembered(self) -> JSON:
         """Return what has to outlast an interruption."""
-        names = ("pending", "is_second_full", "searches", "unsearched")
+        names = ("is_second_full", "searches", "unsearched")
         return {name: getattr(self, name) for name in names}
 
     def remember(self, value: JSON) -> None:
         """Take over what was known before an interruption. Raises KeyError, TypeError or ValueError."""
         searches = [(str(query), [str(note) for note in notes]) for query, notes in value["searches"]]
-        self.pending, self.is_second_full = int(value["pending"]), bool(value["is_second_full"])
+        self.is_second_full = bool(value["is_second_full"])
         self.searches, self.unsearched = searches, value["unsearched"]
 
 
@@ -215,7 +212,6 @@ class EngineMove:
                 vault.unsearched = str(error)
         for vault in self.vaults:
             status = self._status(vault)
-            vault.pending = status["pending"]
             vault.is_second_full = status["models"].get("second_notes_left") == 0
             if vault.unsearched is None:
                 try:
@@ -289,8 +285,9 @@ class EngineMove:
         return self._verified(vault)
 
     def _verified(self, vault: VaultMove) -> JSON:
-        """Return how the numbers compare when they agree, or at the end of a moment."""
-        deadline = time.monotonic() + SETTLE_SECONDS
+        """Return how the numbers compare when they agree, or change no more."""
+        numbers: JSON | None = None
+        deadline = 0.0
         while True:
             answer = self._patiently("index/verify", {"vault": vault.address})
             if answer["engine"] != self.target or answer["place"] != (self.engine and self.engine.place):
@@ -299,6 +296,8 @@ class EngineMove:
                     f"the daemon uses {place} instead: was it started with VAULTSEEK_INDEX__BACKEND or "
                     "VAULTSEEK_INDEX__URI? Restart it without"
                 )
+            if answer["numbers"] != numbers:
+                numbers, deadline = answer["numbers"], time.monotonic() + SETTLE_SECONDS
             if answer["same"] or answer["reason"] or time.monotonic() > deadline:
                 return answer
             time.sleep(POLL_SECONDS)

@@ -46,7 +46,8 @@ def until(
 def problem_of(status: JSON) -> str | None:
     """Return what keeps a vault from getting on; None if nothing does."""
     lanes = (lane["reason"] for lane in status["lanes"].values() if lane["code"] in ("behind", "unavailable"))
-    return next((str(reason) for reason in (status["reason"], *lanes) if reason), None)
+    own = None if status["state"] in AT_REST else status["reason"]
+    return next((str(reason) for reason in (own, *lanes) if reason), None)
 
 
 def is_settled(status: JSON) -> bool:
@@ -76,7 +77,8 @@ def copying(status: JSON) -> JSON:
     """Return the progress of copying a vault, as ``progress`` shows it."""
     texts = max(1, status["notes"] + status["chunks"])
     left = min(texts, status["pending"])
-    doing = f"copying vectors, {left:,} of {texts:,} left" if has_words(status) else "copying notes"
+    verb = "computing" if status["rate"] else "copying"
+    doing = f"{verb} vectors, {left:,} of {texts:,} left" if has_words(status) else "copying notes"
     share = 1 - left / texts if has_words(status) else 0.0
     phase = "embedding" if has_words(status) else "reading"
     return {"vault": status["name"], "phase": phase, "share": min(share, 0.99), "doing": doing}

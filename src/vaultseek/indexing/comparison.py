@@ -1,7 +1,7 @@
 """The numbers of a vault in its engine beside those of its ledger, by which a copy is verified.
 
-A text that could not be embedded has no vector anywhere, and a note that broke the analysis no passage in the
-index of words, so neither is counted.
+A text that could not be embedded, or not yet in a paused vault, has no vector anywhere, and a note that broke
+the analysis no passage in the index of words, so neither is counted.
 """
 
 from __future__ import annotations
@@ -136,10 +136,14 @@ def _passages_of_broken_notes(ledger: Ledger) -> int:
 
 
 def _without_vectors(vault: OpenVault) -> tuple[int, int]:
-    """Return how many passages and how many notes could not be embedded."""
+    """Return how many passages and notes the ledger has no vectors of, for now or for good.
+
+    In a vault that is paused nobody embeds what waits; in others it is on its way.
+    """
+    unembedded = vault.embedding.unembedded
     ids = [row[0] for row in vault.ledger.select(_WITH_PROBLEM, "not_embedded")]
-    passages = notes = 0
+    passages, notes = unembedded.pending_without_vectors() if vault.options.paused else (0, 0)
     for start in range(0, len(ids), PAGE_NOTES):
-        some = vault.embedding.without_vectors(ids[start : start + PAGE_NOTES])
+        some = unembedded.without_vectors(ids[start : start + PAGE_NOTES])
         passages, notes = passages + some[0], notes + some[1]
     return passages, notes

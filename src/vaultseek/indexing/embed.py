@@ -244,9 +244,10 @@ class Embedding:
         counts = self._ledger.counts()
         return counts.embedded, counts.notes - (counts.pending - (counts.chunks - counts.embedded))
 
-    def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
-        """Return how many passages of these notes, and how many of them themselves, could not be embedded."""
-        return self._unembedded.without_vectors(notes)
+    @property
+    def unembedded(self) -> Unembedded:
+        """The texts that have no vector in the store."""
+        return self._unembedded
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes, from the previous store while this one is not full.

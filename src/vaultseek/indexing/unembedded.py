@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,6 +20,9 @@ from vaultseek.worker import SemanticAnswer
 
 STORE_VERSION = 3
 """Raise it when the store has to be made anew from the vectors that the ledger keeps."""
+
+PAGE_TEXTS = 1000
+"""Texts that are composed at once, to be counted."""
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +146,14 @@ class Unembedded:
         whole = self._with_vectors(self._of_notes(rows, revision))
         return sum(not item.vector for item in passages), sum(not item.vector for item in whole)
 
+    def pending_without_vectors(self) -> tuple[int, int]:
+        """Return how many passages and notes wait for a vector that the ledger does not have."""
+        everything = self._ledger.counts().pending
+        numbers = self._ledger.pending.chunk_numbers(everything)
+        ids = self._ledger.pending.note_ids(everything)
+        passages = sum(not item.vector for page in _pages(numbers) for item in self.chunks(page))
+        return passages, sum(not item.vector for page in _pages(ids) for item in self.notes(page))
+
     def unchanged(self, items: Sequence[Item]) -> list[Item]:
         """Return the items whose notes are still as they were when their texts were read."""
         revisions = self._ledger.notes.revisions(sorted({item.note for item in items}))
@@ -176,6 +187,11 @@ class Unembedded:
     def _with_vectors(self, items: Sequence[Item]) -> list[Item]:
         vectors = self._ledger.vectors.get([self.key(item) for item in items])
         return [replace(item, vector=vectors.get(self.key(item))) for item in items]
+
+
+def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(numbers), PAGE_TEXTS):
+        yield numbers[start : start + PAGE_TEXTS]
 
 
 def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
