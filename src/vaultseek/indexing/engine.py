@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
+from vaultseek.errors import Unavailable
 from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.backend.opening import open_backend
 from vaultseek.index.ledger import Ledger
@@ -25,7 +26,11 @@ class OpenEngine:
     ) -> None:
         """``is_copied``: another daemon writes to the engine, and the ledger is a copy of what is there."""
         self.engine = open_backend(options, name, folder)
-        self._writer = None if is_copied else ShardWriter(self.engine, folder, name)
+        try:
+            self._writer = None if is_copied else ShardWriter(self.engine, folder, name)
+        except Unavailable:
+            self.engine.close()
+            raise
         self.backend = cast(MilvusBackend, self._writer or ReadOnlyEngine(self.engine))
         self._is_copied = is_copied
         self._folder = folder
