@@ -282,6 +282,36 @@ def test_an_index_that_is_restored_as_it_was_before(tmp_path, lite):
         assert is_as_fresh(vault, tmp_path / "fresh")
 
 
+def test_an_index_that_is_restored_and_goes_on_before_the_engine_is_there(tmp_path, lite, monkeypatch):
+    """Its revisions are those of the engine again, or later ones, with other notes."""
+    from vaultseek.index.backend.lite import LiteServer, lite_server
+
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "milvus", lite) as vault:
+        index(vault)
+        shutil.copytree(tmp_path / "milvus", tmp_path / "backup")
+        write_files(root, LATER)
+        index(vault)
+    (root / "lamp.md").unlink()
+    shutil.rmtree(tmp_path / "milvus")
+    (tmp_path / "backup").rename(tmp_path / "milvus")
+    with monkeypatch.context() as gone:
+        gone.setattr(LiteServer, "_start", absent)
+        lite_server(lite.file).stop()
+        with opened(root, tmp_path / "milvus", lite) as vault:
+            for number in range(4):
+                write_files(root, {"garden.md": f"# Garden\n\nRoses, {number} of them."})
+                index(vault)
+            assert vault.keyword_reason() is not None
+            gone.undo()
+            catch_up(vault)
+            assert is_as_fresh(vault, tmp_path / "fresh")
+
+
+def absent(*_: object) -> None:
+    raise Unavailable("Milvus Lite cannot open the file: it is not there")
+
+
 @pytest.mark.parametrize("version", ["2.4.17", "v2.3.0"])
 def test_a_server_that_is_too_old_is_one_line_and_nothing_is_lost(tmp_path, lite, monkeypatch, version):
     from pymilvus import MilvusClient

@@ -336,7 +336,8 @@ class EngineSync:
         too. These are marked first, so that a crash leaves the same difference.
         """
         stored, own = writer.claim(), self._vocabulary.position
-        if own is not None and not _is_at(stored, own, ledger.revision):
+        is_own = stored == own or writer.has_begun(stored)
+        if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
             ledger.vectors.begin_store("")
             ledger.vectors.set_second_store("")

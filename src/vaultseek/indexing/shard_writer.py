@@ -29,7 +29,7 @@ from vaultseek.settings.engine import MilvusOptions
 
 RUNS = 10
 """Last runs of this index by which its own writing is recognised."""
-SHARD_FILE, RUNS_FILE = "shard", "writer"
+SHARD_FILE, RUNS_FILE, POSITION_FILE = "shard", "writer", "position"
 
 log = logging.getLogger(__name__)
 _open: dict[tuple[str, str, str], Path] = {}
@@ -116,6 +116,15 @@ class ShardWriter:
         self._sign()
         self._positions = {None}
 
+    def has_begun(self, position: str | None) -> bool:
+        """True if this index has begun to write up to a position last; also if that is not known."""
+        try:
+            return (self._folder / POSITION_FILE).read_text() == position
+        except FileNotFoundError:
+            return True
+        except (OSError, UnicodeDecodeError):
+            return False
+
     def check(self) -> None:
         """Raise Unavailable unless this run is the writer, and the engine is as it left it."""
         if self._positions is None:
@@ -158,6 +167,8 @@ class ShardWriter:
             write()
             return
         self._positions = {*(self._positions or ()), position}  # whichever, if it fails
+        if position is not None:
+            paths.write_atomically(self._folder / POSITION_FILE, position)
         write()
         self._positions = {position}
 
