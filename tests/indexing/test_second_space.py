@@ -13,6 +13,7 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.evaluate.vault import index_vault
+from vaultseek.indexing.comparison import compare
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.second_space import follow
 from vaultseek.indexing.unembedded import EmbeddingSpec
@@ -20,6 +21,7 @@ from vaultseek.models.catalogue import find_model
 from vaultseek.models.choice import ModelChoice, VaultModels, choose_models
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
+from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.model import SearchSettings
 from vaultseek.worker.pool import WorkerPool
 
@@ -36,13 +38,14 @@ class World:
         self.root = root
         self.first, self.second = WorkerHere(), WorkerHere(32)
         self.directory, self.models = directory, models
+        self.engine: MilvusOptions | None = None
         self.runner = asyncio.Runner()
         self.vault = self._open()
 
     def _open(self) -> OpenVault:
         model = self.models.main
         spec = EmbeddingSpec(model.fingerprint, find_model("bundled").counter(), 100, model.name)
-        options = VaultOptions("notes", self.root)
+        options = VaultOptions("notes", self.root, engine=self.engine)
         self.pool = WorkerPool(lambda model: self.second)
         return OpenVault.open(options, self.directory, self.first, spec, models=self.models, pool=self.pool)
 
@@ -234,3 +237,36 @@ def test_a_second_space_that_fails_says_why_until_it_does_not(world):
     world.second.apply = apply
     world.runner.run(follow_until(lambda: second.was_full))
     assert world.vault.spaces.as_json()["second_problem"] is None
+
+
+def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(world, tmp_path):
+    pytest.importorskip("pymilvus", reason="needs the extra: pip install 'vaultseek[milvus]'")
+    pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+    world = world()
+    world.index(RUSSIAN)
+    world.vault.spaces.second.store.mkdir(parents=True)  # the stand-in keeps its store in memory
+
+    def numbers() -> dict[str, tuple[int, int | None]]:
+        comparison = world.runner.run(compare(world.vault))
+        assert comparison.is_same, comparison
+        return {number.of: (number.ledger, number.engine) for number in comparison.numbers}
+
+    before, computed = numbers(), world.vault.ledger.vectors.embeddings_computed()
+    assert before["second vectors of notes"] == (6, 6)
+    for engine in (MilvusOptions(str(tmp_path / "engine.db"), seconds=30.0), None):
+        world.engine = engine
+        world.reopen()
+        world.index(RUSSIAN)
+        assert numbers() == before
+        assert world.vault.ledger.vectors.embeddings_computed() == computed
+        assert world.search(RUSSIAN, mode="semantic")["results"][0]["path"] == "кварц.md"
+        if engine is not None:  # what changes while it has the vectors is not forgotten afterwards
+            (world.root / "n0.md").write_text("# Note 0\n\nNow of marble.\n")
+            world.index(RUSSIAN)
+            computed = world.vault.ledger.vectors.embeddings_computed()
+    stored = world.vectors(world.second, "notes")
+    second = world.vault.spaces.second
+    entries = second._entries(list(stored))[1]
+    known = world.vault.ledger.vectors.get([second._key(entry) for entry in entries])
+    for entry in entries:
+        assert stored[entry.number].tobytes() == known[second._key(entry)]

@@ -37,7 +37,7 @@ LISTED = 200
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
 """Share of the first notes of before that the same searches have to give again."""
-SETTLE_SECONDS = 5.0
+SETTLE_SECONDS = 3.0
 """Time without a change after which numbers that differ will not agree by themselves."""
 VERIFY_SECONDS = 600.0
 """Time for an engine to count what it has."""
