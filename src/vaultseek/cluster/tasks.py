@@ -19,13 +19,14 @@ from vaultseek import __version__
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.indexing.note_codec import encode
 from vaultseek.indexing.reading import NoteReader
-from vaultseek.limits import READER_NOTE_SECONDS
 from vaultseek.model import TokenCount
 from vaultseek.models import embed
 from vaultseek.models.bert import BertEncoder
 from vaultseek.models.catalogue import find_model
 from vaultseek.models.encoder import Encoder
 
+NOTE_SECONDS = 10.0
+"""Processor time for one note. The daemon gives more to one that needs it, as it tries it less often."""
 TaskResult = dict[str, Any]
 """``answers``, one a part, and ``failed``, the places of parts that have none; or ``refusal``, in words."""
 
@@ -60,7 +61,7 @@ def parse_notes(
     reader = NoteReader(Path(), _counter(model), window)
     parsed: list[str | None] = []
     for path, data in notes:
-        signal.setitimer(signal.ITIMER_PROF, READER_NOTE_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, NOTE_SECONDS)
         try:
             parsed.append(encode(*reader.parse(path, data)))
         except Exception:  # whatever it is, the daemon meets it again, and says so
