@@ -158,10 +158,10 @@ async def test_a_copy_that_the_disk_has_no_room_for_is_behind_until_there_is(sea
     def fill(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    write_files(indexers["wiki"].options.root, {"new.md": "# Another pump"})
-    await index_vault(indexers["wiki"])
     with monkeypatch.context() as full:
         full.setattr(NoteCopies, "put", fill)
+        write_files(indexers["wiki"].options.root, {"new.md": "# Another pump"})
+        await index_vault(indexers["wiki"])
         await searcher.look()
         found, partial = await searcher.partial()
         assert found == set(NAMES)
