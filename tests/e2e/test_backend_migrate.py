@@ -136,7 +136,7 @@ def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon,
     moving.kill()
     moving.wait()
     daemon.kill()
-    moved = mover.migrate("--to", "milvus", VAULTSEEK_FAILPOINTS="vectors.stored=kill@2")
+    moved = mover.migrate("--to", "milvus", VAULTSEEK_FAILPOINTS="vectors.stored=kill@3")
     assert (moved["engine"], moved["place"], moved["was_there"], moved["same"]) == (
         "milvus",
         str(file),

@@ -45,7 +45,7 @@ LEAVE_SECONDS = 5.0
 """Patience with an engine that is left anyway."""
 _SOON = ("loading", "unavailable", "worker_unavailable", "behind", "deadline")
 """Reasons for which a lane is missing for a moment."""
-MOST_STARTS = 2
+MOST_STARTS = 4
 """Daemons that may end before they answer at all."""
 MOST_RESTARTS = 5
 """Daemons that may end during one move before the command gives up."""
