@@ -39,8 +39,8 @@ class OpenEngine:
     def sync(self, language: str | None) -> EngineSync:
         """Return what keeps the notes of the engine up to the ledger."""
         if self._writer is None:
-            return EngineSync(self._folder, language, self.backend, self._ledger)
-        sync = EngineSync(self._folder, language, self.backend, self._ledger, writer=self._writer)
+            return EngineSync(self._folder, language, self.backend)
+        sync = EngineSync(self._folder, language, self.backend, writer=self._writer)
         self._writer.on_doubt = sync.doubt
         return sync
 

@@ -63,14 +63,12 @@ log = logging.getLogger(__name__)
 
 
 class EngineKeyword:
-    """The part of a keyword index that searches use, answered by an engine, a vocabulary and a ledger."""
+    """The part of a keyword index that searches use, answered by an engine and a vocabulary."""
 
-    def __init__(self, backend: Backend, vocabulary: StoredVocabulary, ledger: Ledger) -> None:
+    def __init__(self, backend: Backend, vocabulary: StoredVocabulary) -> None:
         self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
         self._backend = backend
         self._vocabulary = vocabulary
-        self._ledger = ledger
-        self._local = threading.local()
         self._analysis: tuple[Any, QueryAnalyzer, SpanFinder] | None = None
 
     @property
@@ -129,11 +127,10 @@ class EngineKeyword:
             unfinished=unfinished,
             index=CandidateTerms(nothing, parameters),
         )
-        pool = round(POOL_SHARE * k) + 1
-        hits = self._backend.candidates(ByWords(asked.weights), pool, Restriction(condition, allowed))
+        pool, terms = round(POOL_SHARE * k) + 1, asked.weights
+        hits = self._backend.candidates(ByWords(terms), pool, Restriction(condition, allowed))
         notes = hits.notes if allowed is None else hits.notes[np.isin(hits.notes, allowed)]
-        documents = stored_documents(self._ledger, notes.tolist())
-        segment = segment_of(documents, self.rules, self._lexicon()) if documents else None
+        segment = self._vocabulary.segment(notes.tolist(), terms)
         is_whole = hits.is_whole and allowed is None
         snapshot = CandidateSnapshot(segment, self._vocabulary, is_whole=is_whole)
         searcher = Searcher(
@@ -171,14 +168,6 @@ class EngineKeyword:
         """Close the vocabulary."""
         self._vocabulary.close()
 
-    def _lexicon(self) -> Lexicon:
-        """Return the cache of analysed words of this thread."""
-        lexicon: Lexicon | None = getattr(self._local, "lexicon", None)
-        if lexicon is None:
-            lexicon = self._local.lexicon = Lexicon()
-        lexicon.shrink()
-        return lexicon
-
     def _analysed(self) -> tuple[QueryAnalyzer, SpanFinder]:
         key = (self.rules, self._vocabulary.languages)
         if self._analysis is None or self._analysis[0] != key:
@@ -192,7 +181,6 @@ class _Analysed:
     """Notes as the engine and the vocabulary get them."""
 
     segment: MemorySegment | None
-    terms: Sequence[NoteTerms]
     entries: Sequence[NoteEntry]
 
 
@@ -211,7 +199,6 @@ class EngineSync:
         directory: Path,
         language: str | None,
         backend: Backend,
-        ledger: Ledger,
         *,
         writer: ShardWriter | None = None,
     ) -> None:
@@ -234,7 +221,7 @@ class EngineSync:
         """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
         self._checked = False
         self._doubting = threading.Lock()
-        self.index = EngineKeyword(backend, self._vocabulary, ledger)
+        self.index = EngineKeyword(backend, self._vocabulary)
         self.index.rules = self._rules
 
     @property
@@ -361,18 +348,18 @@ class EngineSync:
         gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
         self._backend.apply(Batch(analysed.entries, gone, position=position))
         failpoint("keyword.applied")
-        self._vocabulary.apply(analysed.segment, analysed.terms, gone, position)
+        self._vocabulary.apply(analysed.segment, gone, position)
 
     def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:
         documents = stored_documents(ledger, ids)
         if not documents:
-            return _Analysed(None, (), ())
+            return _Analysed(None, ())
         self._lexicon.shrink()
         segment = segment_of(documents, self._rules, self._lexicon)
         terms = note_terms(
             segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._averages(segment)
         )
-        return _Analysed(segment, terms, entries_of(ledger, documents, terms, segment.tables))
+        return _Analysed(segment, entries_of(ledger, documents, terms, segment.tables))
 
     def _averages(self, segment: MemorySegment) -> Any:
         """Return the mean lengths of the vault's fields; at first those of the notes at hand."""

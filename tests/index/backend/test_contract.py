@@ -211,8 +211,7 @@ def test_a_vocabulary_counts_as_the_index_does(world, tmp_path):
     def put(ids: list[int], removed: list[int]) -> None:
         documents = stored_documents(world.ledger, ids)
         segment = segment_of(documents, index.rules)
-        whole = segment.block(0, len(segment.tables.vocabulary))
-        vocabulary.apply(segment, note_terms(segment.tables, whole, np.full(8, 5.0)), removed, "g:1")
+        vocabulary.apply(segment, removed, "g:1")
 
     put(sorted(world.ledger.notes.ids()), [])
     world.write({"a.md": None, "b.md": "# Brakes\n\nstation", "e.md": "roses and brakes"})

@@ -1,7 +1,8 @@
 """The vocabulary of a vault whose notes an engine keeps: how many notes have a term, and how long they are.
 
-An engine knows which notes have a word, but not how many without looking at them all. So these numbers are
-kept beside the ledger, in one SQLite file that follows the same positions.
+An engine knows which notes have a word, but not how many without looking at them all, nor where in a note.
+So these numbers and the postings of each note are kept beside the ledger, in one SQLite file that follows the
+same positions.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vaultseek.index.keyword.candidates import NoteTerms
+from vaultseek.index.backend.postings import NotePostings, postings_of, segment_of_postings
 from vaultseek.index.keyword.fuzzy import is_one_edit
 from vaultseek.index.keyword.memory_segment import MemorySegment
 from vaultseek.index.keyword.note_languages import LanguageRules, language_of_mark
@@ -23,19 +24,17 @@ from vaultseek.index.keyword.segment import FIELD_SLOTS, run_lengths, sum_length
 from vaultseek.index.keyword.snapshot import Floats
 from vaultseek.limits import SQL_VARIABLES
 
-VERSION = 1
+VERSION = 2
 _LAST = "\U0010ffff"
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE notes (
-  note INTEGER PRIMARY KEY, language INTEGER NOT NULL, sums BLOB NOT NULL, terms BLOB NOT NULL
+  note INTEGER PRIMARY KEY, language INTEGER NOT NULL, sums BLOB NOT NULL, postings BLOB NOT NULL
 );
 CREATE TABLE languages (language INTEGER PRIMARY KEY, notes INTEGER NOT NULL);
 CREATE TABLE terms (
-  number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, notes INTEGER NOT NULL, rows INTEGER NOT NULL,
-  published INTEGER NOT NULL DEFAULT 0
+  number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, notes INTEGER NOT NULL, rows INTEGER NOT NULL
 );
-CREATE INDEX terms_to_publish ON terms (number) WHERE notes != published;
 CREATE TABLE words (
   word TEXT NOT NULL, term INTEGER NOT NULL, backward TEXT NOT NULL, PRIMARY KEY (word, term)
 ) WITHOUT ROWID;
@@ -122,14 +121,23 @@ class StoredVocabulary:
                 notes[word] = notes.get(word, 0) + count
         return sorted(notes.items())
 
-    def apply(
-        self,
-        segment: MemorySegment | None,
-        terms: Sequence[NoteTerms],
-        removed: Iterable[int],
-        position: str | None,
-    ) -> None:
-        """Replace the notes of a segment with these terms, forget those removed, and set the position."""
+    def segment(self, notes: Sequence[int], terms: Iterable[str]) -> MemorySegment | None:
+        """Return the postings of those of the notes that are known, of these terms only; None without any."""
+        rows: list[Any] = []
+        for part in _parts(sorted(notes)):
+            marks = ", ".join("?" * len(part))
+            rows += self._select(f"SELECT note, language, postings FROM notes WHERE note IN ({marks})", *part)
+        if not rows:
+            return None
+        numbers: dict[int, str] = {}
+        for part in _parts(list(terms)):
+            marks = ", ".join("?" * len(part))
+            numbers |= dict(self._select(f"SELECT number, term FROM terms WHERE term IN ({marks})", *part))
+        ids, languages, packed = zip(*rows, strict=True)
+        return segment_of_postings(ids, languages, [NotePostings.unpack(each) for each in packed], numbers)
+
+    def apply(self, segment: MemorySegment | None, removed: Iterable[int], position: str | None) -> None:
+        """Replace the notes of a segment, forget those removed, and set the position."""
         notes = [] if segment is None else segment.tables.notes.tolist()
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
@@ -137,7 +145,7 @@ class StoredVocabulary:
             change = _Change()
             self._forget([*removed, *notes], change)
             if segment is not None:
-                self._add(segment, terms, change)
+                self._add(segment, change)
             self._finish(change, position)
             connection.execute("COMMIT")
         except BaseException:
@@ -162,27 +170,25 @@ class StoredVocabulary:
 
     def _forget(self, notes: Sequence[int], change: _Change) -> None:
         run = self._connection().execute
-        for start in range(0, len(notes), SQL_VARIABLES):
-            part = notes[start : start + SQL_VARIABLES]
+        for part in _parts(notes):
             marks = ", ".join("?" * len(part))
-            for language, sums, terms in run(
-                f"SELECT language, sums, terms FROM notes WHERE note IN ({marks})", part
+            for language, sums, postings in run(
+                f"SELECT language, sums, postings FROM notes WHERE note IN ({marks})", part
             ):
-                change.count(-1, language, np.frombuffer(sums, np.int64), _unpacked(terms))
+                terms = NotePostings.unpack(postings).terms
+                change.count(-1, language, np.frombuffer(sums, np.int64), terms)
             run(f"DELETE FROM notes WHERE note IN ({marks})", part)
 
-    def _add(self, segment: MemorySegment, terms: Sequence[NoteTerms], change: _Change) -> None:
+    def _add(self, segment: MemorySegment, change: _Change) -> None:
         tables = segment.tables
         texts = [text.decode() for text in tables.vocabulary[:]]
         numbers = self._numbers(texts)
         sums = _length_sums(segment)
         rows = []
-        for place, note in enumerate(tables.notes.tolist()):
-            each = terms[place]
-            packed = np.stack([numbers[each.terms], each.rows]).astype(np.uint32)
+        for place, postings in enumerate(postings_of(segment, numbers)):
             language = int(tables.languages[place])
-            change.count(1, language, sums[place], packed)
-            rows.append((note, language, sums[place].tobytes(), packed.tobytes()))
+            change.count(1, language, sums[place], postings.terms)
+            rows.append((int(tables.notes[place]), language, sums[place].tobytes(), postings.pack()))
         connection = self._connection()
         connection.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", rows)
         pairs = zip(tables.words[:], numbers[tables.word_terms].tolist(), strict=True)
@@ -197,8 +203,7 @@ class StoredVocabulary:
             "INSERT OR IGNORE INTO terms (term, notes, rows) VALUES (?, 0, 0)", ((text,) for text in texts)
         )
         numbers: dict[str, int] = {}
-        for start in range(0, len(texts), SQL_VARIABLES):
-            part = texts[start : start + SQL_VARIABLES]
+        for part in _parts(texts):
             marks = ", ".join("?" * len(part))
             numbers |= dict(
                 connection.execute(f"SELECT term, number FROM terms WHERE term IN ({marks})", part).fetchall()
@@ -278,13 +283,13 @@ class _Change:
         self._differences: list[Any] = []
 
     def count(self, sign: int, language: int, sums: Any, terms: Any) -> None:
+        """Count a note; ``terms`` are those of its rows, ascending."""
         self.notes += sign
         self.sums += sign * sums
         self.languages[language] = self.languages.get(language, 0) + sign
-        self._numbers.append(terms[0].astype(np.int64))
-        self._differences.append(
-            sign * np.stack([np.ones(terms.shape[1], np.int64), terms[1].astype(np.int64)])
-        )
+        numbers, rows = np.unique(terms, return_counts=True)
+        self._numbers.append(numbers.astype(np.int64))
+        self._differences.append(sign * np.stack([np.ones(len(rows), np.int64), rows]))
 
     def terms(self) -> list[tuple[int, int, int]]:
         """Return the difference in notes and in rows of each term, with its number, where there is one."""
@@ -300,8 +305,9 @@ class _Change:
         return list(zip(*columns, strict=True))
 
 
-def _unpacked(terms: bytes) -> Any:
-    return np.frombuffer(terms, np.uint32).reshape(2, -1)
+def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), SQL_VARIABLES):
+        yield values[start : start + SQL_VARIABLES]
 
 
 def _length_sums(segment: MemorySegment) -> Any:

@@ -1,9 +1,8 @@
 """Scores of candidates that another engine proposes: the words of a few notes, weighed as in the whole vault.
 
 The formulas are those of the keyword index. What they need to know of all notes, how many there are, how
-long their fields are and how many have a word, is asked of a ``Vocabulary``; the notes themselves are
-analysed anew for each search. So the order is that of the keyword index, as far as the engine proposes its
-first notes.
+long their fields are and how many have a word, is asked of a ``Vocabulary``. So the order is that of the
+keyword index, as far as the engine proposes its first notes.
 """
 
 from __future__ import annotations
