@@ -37,8 +37,8 @@ from vaultseek.wire.frame import FrameReader, decode
 from vaultseek.wire.server import Limits, Server
 
 VERBS = (
-    "add|ask|check|choose|connect|correct|drop|end|fetch|free|give|go|install|keep|leave|list|look|make|move|put|"
-    "reinstall|remove|rename|run|save|search|see|set|shorten|split|start|stop|try|use|write"
+    "add|ask|check|choose|connect|correct|delete|drop|end|fetch|free|give|go|install|keep|leave|list|look|make|move|put|"
+    "reinstall|remove|rename|restart|run|save|search|see|set|shorten|split|start|stop|try|use|write"
 )
 CONDITION = r"(?:(?:to|if) [^,]+, )?"
 ADVICE = re.compile(

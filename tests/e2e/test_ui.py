@@ -390,9 +390,11 @@ def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
     whole = drawing.get_attribute("viewBox")
     circles.first.focus()
     reader.press("+", "+")
+    reader.expect(drawing).not_to_have_attribute("viewBox", whole)
     closer = drawing.get_attribute("viewBox")
     assert float(closer.split()[2]) < float(whole.split()[2])
     reader.press("ArrowRight")
+    reader.expect(drawing).not_to_have_attribute("viewBox", closer)
     assert float(drawing.get_attribute("viewBox").split()[0]) > float(closer.split()[0])
     box = drawing.bounding_box()
     place = box["x"] + box["width"] / 2, box["y"] + box["height"] - 20
@@ -401,10 +403,10 @@ def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
     reader.page.mouse.down()
     reader.page.mouse.move(place[0] - 80, place[1] - 90, steps=4)
     reader.page.mouse.up()
-    assert drawing.get_attribute("viewBox") != moved
+    reader.expect(drawing).not_to_have_attribute("viewBox", moved)
     reader.page.get_by_role("button", name="Farther").click()
     reader.page.get_by_role("button", name="Everything").click()
-    assert drawing.get_attribute("viewBox") == whole
+    reader.expect(drawing).to_have_attribute("viewBox", whole)
     reader.page.get_by_role("link", name=re.compile("^Tea,")).focus()
     reader.press("Enter")
     reader.expect(reader.page.get_by_role("link", name=re.compile("^Tea,"))).to_have_attribute(

@@ -162,7 +162,7 @@ class EngineMove:
             try:
                 self._wait(vault, vault.is_level)
             except Unavailable as error:
-                raise Unavailable(f"{error}; then run the command again, it goes on where it was") from None
+                raise Unavailable(f"{error}; run the command again, it goes on where it was") from None
         self._patient_until = time.monotonic() + STALLED_SECONDS
         for vault in self.vaults:
             vault.verified = self._verify(vault)
@@ -293,8 +293,8 @@ class EngineMove:
             if answer["engine"] != self.target or answer["place"] != (self.engine and self.engine.place):
                 place = answer["place"] or "the embedded engine"
                 raise Unavailable(
-                    f"the daemon uses {place} instead: was it started with VAULTSEEK_INDEX__BACKEND or "
-                    "VAULTSEEK_INDEX__URI? Restart it without"
+                    f"the daemon uses {place} instead; restart it without VAULTSEEK_INDEX__BACKEND and "
+                    "VAULTSEEK_INDEX__URI"
                 )
             if answer["numbers"] != numbers:
                 numbers, deadline = answer["numbers"], time.monotonic() + SETTLE_SECONDS
@@ -370,5 +370,5 @@ def _refuse_variables(file: Path, target: str, uri: str) -> None:
     for variable, value in wanted.items():
         if os.environ.get(variable, value) != value:
             raise ConfigError(
-                f"{variable} is set and counts more than {file}; unset it, then restart the daemon"
+                f"{variable} is set and counts more than {file}; run `unset {variable}`, then restart the daemon"
             )

@@ -120,7 +120,9 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
     file = Path(os.path.realpath(options.file))
     for name, root in vaults.items():
         if file.is_relative_to(root):
-            raise ConfigError(f"index.uri: {file} is inside the vault {name}, where nothing is written")
+            raise ConfigError(
+                f"index.uri: {file} is inside the vault {name}, where nothing is written; choose another folder"
+            )
     folder = existing_folder(file.parent)
     place = file if file.exists() else folder
     if not os.access(place, os.W_OK):
@@ -128,5 +130,5 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
     free = disk_usage(folder).free
     if free < LEAST_FREE:
         raise Unavailable(
-            f"the disk of {folder} is full: {free // MIB} MiB are free, {LEAST_FREE // MIB} are needed"
+            f"the disk of {folder} is full: {free // MIB} MiB are free, it needs {LEAST_FREE // MIB}"
         )

@@ -128,7 +128,9 @@ class ShardWriter:
     def check(self) -> None:
         """Raise Unavailable unless this run is the writer, and the engine is as it left it."""
         if self._positions is None:
-            raise Unavailable("the engine is being compared with the index", "behind")
+            raise Unavailable(
+                "the engine is being compared with the index; it is tried again by itself", "behind"
+            )
         names = self._names()[:2]
         rows = self._backend.states.of(names)
         position, owner = (rows.get(name, {}).get("position") for name in names)

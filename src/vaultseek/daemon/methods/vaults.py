@@ -134,7 +134,7 @@ class VaultMethods:
         """Raise UsageError if the vaults are kept elsewhere."""
         if self._registry.is_searcher:
             raise UsageError(
-                "this daemon only searches, and has no folders; do that where the vault is indexed"
+                "this daemon only searches and has no folders; run the command where the vault is indexed"
             )
 
     async def _apply_settings(self) -> None:
