@@ -370,5 +370,6 @@ def _refuse_variables(file: Path, target: str, uri: str) -> None:
     for variable, value in wanted.items():
         if os.environ.get(variable, value) != value:
             raise ConfigError(
-                f"{variable} is set and counts more than {file}; run `unset {variable}`, then restart the daemon"
+                f"{variable} is set and counts more than {file}; run `unset {variable}`, then restart the "
+                "daemon"
             )

@@ -121,7 +121,8 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
     for name, root in vaults.items():
         if file.is_relative_to(root):
             raise ConfigError(
-                f"index.uri: {file} is inside the vault {name}, where nothing is written; choose another folder"
+                f"index.uri: {file} is inside the vault {name}, where nothing is written; "
+                "choose another folder"
             )
     folder = existing_folder(file.parent)
     place = file if file.exists() else folder

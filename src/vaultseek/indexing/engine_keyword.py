@@ -315,6 +315,8 @@ class EngineSync:
                 return
             part = notes[start : start + CATCH_UP_NOTES]
             self._apply(ledger, part, [], self._position(ledger, ledger.revision))
+        if self._writer is not None:
+            self._writer.settle()
 
     def _compare_positions(self, ledger: Ledger, writer: ShardWriter) -> None:
         """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash.

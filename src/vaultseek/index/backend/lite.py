@@ -14,9 +14,12 @@ from selectors import EVENT_READ, DefaultSelector
 
 from vaultseek import paths
 from vaultseek.errors import Unavailable
+from vaultseek.limits import MIB
 
 START_SECONDS = 60.0
 """Time that opening a file may take: what was written last is read again."""
+UNINDEXED_BYTES = 1 * MIB
+"""Rows of a collection that wait in memory for an index: every search goes through them one by one."""
 SOCKET_BYTES = 100
 """Longest path of a socket; the system would cut one of 108."""
 
@@ -87,6 +90,7 @@ class LiteServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "MILVUS_LITE_MEMTABLE_MEMORY_LIMIT_BYTES": str(UNINDEXED_BYTES)},
         )
         weakref.finalize(self, _end, process)
         answer = _first_line(process)

@@ -47,6 +47,8 @@ NOTES_IN_FILTER = 4000
 ROWS = 500
 """Rows in one request."""
 PAGE = 5000
+UNINDEXED_NOTES, UNINDEXED_VECTORS = 50, 500
+"""Rows that a file of Milvus Lite may keep without an index."""
 PASSAGES_PER_NOTE = 4
 """Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
 OLDEST = (2, 5)
@@ -221,6 +223,13 @@ class MilvusBackend:
                 )
             if batch.position is not None:
                 self.set_state(self.options.shard, batch.position)
+            if batch.vectors:
+                self._client.index_rows(UNINDEXED_VECTORS)
+
+    def settle(self) -> None:
+        """Make what was written last as fast to search as the rest."""
+        with self._writing:
+            self._client.index_rows(UNINDEXED_NOTES)
 
     def set_state(self, name: str, position: str, facts: str = "{}") -> None:
         """Keep a position and facts, as JSON, under a name."""

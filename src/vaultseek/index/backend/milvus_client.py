@@ -56,6 +56,8 @@ class MilvusClient:
         self._is_ready = False
         self._connecting = threading.RLock()
         self._known: set[str] = set()
+        self._unindexed: dict[str, int] = {}
+        """Rows of each collection that were written since it was indexed."""
         self._lost_at = -PAUSE_SECONDS
         self._server = lite_server(options.file) if options.is_lite else None
         if self._server is not None:
@@ -153,6 +155,19 @@ class MilvusClient:
                     list(rows[start : start + ROWS]),
                     timeout=self.options.write_seconds,
                 )
+        self._unindexed[name] = self._unindexed.get(name, 0) + len(rows)
+
+    def index_rows(self, least: int) -> None:
+        """Have a file of Milvus Lite index what was written, where that is ``least`` rows or more.
+
+        A server does that by itself. A file waits for more rows, and searches those it has one by one.
+        """
+        if self._server is None:
+            return
+        for name in [name for name, count in self._unindexed.items() if count >= least]:
+            with self._asking(writes=True):
+                self._client.flush(self._collection(name), timeout=self.options.write_seconds)
+            self._unindexed[name] = 0
 
     def delete(self, name: str, keys: Sequence[int | str]) -> None:
         """Delete the rows with these keys; unknown ones, too."""
