@@ -224,3 +224,28 @@ def test_a_vocabulary_counts_as_the_index_does(world, tmp_path):
     assert vocabulary.averages.tolist() == snapshot.averages.tolist()
     assert vocabulary.chunk_averages.tolist() == snapshot.chunk_averages.tolist()
     vocabulary.close()
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.dictionaries(PATH, NOTE, min_size=1, max_size=5), st.data())
+def test_stored_postings_are_those_of_the_analysis(notes, data):
+    with (
+        tempfile.TemporaryDirectory() as home,
+        contextlib.closing(World(write_files(Path(home) / "vault", notes), Path(home))) as here,
+        contextlib.closing(StoredVocabulary(Path(home) / "vocabulary.sqlite")) as vocabulary,
+    ):
+        documents = stored_documents(here.ledger, sorted(here.ledger.notes.ids()))
+        analysed = segment_of(documents, here.vault.keyword_index.rules)
+        vocabulary.apply(analysed, [], "g:1")
+        texts = [text.decode() for text in analysed.tables.vocabulary[:]]
+        terms = data.draw(st.lists(st.sampled_from([*texts, "unheard"]), unique=True))
+        stored = vocabulary.segment(analysed.tables.notes.tolist(), terms)
+        assert stored is not None
+        for name in ("notes", "languages", "lengths", "first_chunks", "chunk_lengths"):
+            assert getattr(stored.tables, name).tolist() == getattr(analysed.tables, name).tolist(), name
+        assert stored.tables.chunk_ids[:] == analysed.tables.chunk_ids[:]
+        for term in terms:
+            assert (stored.term(term) < 0) == (analysed.term(term) < 0)
+            if term in texts:
+                own = stored.places(stored.term(term))
+                assert own.tolist() == analysed.places(analysed.term(term)).tolist()
