@@ -16,7 +16,7 @@ import pytest
 from semantic_here import WorkerHere, index_here
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.indexing import batches, engine_keyword, ingest
+from vaultseek.indexing import batches, engine_sync, ingest
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.search.pipeline import Searcher
@@ -106,7 +106,7 @@ def test_an_engine_gives_the_order_of_the_embedded_one_and_its_vectors(tmp_path,
 
 def test_a_page_holds_all_notes_of_one_commit():
     """Or a commit of many notes would be applied again and again: a page ends before the next revision."""
-    assert max(batches.MOST_NOTES, ingest.BATCH_NOTES) <= engine_keyword.CATCH_UP_NOTES
+    assert max(batches.MOST_NOTES, ingest.BATCH_NOTES) <= engine_sync.CATCH_UP_NOTES
 
 
 def test_an_engine_that_is_killed_is_started_again_and_catches_up(tmp_path, lite, monkeypatch):

@@ -20,7 +20,7 @@ import pytest
 
 from semantic_here import WorkerHere, index_here
 from vaultseek.errors import Unavailable, WorkerUnavailable
-from vaultseek.indexing import engine_keyword, shard_writer
+from vaultseek.indexing import engine_sync, shard_writer
 from vaultseek.indexing.heartbeat import Heartbeat
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
@@ -190,7 +190,7 @@ def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, lite, monkeypatch
 
 
 def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, lite, monkeypatch):
-    monkeypatch.setattr(engine_keyword, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(engine_sync, "SLOW_SECONDS", 0.0)
     root = write_files(tmp_path / "vault", NOTES)
     said = []
     with opened(root, tmp_path / "milvus", lite) as vault:

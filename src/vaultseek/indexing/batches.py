@@ -23,7 +23,7 @@ from vaultseek.indexing.safely import read_safely
 from vaultseek.vault.read import read_note
 
 if TYPE_CHECKING:
-    from vaultseek.indexing.engine_keyword import EngineSync
+    from vaultseek.indexing.engine_sync import EngineSync
 
 FIRST_NOTES = 64
 """Notes of the first batches, so that something can be found at once."""

@@ -9,7 +9,7 @@ from vaultseek.errors import Unavailable
 from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.backend.opening import open_backend
 from vaultseek.index.ledger import Ledger
-from vaultseek.indexing.engine_keyword import EngineSync
+from vaultseek.indexing.engine_sync import EngineSync
 from vaultseek.indexing.engine_vectors import EngineVectors
 from vaultseek.indexing.heartbeat import Heartbeat
 from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy, heartbeat_name

@@ -1,65 +1,31 @@
 """The keyword lane over an engine: it proposes notes by their words, and their order is computed here.
 
-Stands in for the keyword index and the code that keeps it up to the ledger, wherever these are used.
+Stands in for the keyword index wherever that is used.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-import threading
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from vaultseek import paths
-from vaultseek.errors import Unavailable
-from vaultseek.failpoints import failpoint
-from vaultseek.index.backend.port import NOTES_AND_TEXT, Backend, Batch, ByWords, NoteEntry, Restriction
+from vaultseek.index.backend.port import Backend, ByWords, Restriction
 from vaultseek.index.backend.vocabulary import StoredVocabulary
-from vaultseek.index.keyword.analysis import ANALYZER_VERSION, analyzer_of
+from vaultseek.index.keyword.analysis import analyzer_of
 from vaultseek.index.keyword.answer import KeywordAnswer
 from vaultseek.index.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
-from vaultseek.index.keyword.candidates import (
-    CandidateSnapshot,
-    CandidateTerms,
-    NoteTerms,
-    note_terms,
-    segment_of,
-    term_number,
-)
-from vaultseek.index.keyword.inverter import KeywordDocument, Lexicon
-from vaultseek.index.keyword.memory_segment import MemorySegment
+from vaultseek.index.keyword.candidates import CandidateSnapshot, CandidateTerms
 from vaultseek.index.keyword.note_languages import LanguageRules
-from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.keyword.query_terms import QueryAnalyzer
 from vaultseek.index.keyword.searcher import Searcher
-from vaultseek.index.keyword.segment import Tables
-from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.keyword.spans import SpanFinder
-from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.indexing.documents import stored_documents
-from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES
-from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
-from vaultseek.limits import SQL_VARIABLES
-from vaultseek.model import Task
+from vaultseek.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.query.filters import Filter
-
-if TYPE_CHECKING:
-    from vaultseek.indexing.shard_writer import ShardWriter
 
 POOL_SHARE = 1.25
 """Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
-
-SLOW_SECONDS = 2.0
-"""Time that an engine may take to be level with the ledger before answers say that it is not."""
-
-log = logging.getLogger(__name__)
 
 
 class EngineKeyword:
@@ -174,261 +140,3 @@ class EngineKeyword:
             queries = QueryAnalyzer(self.rules.given, key[1])
             self._analysis = (key, queries, SpanFinder(queries, self.rules))
         return self._analysis[1], self._analysis[2]
-
-
-@dataclass(frozen=True, slots=True)
-class _Analysed:
-    """Notes as the engine and the vocabulary get them."""
-
-    segment: MemorySegment | None
-    entries: Sequence[NoteEntry]
-
-
-class EngineSync:
-    """The notes of a vault in an engine, and their ledger revision; in place of ``KeywordSync``.
-
-    The engine is written first and the vocabulary after it, so that what a crash leaves is a batch that is
-    written again. An engine that does not answer stays behind and catches up by revision when it does.
-    """
-
-    keeps_rows = True
-    """An engine has links and times of notes, too, and has to be told of them."""
-
-    def __init__(
-        self,
-        directory: Path,
-        language: str | None,
-        backend: Backend,
-        *,
-        writer: ShardWriter | None = None,
-    ) -> None:
-        """``writer`` has the right to write; without it another daemon keeps the engine, and only the
-        vocabulary is kept here."""
-        self._writer = writer
-        self._is_copied = writer is None
-        self._directory = paths.private_directory(directory)
-        self._configured = language
-        self._backend = backend
-        self._vocabulary = StoredVocabulary(self._directory / "vocabulary.sqlite")
-        self._lexicon = Lexicon()
-        self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
-        self.rebuilding = False
-        """True while there is less in the engine than in the ledger, because it is filled anew."""
-        self.stopped = threading.Event()
-        """Set when the vault is being closed: the engine stays behind until the next start."""
-        self._problem: Unavailable | None = None
-        self._began: float | None = None
-        """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
-        self._checked = False
-        self._doubting = threading.Lock()
-        self.index = EngineKeyword(backend, self._vocabulary)
-        self.index.rules = self._rules
-
-    @property
-    def problem(self) -> Unavailable | None:
-        """The reason why the engine is behind, None if it is not, or was not asked; also one that is slow."""
-        began = self._began
-        seconds = 0.0 if began is None or self._is_copied else time.monotonic() - began
-        if self._problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
-            return Unavailable(f"it has been given them for {seconds:.0f} s", "behind")
-        return self._problem
-
-    @property
-    def directory(self) -> Path | None:
-        """The folder for segments that readers write: None, as an engine takes none."""
-        return None
-
-    def behind(self, ledger: Ledger) -> int:
-        """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
-        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
-
-    def catch_up(self, ledger: Ledger) -> None:
-        """Bring the engine to the ledger's revision, as far as it answers."""
-        self._began = time.monotonic()
-        try:
-            self._catch_up(ledger)
-            self.rebuilding = False
-            with self._doubting:
-                if self._checked or self._is_copied:
-                    self._problem = None
-        except Unavailable as error:
-            if self._problem is None:
-                log.warning("the engine is behind the ledger: %s", error)
-            self.doubt(error)
-        finally:
-            self._began = None
-
-    def doubt(self, error: Unavailable) -> None:
-        """Compare the engine with the ledger before it is written to again: it may be another one then."""
-        with self._doubting:
-            self._problem = error
-            self._checked = False
-
-    def set_language(self, language: str | None) -> None:
-        """Set the language of all notes, as the settings of another daemon say; None if they do not."""
-        self._configured = language
-
-    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Return False: an engine takes no segments."""
-        segment.path.unlink(missing_ok=True)
-        return False
-
-    def merge_step(self, *_: object, purge: bool = False) -> bool:
-        """Do nothing: an engine merges by itself."""
-        return False
-
-    def rebuild(self, ledger: Ledger) -> None:
-        """Discard what the engine has of the vault and fill it from the ledger."""
-        self.rebuilding = True
-        self._vocabulary.clear()
-        self._checked = False
-        self.catch_up(ledger)
-
-    def close(self) -> None:
-        """Close the vocabulary."""
-        self.index.close()
-
-    def _catch_up(self, ledger: Ledger) -> None:
-        self._choose_language(ledger)
-        if not self._checked and self._writer is not None:
-            self._compare_positions(ledger, self._writer)
-        revision = self._revision(ledger)
-        removed = ledger.notes.removed_since(revision)
-        if revision < 0 or removed is None:
-            self.rebuilding = True
-            self._discard_notes()
-            revision, removed = 0, []
-        while not self.stopped.is_set():
-            current = ledger.revision
-            rows = ledger.notes.changed_since(revision, CATCH_UP_NOTES + 1)
-            if not rows and not removed:
-                break
-            page = rows[:CATCH_UP_NOTES]
-            revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
-            self._apply(ledger, [note for note, _ in page], removed, self._position(ledger, revision))
-            removed = []
-        if self.rebuilding and not self._is_copied and not self.stopped.is_set():
-            self._compare_counts()
-        notes = self._vocabulary.given_other_language(self._rules)
-        for start in range(0, len(notes), CATCH_UP_NOTES):
-            if self.stopped.is_set():
-                return
-            part = notes[start : start + CATCH_UP_NOTES]
-            self._apply(ledger, part, [], self._position(ledger, ledger.revision))
-        if self._writer is not None:
-            self._writer.settle()
-
-    def _compare_positions(self, ledger: Ledger, writer: ShardWriter) -> None:
-        """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash.
-
-        An engine that was restored, or is ahead of a ledger that was, has other vectors than the ledger says,
-        too. These are marked first, so that a crash leaves the same difference.
-        """
-        stored, own = writer.claim(), self._vocabulary.position
-        is_own = stored == own or writer.has_begun(stored)
-        if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
-            log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
-            ledger.vectors.begin_store("")
-            ledger.vectors.set_second_store("")
-            writer.empty()
-            self._vocabulary.clear()
-        self._checked = True
-
-    def _compare_counts(self) -> None:
-        """Raise Unavailable if an engine has not all notes that it was given; it is filled again."""
-        stored, given = self._backend.statistics().notes, self._vocabulary.count
-        if stored != given:
-            self._vocabulary.clear()
-            raise Unavailable(f"the engine has {stored:,} of {given:,} notes; it is filled again")
-
-    def _discard_notes(self) -> None:
-        self._vocabulary.clear()
-        self._backend.drop(NOTES_AND_TEXT)
-
-    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
-        analysed = self._analyse(ledger, ids)
-        gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
-        self._backend.apply(Batch(analysed.entries, gone, position=position))
-        failpoint("keyword.applied")
-        self._vocabulary.apply(analysed.segment, gone, position)
-
-    def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:
-        documents = stored_documents(ledger, ids)
-        if not documents:
-            return _Analysed(None, ())
-        self._lexicon.shrink()
-        segment = segment_of(documents, self._rules, self._lexicon)
-        terms = note_terms(
-            segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._averages(segment)
-        )
-        return _Analysed(segment, entries_of(ledger, documents, terms, segment.tables))
-
-    def _averages(self, segment: MemorySegment) -> Any:
-        """Return the mean lengths of the vault's fields; at first those of the notes at hand."""
-        if self._vocabulary.count >= CATCH_UP_NOTES:
-            return self._vocabulary.averages
-        return Snapshot([(segment, np.ones(len(segment), np.bool_))]).averages
-
-    def _choose_language(self, ledger: Ledger) -> None:
-        self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
-        self.index.rules = self._rules
-
-    def _position(self, ledger: Ledger, revision: int) -> str:
-        return f"{ledger.generation}:{self._version}:{revision}"
-
-    @property
-    def _version(self) -> str:
-        return f"{ANALYZER_VERSION}.{self._rules.version}".replace(":", "-")
-
-    def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision that the engine holds, -1 if it was filled otherwise."""
-        begin, _, revision = (self._vocabulary.position or "").rpartition(":")
-        return int(revision) if begin == f"{ledger.generation}:{self._version}" and revision.isdigit() else -1
-
-
-def _is_at(stored: str | None, own: str, latest: int) -> bool:
-    """True if an engine at the position ``stored`` has all that was written up to ``own``, and no more than a
-    ledger at the revision ``latest``."""
-    begin, _, revision = (stored or "").rpartition(":")
-    own_begin, _, own_revision = own.rpartition(":")
-    return begin == own_begin and revision.isdigit() and int(own_revision) <= int(revision) <= latest
-
-
-def entries_of(
-    ledger: Ledger, documents: Sequence[KeywordDocument], terms: Sequence[NoteTerms], tables: Tables
-) -> list[NoteEntry]:
-    """Return the notes as the engine keeps them; ``terms`` are in the order of the documents."""
-    numbers = [term_number(text.decode()) for text in tables.vocabulary[:]]
-    ids = [document.note for document in documents]
-    rows = ledger.notes.by_id(ids)
-    copies, revisions = ledger.copies.of_notes(ids), ledger.notes.revisions(ids)
-    chunks: dict[int, list[Any]] = {id: [] for id in ids}
-    for chunk in ledger.chunks.rows(ids):
-        chunks[chunk.note].append(chunk)
-    links: dict[int, list[str]] = {id: [] for id in ids}
-    for link in ledger.links.from_notes(ids):
-        links[link.note].append(link.resolved or link.link.target)
-    tasks = _tasks(ledger, ids)
-    return [
-        NoteEntry(
-            rows[id],
-            chunks[id],
-            list(dict.fromkeys(links[id])),
-            tasks.get(id, ()),
-            copies[id].as_text(),
-            revisions[id],
-            {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
-        )
-        for id, each in zip(ids, terms, strict=True)
-        if id in rows and id in copies and id in revisions
-    ]
-
-
-def _tasks(ledger: Ledger, ids: Sequence[int]) -> dict[int, list[Task]]:
-    tasks: dict[int, list[Task]] = {}
-    for start in range(0, len(ids), SQL_VARIABLES):
-        part = ids[start : start + SQL_VARIABLES]
-        marks = ", ".join("?" * len(part))
-        sql = f"SELECT id, tasks FROM notes WHERE id IN ({marks}) AND tasks != '[]'"
-        tasks |= {id: [Task(*each) for each in json.loads(text)] for id, text in ledger.select(sql, *part)}
-    return tasks

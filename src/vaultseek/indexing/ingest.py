@@ -29,7 +29,7 @@ from vaultseek.vault.diff import Changes
 from vaultseek.vault.ignore import Ignore
 
 if TYPE_CHECKING:
-    from vaultseek.indexing.engine_keyword import EngineSync
+    from vaultseek.indexing.engine_sync import EngineSync
 
 BATCH_NOTES = 256
 """Notes in one commit of the ledger that are read in this process."""

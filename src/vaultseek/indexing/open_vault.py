@@ -52,7 +52,8 @@ from vaultseek.worker.port import VectorKeeper
 
 if TYPE_CHECKING:
     from vaultseek.indexing.engine import OpenEngine
-    from vaultseek.indexing.engine_keyword import EngineKeyword, EngineSync
+    from vaultseek.indexing.engine_keyword import EngineKeyword
+    from vaultseek.indexing.engine_sync import EngineSync
     from vaultseek.indexing.shard_copy import ShardCopy
 
 T = TypeVar("T")

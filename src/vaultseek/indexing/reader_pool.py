@@ -30,7 +30,7 @@ from vaultseek.model import JSON
 from vaultseek.vault.scan import FileStat
 
 if TYPE_CHECKING:
-    from vaultseek.indexing.engine_keyword import EngineSync
+    from vaultseek.indexing.engine_sync import EngineSync
 
 PROCESSES = 4
 """Most readers of one vault."""

@@ -90,7 +90,7 @@ def decided(world: World, condition):
 
 
 def entries(world: World, *names: str):
-    from vaultseek.indexing.engine_keyword import entries_of
+    from vaultseek.indexing.engine_sync import entries_of
 
     ids = [world.note(name).id for name in names] if names else sorted(world.ledger.notes.ids())
     documents = stored_documents(world.ledger, ids)
