@@ -226,7 +226,7 @@ async def test_a_searcher_has_no_folders(searcher, tmp_path):
     folder = write_files(tmp_path / "folder", {".obsidian/app.json": "{}", "a.md": "# A pump"})
     for method in ("vault/add", "vault/pause", "vault/resume"):
         named = {"path": str(folder)} if method == "vault/add" else {"vault": "wiki"}
-        with pytest.raises(UsageError, match="do that where the vault is indexed"):
+        with pytest.raises(UsageError, match="run the command where the vault is indexed"):
             await searcher.call(method, **named)
     with pytest.raises(UsageError, match=r"has no folders; use --vault NAME \(known: boats, garden, wiki\)$"):
         await searcher.call("search", query="pump", vault=str(folder))

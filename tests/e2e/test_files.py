@@ -111,9 +111,9 @@ def test_a_note_does_not_wait_for_a_file_that_takes_long_to_read(daemon, vault):
     root = vault({"A.md": "first", "slow.pdf": made.pdf("page"), "a.txt": "also waits"})
     here = ["--vault", str(root)]
     daemon.run("index", *here)
-    eventually(lambda: daemon.paths("first", *here) == ["A.md"], seconds=90)
+    eventually(lambda: daemon.paths('"first"', *here) == ["A.md"], seconds=90)
     for word in ("second", "third"):
         (root / f"{word}.md").write_text(word)
-        eventually(lambda word=word: daemon.paths(word, *here) == [f"{word}.md"], seconds=90)
+        eventually(lambda word=word: daemon.paths(f'"{word}"', *here) == [f"{word}.md"], seconds=90)
     eventually(lambda: "semantic up" in daemon.run("status", *here).stdout, seconds=90)
     assert daemon.paths("ext:pdf", *here) == []
