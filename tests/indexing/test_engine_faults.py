@@ -459,3 +459,81 @@ def test_a_full_disk_that_only_the_engine_notices(tmp_path, lite, server, monkey
             catch_up(vault)
             assert vault.keyword_reason() is None
             assert is_as_fresh(vault, tmp_path / f"fresh {vault is here}")
+
+
+class LaggingReads:
+    """A client whose reads see nothing of late, unless they ask for all that was written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from pymilvus import MilvusClient
+
+        self.asked: list[str] = []
+        for name in ("query", "get"):
+            monkeypatch.setattr(MilvusClient, name, self._reading(getattr(MilvusClient, name)))
+
+    def _reading(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def lagging(*args: Any, consistency_level: str, **options: Any) -> Any:
+            self.asked.append(consistency_level)
+            if consistency_level == "Strong":
+                return read(*args, consistency_level=consistency_level, **options)
+            return [{"count(*)": 0}] if options.get("output_fields") == ["count(*)"] else []
+
+        return lagging
+
+
+@pytest.mark.parametrize("consistency", ["Eventually", "Bounded", "Session"])
+def test_an_engine_that_shows_writes_late_is_not_taken_for_another(tmp_path, lite, monkeypatch, consistency):
+    root = write_files(tmp_path / "vault", NOTES)
+    with monkeypatch.context() as during:
+        reads = LaggingReads(during)
+        with opened(root, tmp_path / "milvus", replace(lite, consistency=consistency)) as vault:
+            index(vault)
+            given = vault.ledger.vectors.store()
+            write_files(root, LATER)
+            catch_up(vault)
+            assert vault.keyword_reason() is None
+            assert vault.ledger.vectors.store() == given
+            assert vault.engine is not None
+            assert vault.engine.backend.statistics().notes == 4
+        assert set(reads.asked) >= {"Strong"}
+
+
+def test_an_engine_that_never_has_all_notes_is_filled_again_once(tmp_path, lite, monkeypatch):
+    from vaultseek.index.backend.milvus import MilvusBackend
+
+    root = write_files(tmp_path / "vault", NOTES)
+    drops: list[tuple[str, ...]] = []
+    drop, statistics = MilvusBackend.drop, MilvusBackend.statistics
+
+    def counted_drop(backend: MilvusBackend, *parts: str) -> None:
+        drops.append(parts)
+        drop(backend, *parts)
+
+    def short(backend: MilvusBackend, **options: Any) -> Any:
+        there = statistics(backend, **options)
+        return replace(there, notes=there.notes - 1)
+
+    monkeypatch.setattr(MilvusBackend, "drop", counted_drop)
+    with opened(root, tmp_path / "milvus", lite) as vault:
+        with monkeypatch.context() as during:
+            during.setattr(MilvusBackend, "statistics", short)
+            index(vault)
+            fillings = drops.count(("notes and text",))
+            said = []
+            for _ in range(5):
+                vault.indexer.catch_up_again()
+                reason = vault.keyword_reason()
+                assert reason is not None
+                said.append(reason.text)
+            assert "2 of 3 notes; it is filled again" in said[0]
+            assert "2 of 3 notes, also after it was filled again; see that nobody else" in said[-1]
+            write_files(root, LATER)
+            index(vault)
+            vault.indexer.catch_up_again()
+            reason = vault.keyword_reason()
+            assert reason is not None
+            assert "3 of 4 notes, also after" in reason.text
+            assert drops.count(("notes and text",)) == fillings + 1
+        catch_up(vault)
+        assert vault.keyword_reason() is None
+        assert is_as_fresh(vault, tmp_path / "fresh")

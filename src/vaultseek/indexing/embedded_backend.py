@@ -67,9 +67,9 @@ class EmbeddedBackend:
         index = self._vectors.get((query.space, query.kind))
         return {} if index is None else index.scores(query.vector, wanted)
 
-    def statistics(self) -> BackendStatistics:
+    def statistics(self, *, vectors: bool = True) -> BackendStatistics:
         """See ``Backend.statistics``."""
-        counts = {key: len(index) for key, index in self._vectors.items() if len(index)}
+        counts = {key: len(index) for key, index in self._vectors.items() if vectors and len(index)}
         passages = sum(self._passages.values())
         return BackendStatistics(len(self._keyword), passages, counts, self._keyword.revision or None)
 

@@ -63,7 +63,7 @@ class EngineKeyword:
 
     def stored(self) -> tuple[int, int]:
         """Return how many notes and passages the engine has. Raises Unavailable."""
-        statistics = self._backend.statistics()
+        statistics = self._backend.statistics(vectors=False)
         return statistics.notes, statistics.passages
 
     def search(

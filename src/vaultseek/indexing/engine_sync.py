@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 SLOW_SECONDS = 2.0
 """Time that an engine may take to be level with the ledger before answers say that it is not."""
+LOOKS = 2
+"""Times that an engine may have another number of notes than it was given before it is filled again."""
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +94,8 @@ class EngineSync:
         self._began: float | None = None
         """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
         self._checked = False
+        self._miscounts = 0
+        """Times in a row that the engine had another number of notes than it was given."""
         self._doubting = threading.Lock()
         self.index = EngineKeyword(backend, self._vocabulary)
         self.index.rules = self._rules
@@ -154,6 +158,7 @@ class EngineSync:
         self.rebuilding = True
         self._vocabulary.clear()
         self._checked = False
+        self._miscounts = 0
         self.catch_up(ledger)
 
     def close(self) -> None:
@@ -207,11 +212,26 @@ class EngineSync:
         self._checked = True
 
     def _compare_counts(self) -> None:
-        """Raise Unavailable if an engine has not all notes that it was given; it is filled again."""
-        stored, given = self._backend.statistics().notes, self._vocabulary.count
-        if stored != given:
+        """Raise Unavailable if an engine has not all notes that it was given.
+
+        It is asked twice, and then filled again; once, or one that never has them would be filled forever.
+        """
+        stored, given = self._backend.statistics(vectors=False).notes, self._vocabulary.count
+        if stored == given:
+            self._miscounts = 0
+            return
+        self._miscounts += 1
+        numbers = f"the engine has {stored:,} of {given:,} notes"
+        if self._miscounts < LOOKS:
+            raise Unavailable(f"{numbers}; it is asked again", "behind")
+        if self._miscounts == LOOKS:
             self._vocabulary.clear()
-            raise Unavailable(f"the engine has {stored:,} of {given:,} notes; it is filled again")
+            raise Unavailable(f"{numbers}; it is filled again", "behind")
+        raise Unavailable(
+            f"{numbers}, also after it was filled again; see that nobody else deletes or writes there, then "
+            "run `vaultseek backend migrate --to milvus`",
+            "behind",
+        )
 
     def _discard_notes(self) -> None:
         self._vocabulary.clear()

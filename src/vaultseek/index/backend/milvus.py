@@ -103,7 +103,7 @@ class MilvusBackend:
         expression = expression_of(condition)
         fields = ["note", "cut", *([] if expression.is_exact else ["row", "links"])]
         ids: list[int] = []
-        for row in self._own_rows("notes", expression.with_cut, fields):
+        for row in self._own_rows("notes", expression.with_cut, fields, in_search=True):
             if expression.is_exact and not row["cut"]:
                 ids.append(row["note"])
                 continue
@@ -116,14 +116,14 @@ class MilvusBackend:
         """Return what is stored of these notes, by id: ``row``, as JSON, and ``links``, paths."""
         keys = [self._key(note) for note in notes]
         fields = ["note", "row", "links", "modified", "created"]
-        return {row["note"]: row for row in self._client.get("notes", keys, fields)}
+        return {row["note"]: row for row in self._client.get("notes", keys, fields, in_search=True)}
 
     def passage_rows(self, notes: Sequence[int]) -> dict[int, list[Any]]:
         """Return the passages of these notes in their order, by note: ``text``, and ``row`` as JSON."""
         passages: dict[int, list[Any]] = {note: [] for note in notes}
         for part in _parts(notes, NOTES_IN_FILTER):
             for row in self._own_rows(
-                "passages", f"note in {part}", ["id", "note", "ordinal", "text", "row"]
+                "passages", f"note in {part}", ["id", "note", "ordinal", "text", "row"], in_search=True
             ):
                 passages[row["note"]].append(row)
         return {note: sorted(rows, key=lambda row: row["ordinal"]) for note, rows in passages.items()}
@@ -133,7 +133,7 @@ class MilvusBackend:
         from vaultseek.index.backend.expression import quoted
 
         condition = f"array_contains(links, {quoted(path)})"
-        return [row["row"] for row in self._own_rows("notes", condition, ["row"])]
+        return [row["row"] for row in self._own_rows("notes", condition, ["row"], in_search=True)]
 
     def vectors(self, space: str, kind: Kind, notes: Sequence[int]) -> dict[int, Vectors]:
         """Return the vectors of these notes; of several that of the least number."""
@@ -143,12 +143,12 @@ class MilvusBackend:
         vectors: dict[int, Vectors] = {}
         if kind == "notes":
             keys = [self._key(note) for note in notes]
-            rows = self._client.get(name, keys, ["id", "note", "vector"])
+            rows = self._client.get(name, keys, ["id", "note", "vector"], in_search=True)
         else:
             rows = [
                 row
                 for part in _parts(notes, NOTES_IN_FILTER)
-                for row in self._own_rows(name, f"note in {part}", ["id", "note", "vector"])
+                for row in self._own_rows(name, f"note in {part}", ["id", "note", "vector"], in_search=True)
             ]
         for row in sorted(rows, key=lambda row: -row["id"]):
             vectors[row["note"]] = np.asarray(row["vector"], np.float32)
@@ -170,17 +170,18 @@ class MilvusBackend:
         name = self._vectors(space, kind)
         return self._own_count(name) if self._client.has(name) else 0
 
-    def statistics(self) -> BackendStatistics:
+    def statistics(self, *, vectors: bool = True) -> BackendStatistics:
         """See ``Backend.statistics``."""
+        spaces = self._known_spaces() if vectors else ()
         counts = {
             (space, kind): self._own_count(self._vectors(space, kind))
-            for space in self._known_spaces()
+            for space in spaces
             for kind in KINDS
             if self._client.has(self._vectors(space, kind))
         }
-        vectors = {key: count for key, count in counts.items() if count}
+        counts = {key: count for key, count in counts.items() if count}
         return BackendStatistics(
-            self._own_count("notes"), self._own_count("passages"), vectors, self.position()
+            self._own_count("notes"), self._own_count("passages"), counts, self.position()
         )
 
     def position(self) -> str | None:
@@ -382,8 +383,10 @@ class MilvusBackend:
                     self._client.delete_where(name, self._filter(f"note in {part}"))
         self._client.delete("notes", [self._key(note) for note in notes])
 
-    def _own_rows(self, name: str, condition: str, fields: Sequence[str]) -> Iterator[Any]:
-        return self._client.rows(name, self._filter(condition), fields)
+    def _own_rows(
+        self, name: str, condition: str, fields: Sequence[str], *, in_search: bool = False
+    ) -> Iterator[Any]:
+        return self._client.rows(name, self._filter(condition), fields, in_search=in_search)
 
     def _own_count(self, name: str) -> int:
         return self._client.count(name, self._filter(""))

@@ -89,8 +89,10 @@ class MilvusClient:
             )[0]
         return [(row["id"], row["entity"]["note"], row["distance"]) for row in rows]
 
-    def get(self, name: str, keys: Sequence[int | str], fields: Sequence[str]) -> list[Any]:
-        """Return the rows with these keys."""
+    def get(
+        self, name: str, keys: Sequence[int | str], fields: Sequence[str], *, in_search: bool = False
+    ) -> list[Any]:
+        """Return the rows with these keys; see ``_consistency``."""
         rows: list[Any] = []
         with self._asking():
             for start in range(0, len(keys), PAGE):
@@ -99,12 +101,12 @@ class MilvusClient:
                     ids=list(keys[start : start + PAGE]),
                     output_fields=list(fields),
                     timeout=self.options.seconds,
-                    consistency_level=self.options.consistency,
+                    consistency_level=self._consistency(in_search=in_search),
                 )
         return rows
 
     def first(self, name: str, condition: str, field: str) -> Any:
-        """Return a row that satisfies a condition; None if there is none."""
+        """Return a row that satisfies a condition, as a search sees it; None if there is none."""
         with self._asking():
             rows = self._client.query(
                 self._collection(name),
@@ -116,8 +118,10 @@ class MilvusClient:
             )
         return rows[0] if rows else None
 
-    def rows(self, name: str, condition: str, fields: Sequence[str]) -> Iterator[Any]:
-        """Yield all rows that satisfy a condition."""
+    def rows(
+        self, name: str, condition: str, fields: Sequence[str], *, in_search: bool = False
+    ) -> Iterator[Any]:
+        """Yield all rows that satisfy a condition; see ``_consistency``."""
         with self._asking():
             iterator = self._client.query_iterator(
                 self._collection(name),
@@ -125,7 +129,7 @@ class MilvusClient:
                 filter=condition,
                 output_fields=list(fields),
                 timeout=self.options.write_seconds,
-                consistency_level=self.options.consistency,
+                consistency_level=self._consistency(in_search=in_search),
             )
             try:
                 while rows := iterator.next():
@@ -134,14 +138,14 @@ class MilvusClient:
                 iterator.close()
 
     def count(self, name: str, condition: str) -> int:
-        """Return the number of rows that satisfy a condition."""
+        """Return the number of rows that satisfy a condition, of all that were written."""
         with self._asking():
             rows = self._client.query(
                 self._collection(name),
                 filter=condition,
                 output_fields=["count(*)"],
                 timeout=self.options.write_seconds,
-                consistency_level=self.options.consistency,
+                consistency_level=self._consistency(in_search=False),
             )
         return int(rows[0]["count(*)"])
 
@@ -249,6 +253,14 @@ class MilvusClient:
             **more,
         )
         self._known.add(name)
+
+    def _consistency(self, *, in_search: bool) -> str:
+        """Return the consistency of a request: searches have that of the settings.
+
+        Whatever keeps the engine true has to see all that was written, or it would take what is not to be
+        seen yet for lost.
+        """
+        return self.options.consistency if in_search else "Strong"
 
     def _collection(self, name: str) -> str:
         return f"{self.options.prefix}_{schema.VERSION}_{name}"

@@ -140,8 +140,11 @@ class Backend(Protocol):
     def scores(self, query: Query, numbers: Sequence[int]) -> Mapping[int, float]:
         """Return the scores of those of these notes or passages that match at all, by number."""
 
-    def statistics(self) -> BackendStatistics:
-        """Return how much there is, and the position of the last batch."""
+    def statistics(self, *, vectors: bool = True) -> BackendStatistics:
+        """Return how much there is, and the position of the last batch; without ``vectors`` none are counted.
+
+        An engine may go through all it has to count: nothing that is done for a note or a search asks.
+        """
 
     def apply(self, batch: Batch) -> None:
         """Apply a batch. It may be repeated, and after a crash the position is never ahead of the rest."""
