@@ -18,7 +18,7 @@ import pytest
 from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek import paths
-from vaultseek.daemon import follow
+from vaultseek.daemon import shard_follow
 from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.shards import with_shards
@@ -50,7 +50,7 @@ NAMES = ("boats", "garden", "wiki")
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "COPY_SECONDS", 0.05)
+    monkeypatch.setattr(shard_follow, "COPY_SECONDS", 0.05)
     monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from vaultseek.kinds import is_markdown, turn
 from vaultseek.vault.diff import Changes
@@ -61,3 +63,29 @@ class WaitingFiles:
         """Forget all of them; a comparison of the vault finds them again."""
         self._paths.clear()
         self._done = 0
+
+
+class FilePreparation:
+    """The reading of files into texts, a part at a time, which goes on while the writer does something else.
+
+    ``prepare`` reads the files at some paths; it runs in a thread, for minutes if there is OCR.
+    """
+
+    def __init__(self, prepare: Callable[[tuple[str, ...]], None]) -> None:
+        self._prepare = prepare
+        self._current: tuple[tuple[str, ...], asyncio.Task[None]] | None = None
+
+    async def is_done(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> bool:
+        """Return True once the texts of ``part`` are there to be indexed; False if ``other`` ends before."""
+        while True:
+            if self._current is None:
+                work = asyncio.to_thread(self._prepare, part)
+                self._current = part, asyncio.get_running_loop().create_task(work)
+                self._current[1].add_done_callback(lambda done: done.cancelled() or done.exception())
+            prepared, task = self._current
+            await asyncio.wait((task, other), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                return False
+            self._current = None
+            if prepared == part:
+                return True  # what failed fails again where the file is indexed, and is told there

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from vaultseek import paths
-from vaultseek.daemon.files import WaitingFiles
+from vaultseek.daemon.activity import ActivityReporter
+from vaultseek.daemon.backlog import Backlog
+from vaultseek.daemon.changed_notes import ChangedNotes
+from vaultseek.daemon.files import FilePreparation, WaitingFiles
 from vaultseek.daemon.folder_watch import FolderWatch
+from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.shard_follow import ShardFollower
+from vaultseek.daemon.snapshot import progress_of, status_of
 from vaultseek.daemon.speaker import Speaker
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.daemon.upkeep import IndexUpkeep
 from vaultseek.errors import Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
-from vaultseek.index.graph import GRAPH_MISSING
 from vaultseek.indexing import concepts, embed, reconcile, second_space
 from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.indexing.shard_copy import ShardCopy
 from vaultseek.indexing.status import Activity, VaultStatus
 from vaultseek.limits import RETRY_SECONDS
-from vaultseek.model import JSON, Reason, reason_json
+from vaultseek.model import JSON, Reason
 from vaultseek.notes.complete import VaultCompleter
 from vaultseek.vault.diff import Changes
 from vaultseek.vault.settle import HintBatch
@@ -33,15 +35,6 @@ NOTES_BEHIND = 20
 """Unread notes above which an answer says that it may be incomplete."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
-FIRST_SCAN_SECONDS = 0.8
-"""Longest wait of searches for the first scan of a new vault, from when it was opened."""
-EMBED_POLL_SECONDS = 0.05
-COPY_SECONDS = 2.0
-"""Time between two questions of a searcher whether a shard has changed."""
-EMBED_FAILURES = 100
-"""Failed checks of the embedding after which a waiting client gets an error."""
-
-log = logging.getLogger(__name__)
 
 
 class VaultFollower:
@@ -61,31 +54,27 @@ class VaultFollower:
     ) -> None:
         self.vault = vault
         self.worker = worker
-        self._on_progress = on_progress
         self._on_damage = on_damage
         self._loop = asyncio.get_running_loop()
         options = vault.options
         self._watch = FolderWatch(options.root, lambda: self.state == "vault_missing", options.rescan_seconds)
         self._tasks: list[asyncio.Task[None]] = []
         self._files = WaitingFiles()
-        self._preparing: tuple[tuple[str, ...], asyncio.Task[None]] | None = None
+        self._preparation = FilePreparation(vault.indexer.prepare)
         self.upkeep = IndexUpkeep(vault)
-        self._scanned = asyncio.Condition()
-        self._scans_begun = 0
-        self._scans_done = 0
-        self._loss_accepted = False
-        self._changed_notes = 0
-        self._notes_changed = asyncio.Event()
-        self._judged_at: int | None = None
+        self._reporter = ActivityReporter(vault, partial(on_progress, self))
+        self._scans = Scans(was_indexed=vault.ledger.counts().notes > 0)
+        self._shard: ShardFollower | None = None
+        if vault.shard is not None:
+            self._shard = ShardFollower(vault, vault.shard, self._scans, self._reporter)
+        self._backlog = Backlog(vault, worker, self._scans)
+        self.changed_notes = ChangedNotes()
         self.waiting_clients = 0
         """Clients that wait until everything is embedded, so that the vault must not be opened again."""
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
         self._speaker: Speaker | None = None
-        self._opened = time.monotonic()
-        self._was_indexed_before = vault.ledger.counts().notes > 0
         self._notes_there = 0  # that the last comparison of everything did not want to be read
-        self._closed = False
 
     def start(self) -> None:
         """Start the tasks. Searches can be answered already; the first scan follows."""
@@ -101,20 +90,20 @@ class VaultFollower:
             if vault.options.engine is not None:
                 self._spawn(self._catch_up_engine, "engine")
             return
-        if vault.shard is not None:
-            self._spawn(partial(self._follow_shard, vault.shard), "shard")
+        if self._shard is not None:
+            self._spawn(self._shard.follow, "shard")
             return
         vault.activity = Activity("indexing")
         self._spawn(self._follow, "follow")
-        self._spawn(partial(embed.follow, vault.embedding, self._set_embed_problem), "embed")
+        self._spawn(partial(embed.follow, vault.embedding, self._reporter.set_embed_problem), "embed")
         if (second := vault.spaces.second) is not None:
-            self._spawn(partial(second_space.follow, second, self._is_idle), "second space")
+            self._spawn(partial(second_space.follow, second, self._backlog.is_empty), "second space")
         self._spawn(self._watch.check, "check")
         self._spawn(self.upkeep.merge_segments, "merge")
         if vault.options.engine is not None:
             self._spawn(self._catch_up_engine, "engine")
-        self._spawn(partial(self.upkeep.compact_daily, self._has_time_to_compact), "compact")
-        self._spawn(partial(concepts.follow, vault.concepts, self._is_idle), "concepts")
+        self._spawn(partial(self.upkeep.compact_daily, self._backlog.has_time_to_compact), "compact")
+        self._spawn(partial(concepts.follow, vault.concepts, self._backlog.is_empty), "concepts")
         if vault.options.expansion:
             vault.concepts.enable()
 
@@ -123,9 +112,7 @@ class VaultFollower:
         self.vault.indexer.stop()
         for task in self._tasks:
             task.cancel()
-        async with self._scanned:
-            self._closed = True
-            self._scanned.notify_all()
+        await self._scans.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._speaker is not None:
             await self._speaker.say_goodbye()
@@ -154,50 +141,22 @@ class VaultFollower:
     @property
     def pending(self) -> int:
         """Notes not yet read plus vectors not yet stored."""
-        return self.vault.activity.pending(self.vault.ledger.counts())
+        return self._backlog.count
 
     def status(self) -> VaultStatus:
         """Return a snapshot of the vault and its index. Reads the ledger, so call it in a thread."""
-        ledger, options = self.vault.ledger, self.vault.options
-        return VaultStatus(
-            name=options.name,
-            path=str(options.root),
-            activity=self.vault.activity,
-            counts=ledger.counts(),
-            embeddings_computed=ledger.vectors.embeddings_computed(),
-            rate=self.vault.embedding.rate(),
-            revision=ledger.revision,
-            problems=ledger.problems.all(),
-            lanes=self._lanes(),
-            models=self.vault.spaces.as_json(),
-        )
+        return status_of(self.vault, self.worker)
 
     def progress(self, *, vectors: bool = True) -> JSON:
         """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
-        vault = self.vault
-        return vault.activity.progress_json(
-            vault.name,
-            vault.ledger.counts(),
-            vault.embedding.rate(),
-            vectors=vectors,
-            waiting_for=self._waiting_for(),
-        )
-
-    def _waiting_for(self) -> str | None:
-        """Return why no vectors can be computed now, or None."""
-        problem, worker = self.vault.activity.embed_problem, self.worker.state
-        if problem is not None:
-            return problem.text
-        if worker.status == "ready":
-            return None
-        return worker.reason.text if worker.reason else "the model is being loaded"
+        return progress_of(self.vault, self.worker, vectors=vectors)
 
     def degraded_reason(self) -> Reason | None:
         """Return why an answer may not cover all notes as they are now, or None. A pause is no reason."""
         activity = self.vault.activity
         if activity.state in _NOT_INDEXING or self.vault.shard is not None:
             return activity.reason
-        is_first = not self._scans_done and not self._was_indexed_before and activity.state != "paused"
+        is_first = self._scans.is_new and activity.state != "paused"
         if activity.notes_left > (0 if is_first else NOTES_BEHIND):
             done, total = self._notes_there + activity.notes_done, self._notes_there + activity.notes_total
             progress = f"{done:,} of {total:,} notes"
@@ -216,15 +175,12 @@ class VaultFollower:
         """
         if self.vault.options.paused:
             raise Unavailable(self.vault.options.paused_reason.text, "paused")
-        if self.vault.shard is not None:
-            await self._copy_shard(self.vault.shard)
+        if self._shard is not None:
+            await self._shard.copy()
             return
-        async with self._scanned:
-            self._loss_accepted = accept_loss
-            target = self._scans_begun + 1
-            self._watch.request_rescan("a client requested it")
-            await self._scanned.wait_for(lambda: self._closed or self._scans_done >= target)
-        self._check_open()
+        request = partial(self._watch.request_rescan, "a client requested it")
+        await self._scans.wait_for_next(request, accept_loss=accept_loss)
+        self._scans.check_open(self.vault.name)
         activity = self.vault.activity
         message = activity.reason.text if activity.reason else f"{self.vault.name} cannot be indexed now"
         if activity.state == "vault_missing":
@@ -234,59 +190,19 @@ class VaultFollower:
 
     async def wait_if_new(self) -> None:
         """Give the first scan of a vault without an index a moment, once: a long one is not waited for."""
-        left = self._opened + FIRST_SCAN_SECONDS - time.monotonic()
-        if not self._was_indexed_before and left > 0:
-            await self.wait_for_first_scan(left)
+        if not self.vault.options.paused:
+            await self._scans.wait_if_new()
 
     async def wait_for_first_scan(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the first scan since the vault was opened; true if it is done."""
-        if self._scans_done or self.vault.options.paused:
-            return True
-        async with self._scanned:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._scanned.wait_for(lambda: self._scans_done > 0)
-        return self._scans_done > 0
-
-    async def wait_for_change_of_notes(self, pause: float, share: float) -> None:
-        """Return ``pause`` seconds after the first scan, then after ``share`` of the notes have changed."""
-        while True:
-            await self._notes_changed.wait()
-            self._notes_changed.clear()
-            await asyncio.sleep(pause)
-            new = self._changed_notes - (self._judged_at or 0)
-            if self._judged_at is None or new > share * self.vault.ledger.counts().notes:
-                self._judged_at = self._changed_notes
-                return
+        return self.vault.options.paused or await self._scans.wait_for_first(seconds)
 
     async def wait_until_embedded(self) -> None:
         """Return when every vector is stored and searchable, and an engine has all notes.
 
         Raises WorkerUnavailable or Unavailable if that fails.
         """
-        failures = 0
-        vault = self.vault
-        while (
-            vault.ledger.counts().pending
-            or vault.embedding.has_previous
-            or vault.semantic_reason() is not None
-            or vault.keyword_reason() is not None
-        ):
-            self.vault.embedding.wake.set()
-            await asyncio.sleep(EMBED_POLL_SECONDS)
-            self._check_open()
-            behind = vault.keyword_reason()
-            problem = vault.activity.embed_problem or (
-                behind if behind is not None and behind.code == "behind" else None
-            )
-            failures = failures + 1 if problem else 0
-            if failures > EMBED_FAILURES or self.worker.state.status == "broken":
-                raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
-
-    def _check_open(self) -> None:
-        """Raise Unavailable if the vault was closed while a client waited."""
-        if self._closed:
-            raise Unavailable(f"{self.vault.name} was closed meanwhile; try again")
+        await self._backlog.wait_until_embedded()
 
     async def refresh_concepts(self) -> None:
         """Bring the concept vocabulary up to the ledger, unless the vault is busy.
@@ -294,7 +210,7 @@ class VaultFollower:
         Raises WorkerUnavailable or IndexDamaged.
         """
         self.vault.concepts.enable()
-        if self._is_idle():
+        if self._backlog.is_empty():
             await self.vault.concepts.refresh()
 
     # -- tasks -----------------------------------------------------------------------------------------
@@ -307,37 +223,6 @@ class VaultFollower:
                 is_level = not await self.vault.embedding.copy()
             except (WorkerUnavailable, IndexDamaged):
                 await asyncio.sleep(RETRY_SECONDS)
-
-    async def _follow_shard(self, shard: ShardCopy) -> None:
-        """Keep the copy of a shard up to the engine, which may be away for a while."""
-        while True:
-            await self._copy_shard(shard)
-            if not self.vault.embedding.ready:
-                with contextlib.suppress(WorkerUnavailable, IndexDamaged):
-                    await self.vault.embedding.open()
-            await asyncio.sleep(COPY_SECONDS)
-
-    async def _copy_shard(self, shard: ShardCopy) -> None:
-        vault = self.vault
-        try:
-            behind = await asyncio.to_thread(shard.is_behind)
-            if behind and self.state == "ready":
-                self._set_state("ready", Reason("behind", "newer notes of this shard are being copied"))
-            changed = await vault.in_writer(shard.step)
-            if changed or not self._scans_done:
-                await vault.in_writer(vault.indexer.load)
-            self._set_state("ready", shard.reason())
-        except Unavailable as error:
-            self._set_state("shard_missing", Reason("behind", f"its shard is missing: {error}"))
-        except Exception as error:  # such as a full disk, of which the ledger has an error of its own
-            self._report_failure(error)
-        else:
-            if changed:
-                vault.activity = replace(vault.activity, last_change=time.time())
-                self._on_progress(self, [])
-        async with self._scanned:
-            self._scans_begun = self._scans_done = self._scans_done + 1
-            self._scanned.notify_all()
 
     async def _follow(self) -> None:
         with contextlib.suppress(Cancelled):
@@ -364,7 +249,7 @@ class VaultFollower:
         try:
             await self._process(batch)
         except VaultMissing as error:
-            self._set_state("vault_missing", Reason.of(error))
+            self._reporter.set_state("vault_missing", Reason.of(error))
             await self._finish_scan(batch)
         except Cancelled:
             raise
@@ -375,7 +260,7 @@ class VaultFollower:
         """Read some of the files that wait, for about a second, or none if a change comes first."""
         part = self._files.next()
         began = time.monotonic()
-        if not await self._prepared(part, hints):
+        if not await self._preparation.is_done(part, hints):
             self._files.put_back(part)
             return
         try:
@@ -390,31 +275,13 @@ class VaultFollower:
         if not self._files:
             await self._finish_scan(HintBatch(frozenset(), "all files are read"))
 
-    async def _prepared(self, part: tuple[str, ...], hints: asyncio.Task[HintBatch]) -> bool:
-        """Return True once the texts of files are there to be indexed; False if a change on disk comes first.
-
-        One file may take minutes, with OCR. Its reading then goes on, beside the writer.
-        """
-        while True:
-            if self._preparing is None:
-                work = asyncio.to_thread(self.vault.indexer.prepare, part)
-                self._preparing = part, self._loop.create_task(work)
-                self._preparing[1].add_done_callback(lambda done: done.cancelled() or done.exception())
-            prepared, task = self._preparing
-            await asyncio.wait((task, hints), return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                return False
-            self._preparing = None
-            if prepared == part:
-                return True  # what failed fails again where the file is indexed, and is told there
-
     async def _load(self) -> bool:
         try:
             await self.vault.in_writer(self.vault.indexer.load)
         except Cancelled:
             raise
         except Exception as error:
-            self._report_failure(error)
+            self._reporter.report_failure(error)
             return False
         return True
 
@@ -442,9 +309,9 @@ class VaultFollower:
             await self._apply(self._files.put_off(changes))
             poll_reason = self._watch.poll_reason
             if poll_reason is None:
-                self._set_state("ready", None)
+                self._reporter.set_state("ready", None)
             else:
-                self._set_state("polling", Reason("polling", poll_reason))
+                self._reporter.set_state("polling", Reason("polling", poll_reason))
         await self._finish_scan(batch)
 
     async def _reconcile(self, batch: HintBatch) -> Changes:
@@ -453,7 +320,7 @@ class VaultFollower:
             if any(path.startswith(".obsidian") for path in batch.paths):
                 self._watch.request_rescan("the app's settings changed")
             return await self.vault.in_writer(indexer.reconcile, batch.paths)
-        self._scans_begun += 1
+        self._scans.begin()
         began = time.monotonic()
         changes = await self.vault.in_writer(indexer.reconcile)
         self._notes_there = await self.vault.in_writer(indexer.count_others, changes.read)
@@ -465,15 +332,15 @@ class VaultFollower:
 
         ``whole``: everything was compared, which the user waits for who has said so.
         """
-        accepted = whole and self._loss_accepted
+        accepted = whole and self._scans.accepts_loss
         if accepted or not reconcile.looks_unmounted(changes, self.vault.ledger.counts().notes):
-            self._loss_accepted = self._loss_accepted and not whole
+            self._scans.accepts_loss = self._scans.accepts_loss and not whole
             return False
         message = (
             f"{len(changes.removed)} notes are gone at once; the index is kept."
             " If they were deleted on purpose, run `vaultseek index`"
         )
-        self._set_state("vault_missing", Reason("vault_missing", message))
+        self._reporter.set_state("vault_missing", Reason("vault_missing", message))
         return True
 
     async def _apply(self, changes: Changes) -> None:
@@ -487,9 +354,8 @@ class VaultFollower:
         vault.concepts.wake.set()
         if vault.spaces.second is not None:
             vault.spaces.second.wake.set()
-        self._changed_notes += len(changed)
-        self._notes_changed.set()
-        self._on_progress(self, changed)
+        self.changed_notes.add(len(changed))
+        self._reporter.notify(changed)
 
     def _report_read(self, done: int, total: int) -> None:
         """Hand the progress of the writer thread to the event loop, which alone sets the activity."""
@@ -502,58 +368,15 @@ class VaultFollower:
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
         """Report the failure and request a rescan: what was not indexed still differs from the ledger."""
-        self._report_failure(error)
+        self._reporter.report_failure(error)
         await self._finish_scan(batch)
         await asyncio.sleep(RETRY_SECONDS)
         self._watch.request_rescan("the last attempt failed")
 
-    def _report_failure(self, error: Exception) -> None:
-        if paths.is_disk_full(error):
-            reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
-            self._set_state("disk_full", reason)
-        else:
-            log.error("indexing changes of %s failed; trying again", self.vault.name, exc_info=error)
-            message = f"indexing changes failed ({type(error).__name__}); see the log"
-            self._set_state("failing", Reason("failing", message))
-
     async def _finish_scan(self, batch: HintBatch) -> None:
         if batch.rescan_reason is None or self._files:
             return
-        async with self._scanned:
-            self._scans_done = self._scans_begun
-            self._scanned.notify_all()
-
-    def _set_state(self, state: str, reason: Reason | None) -> None:
-        activity = self.vault.activity
-        if (state, reason) != (activity.state, activity.reason):
-            self.vault.activity = replace(activity, state=state, reason=reason)
-            self._on_progress(self, [])
-
-    def _set_embed_problem(self, problem: Reason | None) -> None:
-        self.vault.activity = replace(self.vault.activity, embed_problem=problem)
-        self._on_progress(self, [])
-
-    def _is_idle(self) -> bool:
-        """True if everything is read and embedded, so that there is time for the concept vocabulary."""
-        reason = self.vault.keyword_reason() or self.vault.semantic_reason()
-        return reason is None and self._is_read() and not self.pending
-
-    def _has_time_to_compact(self) -> bool:
-        return self._is_idle() or (self._is_read() and self.worker.state.status == "broken")
-
-    def _is_read(self) -> bool:
-        return self.state in ("ready", "polling") and not self.vault.activity.notes_left
-
-    def _lanes(self) -> JSON:
-        vault, worker = self.vault, self.worker.state
-        semantic_up = vault.embedding.ready and worker.status == "ready"
-        unready = Reason("being_built", "the vectors are not ready yet")
-        reasons = {
-            "keyword": vault.keyword_reason(),
-            "semantic": None if semantic_up else vault.activity.embed_problem or worker.reason or unready,
-            "graph": None if vault.graph else GRAPH_MISSING,
-        }
-        return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}
+        await self._scans.finish()
 
     def _spawn(self, work: Work, name: str) -> None:
         title = f"{name} {self.vault.name}"

@@ -436,7 +436,9 @@ class VaultRegistry:
         """
         vault = follower.vault
         while True:
-            await follower.wait_for_change_of_notes(LANGUAGE_SECONDS, LANGUAGE_CHANGED_SHARE)
+            await follower.changed_notes.wait_for_share(
+                lambda: vault.ledger.counts().notes, pause=LANGUAGE_SECONDS, share=LANGUAGE_CHANGED_SHARE
+            )
             if self._followers.get(vault.options.root) is not follower:
                 return
             models = await asyncio.to_thread(self._models.of_notes, vault.ledger, directory)

@@ -1,0 +1,59 @@
+"""Snapshots of an open vault for clients: its status, the progress of its indexing, and its lanes."""
+
+from __future__ import annotations
+
+from vaultseek.index.graph import GRAPH_MISSING
+from vaultseek.indexing.open_vault import OpenVault
+from vaultseek.indexing.status import VaultStatus
+from vaultseek.model import JSON, Reason, reason_json
+from vaultseek.worker import SemanticWorker
+
+
+def status_of(vault: OpenVault, worker: SemanticWorker) -> VaultStatus:
+    """Return a snapshot of the vault and its index. Reads the ledger, so call it in a thread."""
+    ledger, options = vault.ledger, vault.options
+    return VaultStatus(
+        name=options.name,
+        path=str(options.root),
+        activity=vault.activity,
+        counts=ledger.counts(),
+        embeddings_computed=ledger.vectors.embeddings_computed(),
+        rate=vault.embedding.rate(),
+        revision=ledger.revision,
+        problems=ledger.problems.all(),
+        lanes=_lanes(vault, worker),
+        models=vault.spaces.as_json(),
+    )
+
+
+def progress_of(vault: OpenVault, worker: SemanticWorker, *, vectors: bool) -> JSON:
+    """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
+    return vault.activity.progress_json(
+        vault.name,
+        vault.ledger.counts(),
+        vault.embedding.rate(),
+        vectors=vectors,
+        waiting_for=_waiting_for(vault, worker),
+    )
+
+
+def _waiting_for(vault: OpenVault, worker: SemanticWorker) -> str | None:
+    """Return why no vectors can be computed now, or None."""
+    problem, state = vault.activity.embed_problem, worker.state
+    if problem is not None:
+        return problem.text
+    if state.status == "ready":
+        return None
+    return state.reason.text if state.reason else "the model is being loaded"
+
+
+def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
+    state = worker.state
+    semantic_up = vault.embedding.ready and state.status == "ready"
+    unready = Reason("being_built", "the vectors are not ready yet")
+    reasons = {
+        "keyword": vault.keyword_reason(),
+        "semantic": None if semantic_up else vault.activity.embed_problem or state.reason or unready,
+        "graph": None if vault.graph else GRAPH_MISSING,
+    }
+    return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}
