@@ -30,6 +30,7 @@ class WorkerHere:
     """An in-process stand-in for `SemanticWorker`; its stores live as long as this object."""
 
     state = WorkerState("ready")
+    counts_quickly = True
 
     def __init__(self, dimension: int | None = None) -> None:
         self._encoder = HashingEncoder() if dimension is None else HashingEncoder(dimension)

@@ -154,6 +154,33 @@ async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers,
     assert await searcher.partial() == (set(NAMES), {})
 
 
+async def test_nothing_is_counted_for_a_save_a_search_a_start_or_the_copy_of_a_change(
+    searcher, indexers, monkeypatch, tmp_path
+):
+    """An engine may go through all it has to count."""
+    counted: list[str] = []
+    monkeypatch.setattr(milvus_client.MilvusClient, "count", lambda client, name, *_: counted.append(name))
+    wiki = indexers["wiki"]
+    write_files(wiki.options.root, {"new.md": "# Another pump", "old.md": "# Old pump"})
+    await index_vault(wiki)
+    await searcher.look()
+    assert await searcher.partial() == ({*NAMES, "new", "old"}, {})
+    (wiki.options.root / "old.md").unlink()
+    write_files(wiki.options.root, {"late.md": "# Late pump"})
+    await index_vault(wiki)
+    await searcher.look()
+    assert await searcher.partial() == ({*NAMES, "new", "late"}, {})
+    await asyncio.to_thread(wiki.close)
+    spec = EmbeddingSpec(choose_models("hashing").main.fingerprint, lambda text: len(text) // 4 + 1, 254)
+    again = OpenVault.open(wiki.options, tmp_path / "index of wiki", WorkerHere(), spec)
+    with contextlib.closing(again):
+        await index_vault(again)
+        assert again.keyword_reason() is None
+        assert len(again.keyword_index) == 3
+    indexers.pop("wiki")
+    assert counted == []
+
+
 async def test_a_copy_that_the_disk_has_no_room_for_is_behind_until_there_is(searcher, indexers, monkeypatch):
     def fill(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")

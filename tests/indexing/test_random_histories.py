@@ -35,6 +35,7 @@ class StoreInMemory:
     """Stands in for the semantic worker: counts what it embeds, holds what it is given."""
 
     def __init__(self) -> None:
+        self.counts_quickly = True
         self.collections: dict[str, dict[int, int]] = {}
         self.versions: dict[str, str | None] = {}
         self.embedded: list[str] = []

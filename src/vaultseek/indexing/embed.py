@@ -306,9 +306,9 @@ class Embedding:
         self.ready = True
 
     async def _is_out_of_step(self) -> bool:
-        """True if the store has other numbers of vectors than the ledger's marks: a process may have been
-        killed between a write to the one and to the other."""
-        return await self.stored() != self.marked()
+        """True if the store has other numbers of vectors than the ledger's marks, or is slow to tell: a process
+        may have been killed between a write to the one and to the other."""
+        return not self._worker.counts_quickly or await self.stored() != self.marked()
 
     def _keep_previous(self) -> None:
         """Let a store of another spec answer until this one is full, if the marks refer to one."""

@@ -240,7 +240,9 @@ class EngineSync:
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
         analysed = self._analyse(ledger, ids)
         gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
-        self._backend.apply(Batch(analysed.entries, gone, position=position))
+        new = [entry.row.id for entry in analysed.entries]
+        size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
+        self._backend.apply(Batch(analysed.entries, gone, position=position, size=size))
         failpoint("keyword.applied")
         self._vocabulary.apply(analysed.segment, gone, position)
 

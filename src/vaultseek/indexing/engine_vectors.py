@@ -37,6 +37,8 @@ class EngineVectors:
     The last part of a store's path names its space. Raises WorkerUnavailable if the engine does not answer.
     """
 
+    counts_quickly = False
+
     def __init__(self, worker: SemanticWorker, backend: MilvusBackend, ledger: Ledger) -> None:
         self._worker = worker
         self._backend = backend

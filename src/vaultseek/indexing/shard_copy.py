@@ -15,7 +15,7 @@ from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.keyword.analysis import ANALYZER_VERSION
 from vaultseek.index.ledger import Ledger, NoteCopy, note_vector_id
 from vaultseek.indexing.heartbeat import Heartbeat, Pulse
-from vaultseek.indexing.shard_writer import filling_of, writer_name
+from vaultseek.indexing.shard_writer import filling_of, size_of, writer_name
 from vaultseek.model import Reason
 
 PAGE_NOTES = 256
@@ -81,7 +81,7 @@ class ShardCopy:
         position = self._position(rows)
         before, source = self._ledger.copies.source(), _source(position, self._filling(rows))
         if source != before:
-            self._copy(before, source)
+            self._copy(before, source, size_of(rows.get(self._backend.options.shard, {})))
             with self._ledger.commit():
                 self._ledger.copies.set_source(source)
             changed = True
@@ -147,8 +147,11 @@ class ShardCopy:
             raise Unavailable(f"{missing}; {advice}", "vault_missing")
         return position
 
-    def _copy(self, before: str, source: str) -> None:
-        """Copy the notes that were written between two states of the engine, and remove those gone."""
+    def _copy(self, before: str, source: str, size: int | None) -> None:
+        """Copy the notes that were written between two states of the engine, and remove those gone.
+
+        ``size`` is the number of notes there, None if it has to be counted.
+        """
         revision = _revision_before(before, source)
         if before and _ledger_of(before) != _ledger_of(source):
             self._remove(self._ledger.notes.ids())  # the notes of another ledger have other ids
@@ -156,7 +159,7 @@ class ShardCopy:
         for page in _pages(changed):
             self._put(page)
         gone = 0
-        if self._backend.copies.count() != self._ledger.counts().notes:
+        if (self._backend.copies.count() if size is None else size) != self._ledger.counts().notes:
             there = set(self._backend.copies.notes())
             gone = self._remove([id for id in self._ledger.notes.ids() if id not in there])
         log.info("%s: %d notes copied, %d removed", self._backend.options.shard, len(changed), gone)

@@ -277,6 +277,12 @@ def filling_of(writer: Any) -> str:
     return _fact(writer, "filling")
 
 
+def size_of(shard: Any) -> int | None:
+    """Return the number of notes of a shard, from its row; None if that does not say."""
+    text = _fact(shard, "notes")
+    return int(text) if text.isdigit() else None
+
+
 def _host(writer: Any) -> str:
     return _fact(writer, "host") or "another machine"
 

@@ -23,6 +23,10 @@ class VectorKeeper(Protocol):
     def state(self) -> WorkerState:
         """The current state of the worker."""
 
+    @property
+    def counts_quickly(self) -> bool:
+        """True if ``count`` takes as long for many vectors as for few."""
+
     def want(self) -> None:
         """Note that a request came: the pause of a worker that is down need not last any longer."""
 

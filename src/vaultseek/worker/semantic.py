@@ -41,6 +41,8 @@ class SemanticWorker:
     Urgent requests never wait for a worker that is not ready; all others do.
     """
 
+    counts_quickly = True
+
     def __init__(
         self,
         model: Model,

@@ -8,6 +8,7 @@ engine lets through is looked at again.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -223,7 +224,8 @@ class MilvusBackend:
                     self._vectors(space, kind), [self._key(number) for number in numbers.tolist()]
                 )
             if batch.position is not None:
-                self.set_state(self.options.shard, batch.position)
+                size = "{}" if batch.size is None else json.dumps({"notes": batch.size})
+                self.set_state(self.options.shard, batch.position, size)
             if batch.vectors:
                 self._client.index_rows(UNINDEXED_VECTORS)
 
