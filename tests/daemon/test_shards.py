@@ -177,8 +177,11 @@ async def test_nothing_is_counted_for_a_save_a_search_a_start_or_the_copy_of_a_c
         await index_vault(again)
         assert again.keyword_reason() is None
         assert len(again.keyword_index) == 3
+        assert counted == []
+        assert again.engine is not None
+        await asyncio.to_thread(again.engine.engine.drop)
+        await asyncio.to_thread(again.engine.engine.states.forget)
     indexers.pop("wiki")
-    assert counted == []
 
 
 async def test_a_copy_that_the_disk_has_no_room_for_is_behind_until_there_is(searcher, indexers, monkeypatch):

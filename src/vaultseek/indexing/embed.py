@@ -306,8 +306,8 @@ class Embedding:
         self.ready = True
 
     async def _is_out_of_step(self) -> bool:
-        """True if the store has other numbers of vectors than the ledger's marks, or is slow to tell: a process
-        may have been killed between a write to the one and to the other."""
+        """True if the store has other numbers of vectors than the ledger's marks, or is slow to tell: a
+        process may have been killed between a write to the one and to the other."""
         return not self._worker.counts_quickly or await self.stored() != self.marked()
 
     def _keep_previous(self) -> None:
