@@ -11,8 +11,10 @@ import pytest
 
 from worlds import World, own_directories, write_files
 
-# The time of an example depends on the machine; benchmarks measure time.
-hypothesis.settings.register_profile("vaultseek", deadline=None)
+# The time of an example depends on the machine; benchmarks measure time. The examples are the same each time,
+# so that a change is what makes a test fail; ``--hypothesis-profile random`` looks for others.
+hypothesis.settings.register_profile("vaultseek", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vaultseek")
 
 pytest_plugins = ["raw_server", "daemons"]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,3 +40,24 @@ def test_an_address_where_nobody_answers_is_said(address, monkeypatch):
         ray_cluster.connected(address, "hashing", "hashing", 254),
     ):
         pass
+
+
+def test_an_interrupt_while_it_connects_waits_until_it_is_connected(monkeypatch):
+    calls = []
+
+    def init(**options):
+        os.kill(os.getpid(), signal.SIGINT)
+        calls.append("connected")
+
+    ray = SimpleNamespace(init=init, shutdown=lambda: calls.append("disconnected"), exceptions=exceptions())
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    with pytest.raises(KeyboardInterrupt), ray_cluster.connected("local", "hashing", "hashing", 254):
+        calls.append("used")
+    assert calls == ["connected", "disconnected"]
+
+
+def exceptions():
+    """Return the errors of Ray that are told apart."""
+    return SimpleNamespace(RayError=OSError, RayTaskError=OSError)

@@ -6,8 +6,10 @@ import importlib.util
 import logging
 import os
 import secrets
+import signal
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -106,9 +108,9 @@ def connected(address: str, model: str, fingerprint: str, window: int) -> Iterat
             options |= _local_options(stack.enter_context(_private_folder()))
         import ray
 
-        with _translated(ray, f"the Ray cluster at {address} cannot be used"):
+        with _interrupts_deferred(), _translated(ray, f"the Ray cluster at {address} cannot be used"):
+            stack.callback(ray.shutdown)
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
-        stack.callback(ray.shutdown)
         yield RayCluster(ray, model, fingerprint, window)
 
 
@@ -130,6 +132,22 @@ def _checked(address: str) -> str:
             " `ray start --head`, or use `--ray local`"
         ) from None
     return f"{scheme}{host}:{port}"
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Let a Ctrl-C wait until the context is left: in the middle of connecting it makes Ray crash."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: interrupts.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
 
 
 @contextmanager
