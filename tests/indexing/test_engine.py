@@ -246,3 +246,38 @@ def test_a_missing_extra_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'vaultseek\[milvus\]'"):
         open_backend(MilvusOptions("https://milvus"), "notes", tmp_path)
+
+
+def test_a_commit_that_changes_more_notes_than_a_page_holds_is_written_page_by_page(
+    tmp_path, lite, monkeypatch
+):
+    """Such as the renaming of a note that many link to: their links lead elsewhere, nothing else changes."""
+    from vaultseek.index.backend.milvus_client import MilvusClient
+
+    monkeypatch.setattr(engine_sync, "CATCH_UP_NOTES", 4)
+    links = {f"{number}.md": f"# Note {number}\n\nSee [[hub]]." for number in range(11)}
+    root = write_files(tmp_path / "vault", {**links, "hub.md": "# Hub\n\nA pump."})
+    with opened(root, tmp_path / "milvus", replace(lite, shard="hub")) as vault:
+        asyncio.run(index_vault(vault))
+        written: list[tuple[str, int]] = []
+        upsert = MilvusClient.upsert
+
+        def noted(client: MilvusClient, name: str, rows: list[object]) -> None:
+            written.append((name, len(rows)))
+            upsert(client, name, rows)
+
+        monkeypatch.setattr(MilvusClient, "upsert", noted)
+        (root / "hub.md").rename(root / "sub hub.md")
+        write_files(root, {"sub/hub.md": "# Hub\n\nAnother."})
+        index(vault)
+        assert vault.keyword_reason() is None
+        assert vault.engine is not None
+        sources = vault.engine.backend.sources_of("sub/hub.md")
+        assert len(sources) == len(links)
+        by_name = {name: [size for each, size in written if each == name] for name, _ in written}
+        assert max(by_name["notes"]) <= 4
+        assert sum(by_name["notes"]) == len(links) + 2
+        assert sum(by_name["copies"]) == len(links) + 2
+        assert sum(by_name["passages"]) == 2
+        vectors = sum(sum(sizes) for name, sizes in by_name.items() if "_" in name)
+        assert vectors == 2, "those of the note that moved, which are filtered by its path"

@@ -48,6 +48,7 @@ class Backlog:
             or vault.embedding.has_previous
             or vault.semantic_reason() is not None
             or vault.keyword_reason() is not None
+            or not (vault.engine is None or vault.engine.is_level)
         ):
             vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from vaultseek.daemon.activity import ActivityReporter
-from vaultseek.daemon.backlog import Backlog
+from vaultseek.daemon.backlog import EMBED_POLL_SECONDS, Backlog
 from vaultseek.daemon.changed_notes import ChangedNotes
 from vaultseek.daemon.files import FilePreparation, WaitingFiles
 from vaultseek.daemon.folder_watch import FolderWatch
@@ -33,6 +33,8 @@ from vaultseek.worker import SemanticWorker
 
 NOTES_BEHIND = 20
 """Unread notes above which an answer says that it may be incomplete."""
+ENGINE_SECONDS = 0.5
+"""Longest wait for an engine to have a change before clients are told of it."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 
@@ -81,6 +83,8 @@ class VaultFollower:
         vault = self.vault
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
+        if vault.engine is not None:
+            vault.engine.write_apart()
         if vault.engine is not None and vault.engine.is_shared:
             self._speaker = Speaker(vault, vault.engine)
             self._spawn(self._speaker.speak, "heartbeat")
@@ -180,6 +184,9 @@ class VaultFollower:
             return
         request = partial(self._watch.request_rescan, "a client requested it")
         await self._scans.wait_for_next(request, accept_loss=accept_loss)
+        while self.vault.engine is not None and not self.vault.engine.is_level:
+            self._scans.check_open(self.vault.name)
+            await asyncio.sleep(EMBED_POLL_SECONDS)
         self._scans.check_open(self.vault.name)
         activity = self.vault.activity
         message = activity.reason.text if activity.reason else f"{self.vault.name} cannot be indexed now"
@@ -346,6 +353,8 @@ class VaultFollower:
     async def _apply(self, changes: Changes) -> None:
         vault = self.vault
         changed = await vault.in_writer(vault.indexer.apply, changes, self._report_read)
+        if vault.engine is not None:
+            await vault.engine.become_level(ENGINE_SECONDS)
         last_change = time.time() if changed else vault.activity.last_change
         done, total = self._files.progress()
         vault.activity = replace(vault.activity, notes_done=done, notes_total=total, last_change=last_change)

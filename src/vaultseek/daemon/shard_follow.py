@@ -41,7 +41,7 @@ class ShardFollower:
         """Copy what is new in the shard, or report why it cannot be copied."""
         vault, shard, reporter = self._vault, self._shard, self._reporter
         try:
-            behind = await asyncio.to_thread(shard.is_behind)
+            behind = await vault.in_writer(shard.is_behind)
             if behind and vault.activity.state == "ready":
                 reporter.set_state("ready", Reason("behind", "newer notes of this shard are being copied"))
             changed = await vault.in_writer(shard.step)

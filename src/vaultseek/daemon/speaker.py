@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from vaultseek.errors import VaultseekError
@@ -22,6 +23,8 @@ LOOK_SECONDS = 1.0
 """Time between two looks at the state of the vault."""
 
 log = logging.getLogger(__name__)
+_threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
+"""An engine may take long to answer, which holds up no other part of the program."""
 
 
 class Speaker:
@@ -52,7 +55,7 @@ class Speaker:
 
     async def _say(self, beat: Heartbeat) -> None:
         try:
-            await asyncio.to_thread(self._engine.publish, beat)
+            await asyncio.get_running_loop().run_in_executor(_threads, self._engine.publish, beat)
             self._reached = True
         except (VaultseekError, OSError) as error:
             self._reached = False
@@ -67,7 +70,7 @@ class Speaker:
             reason = Reason("being_read", progress)
         if reason is None and activity.state == "indexing":
             reason = Reason("being_read", "the folder is being compared with the index")
-        if reason is None or activity.state == "polling":
+        if self._engine.is_level and (reason is None or activity.state == "polling"):
             self._level = now
         told = None if activity.state == "polling" else reason
         language = vault.options.language

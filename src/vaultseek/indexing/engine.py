@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +18,9 @@ from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy, heartbeat_n
 from vaultseek.indexing.shard_writer import ShardWriter
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.worker import SemanticWorker
+
+LEVEL_SECONDS = 0.02
+"""Time between two looks whether the engine has all notes."""
 
 
 class OpenEngine:
@@ -32,17 +37,35 @@ class OpenEngine:
             self.engine.close()
             raise
         self.backend = cast(MilvusBackend, self._writer or ReadOnlyEngine(self.engine))
+        self._sync: EngineSync | None = None
         self._is_copied = is_copied
         self._folder = folder
         self._ledger = ledger
 
     def sync(self, language: str | None) -> EngineSync:
         """Return what keeps the notes of the engine up to the ledger."""
-        if self._writer is None:
-            return EngineSync(self._folder, language, self.backend)
-        sync = EngineSync(self._folder, language, self.backend, writer=self._writer)
-        self._writer.on_doubt = sync.doubt
-        return sync
+        self._sync = EngineSync(self._folder, language, self.backend, writer=self._writer)
+        if self._writer is not None:
+            self._writer.on_doubt = self._sync.doubt
+        return self._sync
+
+    def write_apart(self) -> None:
+        """Write notes in a thread of their own from now on; see ``EngineSync``."""
+        if self._sync is not None:
+            self._sync.write_apart(self.engine.options.shard, self._ledger)
+
+    @property
+    def is_level(self) -> bool:
+        """True if the notes of the ledger are in the engine, or it is known why not."""
+        return self._sync is None or self._sync.is_level
+
+    async def become_level(self, seconds: float) -> None:
+        """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""
+        end = time.monotonic() + seconds
+        while not self.is_level and time.monotonic() < end:
+            await asyncio.sleep(LEVEL_SECONDS)
+        if self._sync is not None:
+            self._sync.tell_failure()
 
     def keeper(self, worker: SemanticWorker) -> EngineVectors:
         """Return what keeps the vectors that a worker computes."""

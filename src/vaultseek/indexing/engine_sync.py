@@ -32,8 +32,10 @@ from vaultseek.index.keyword.prepare import PreparedSegment
 from vaultseek.index.keyword.segment import Tables
 from vaultseek.index.keyword.snapshot import Snapshot
 from vaultseek.index.ledger import Ledger
+from vaultseek.index.ledger.notes import LAST_NOTE
 from vaultseek.indexing.documents import stored_documents
 from vaultseek.indexing.engine_keyword import EngineKeyword
+from vaultseek.indexing.engine_thread import EngineThread
 from vaultseek.indexing.keyword_sync import CATCH_UP_NOTES
 from vaultseek.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.limits import SQL_VARIABLES
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 SLOW_SECONDS = 2.0
 """Time that an engine may take to be level with the ledger before answers say that it is not."""
+END_SECONDS = 0.5
+"""Longest wait for a batch that is being written when a vault is closed; it is written again later."""
 LOOKS = 2
 """Times that an engine may have another number of notes than it was given before it is filled again."""
 
@@ -63,6 +67,7 @@ class EngineSync:
 
     The engine is written first and the vocabulary after it, so that what a crash leaves is a batch that is
     written again. An engine that does not answer stays behind and catches up by revision when it does.
+    ``catch_up`` returns when that is done; after ``write_apart`` at once.
     """
 
     keeps_rows = True
@@ -86,7 +91,7 @@ class EngineSync:
         self._vocabulary = StoredVocabulary(self._directory / "vocabulary.sqlite")
         self._lexicon = Lexicon()
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
-        self.rebuilding = False
+        self.rebuilding = self._vocabulary.position is None
         """True while there is less in the engine than in the ledger, because it is filled anew."""
         self.stopped = threading.Event()
         """Set when the vault is being closed: the engine stays behind until the next start."""
@@ -97,6 +102,11 @@ class EngineSync:
         self._miscounts = 0
         """Times in a row that the engine had another number of notes than it was given."""
         self._doubting = threading.Lock()
+        self._thread: EngineThread | None = None
+        self._failure: Exception | None = None
+        """The last error of the thread that is none of the engine's, such as a full disk; told once."""
+        self._is_rebuild_wanted = False
+        self._closed = threading.Event()
         self.index = EngineKeyword(backend, self._vocabulary)
         self.index.rules = self._rules
 
@@ -118,10 +128,54 @@ class EngineSync:
         """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
         return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
 
+    @property
+    def is_level(self) -> bool:
+        """True if nothing is on its way to the engine, or ``problem`` says why it is not there."""
+        return self._thread is None or self._thread.is_idle or self.problem is not None
+
+    def tell_failure(self) -> None:
+        """Raise the last error of the thread that writes apart, once."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def level(self, ledger: Ledger) -> int:
+        """Return the revision that the engine has; 0 of one that is to be filled anew."""
+        return max(0, self._revision(ledger))
+
+    def write_apart(self, name: str, ledger: Ledger) -> None:
+        """Write in a thread of its own from now on: the one that writes to the ledger waits for no engine."""
+        if self._thread is None and not self._is_copied:
+            self._thread = EngineThread(name, lambda: self._follow(ledger))
+
     def catch_up(self, ledger: Ledger) -> None:
         """Bring the engine to the ledger's revision, as far as it answers."""
+        if self._thread is not None:
+            self._thread.wake()
+            return
+        self._bring_up(ledger)
+
+    def _follow(self, ledger: Ledger) -> None:
+        """Bring the engine up in a thread of its own, where no error has anybody to go to."""
+        try:
+            self._bring_up(ledger)
+        except Exception as error:
+            if self._closed.is_set():
+                return  # the ledger is closed, too
+            if not paths.is_disk_full(error) and self._failure is None:
+                log.error("writing to the engine failed; trying again", exc_info=error)
+            self._failure = error
+            what = "the disk is full" if paths.is_disk_full(error) else type(error).__name__
+            self.doubt(Unavailable(f"writing failed ({what}); it is tried again by itself", "behind"))
+
+    def _bring_up(self, ledger: Ledger) -> None:
         self._began = time.monotonic()
         try:
+            if self._is_rebuild_wanted:
+                self._is_rebuild_wanted = False
+                self._vocabulary.clear()
+                self._checked = False
+                self._miscounts = 0
             self._catch_up(ledger)
             self.rebuilding = False
             with self._doubting:
@@ -155,35 +209,21 @@ class EngineSync:
 
     def rebuild(self, ledger: Ledger) -> None:
         """Discard what the engine has of the vault and fill it from the ledger."""
-        self.rebuilding = True
-        self._vocabulary.clear()
-        self._checked = False
-        self._miscounts = 0
+        self.rebuilding = self._is_rebuild_wanted = True
         self.catch_up(ledger)
 
     def close(self) -> None:
-        """Close the vocabulary."""
+        """Close the vocabulary; an engine that does not answer is not waited for."""
+        if self._thread is not None:
+            self._thread.close(END_SECONDS)
+        self._closed.set()
         self.index.close()
 
     def _catch_up(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
         if not self._checked and self._writer is not None:
             self._compare_positions(ledger, self._writer)
-        revision = self._revision(ledger)
-        removed = ledger.notes.removed_since(revision)
-        if revision < 0 or removed is None:
-            self.rebuilding = True
-            self._discard_notes()
-            revision, removed = 0, []
-        while not self.stopped.is_set():
-            current = ledger.revision
-            rows = ledger.notes.changed_since(revision, CATCH_UP_NOTES + 1)
-            if not rows and not removed:
-                break
-            page = rows[:CATCH_UP_NOTES]
-            revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
-            self._apply(ledger, [note for note, _ in page], removed, self._position(ledger, revision))
-            removed = []
+        self._write_changes(ledger)
         if self.rebuilding and not self._is_copied and not self.stopped.is_set():
             self._compare_counts()
         notes = self._vocabulary.given_other_language(self._rules)
@@ -191,9 +231,35 @@ class EngineSync:
             if self.stopped.is_set():
                 return
             part = notes[start : start + CATCH_UP_NOTES]
-            self._apply(ledger, part, [], self._position(ledger, ledger.revision))
+            self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
         if self._writer is not None:
             self._writer.settle()
+
+    def _write_changes(self, ledger: Ledger) -> None:
+        """Write what changed in the ledger since the engine's revision, in pages; all of it if need be.
+
+        One commit may change more notes than a page holds. While these are written, the engine stays at the
+        revision before.
+        """
+        revision = looked = self._revision(ledger)
+        if revision < 0 or ledger.notes.removed_since(revision) is None:
+            self.rebuilding = True
+            revision, looked = 0, ledger.revision
+            self._discard_notes()
+        last = (revision, LAST_NOTE)
+        while not self.stopped.is_set():
+            current = ledger.revision  # read first: what is committed from here on comes later
+            removed = ledger.notes.removed_since(looked)
+            if removed is None:
+                raise Unavailable("many notes were removed meanwhile; it is filled again", "behind")
+            rows = ledger.notes.changed_since(last[0], CATCH_UP_NOTES + 1, last[1])
+            if not rows and not removed:
+                break
+            page, more = rows[:CATCH_UP_NOTES], rows[CATCH_UP_NOTES:]
+            position = self._position(ledger, more[0][1] - 1 if more else current)
+            self._apply(ledger, [note for note, _ in page], removed, position)
+            looked = current
+            last = (page[-1][1], page[-1][0]) if more else (current, LAST_NOTE)
 
     def _compare_positions(self, ledger: Ledger, writer: ShardWriter) -> None:
         """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash.
@@ -205,9 +271,9 @@ class EngineSync:
         is_own = stored == own or writer.has_begun(stored)
         if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
-            ledger.vectors.begin_store("")
-            ledger.vectors.set_second_store("")
+            _forget_vectors(ledger)
             writer.empty()
+            _forget_vectors(ledger)  # those that were written meanwhile are gone, too
             self._vocabulary.clear()
         self._checked = True
 
@@ -244,6 +310,8 @@ class EngineSync:
         size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
         self._backend.apply(Batch(analysed.entries, gone, position=position, size=size))
         failpoint("keyword.applied")
+        if self._closed.is_set():
+            raise Unavailable("the vault was closed meanwhile", "behind")
         self._vocabulary.apply(analysed.segment, gone, position)
 
     def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:
@@ -278,6 +346,11 @@ class EngineSync:
         """Return the ledger revision that the engine holds, -1 if it was filled otherwise."""
         begin, _, revision = (self._vocabulary.position or "").rpartition(":")
         return int(revision) if begin == f"{ledger.generation}:{self._version}" and revision.isdigit() else -1
+
+
+def _forget_vectors(ledger: Ledger) -> None:
+    ledger.vectors.begin_store("")
+    ledger.vectors.set_second_store("")
 
 
 def _is_at(stored: str | None, own: str, latest: int) -> bool:

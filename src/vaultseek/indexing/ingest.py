@@ -135,7 +135,7 @@ class Indexer:
             self._check_stopped()
         self._keyword.catch_up(self._ledger)
         self._check_stopped()
-        self._ledger.notes.prune_removed(self._ledger.revision)
+        self._ledger.notes.prune_removed(self._keyword.level(self._ledger))
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:

@@ -58,6 +58,10 @@ class KeywordSync:
         """Return how many notes changed since the index's revision, up to ``CATCH_UP_NOTES``."""
         return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
 
+    def level(self, ledger: Ledger) -> int:
+        """Return the revision of the ledger that the index has after ``catch_up``."""
+        return ledger.revision
+
     def catch_up(self, ledger: Ledger) -> None:
         """Bring the index to the ledger's revision; rebuild it from the ledger if it is damaged."""
         try:

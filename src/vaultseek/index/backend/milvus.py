@@ -335,7 +335,7 @@ class MilvusBackend:
             for ordinal, chunk in enumerate(entry.chunks)
         ]
         copies = [row for entry in entries for row in schema.copy_values(self.shard, entry)]
-        self._client.upsert("passages", passages)
+        self._put_passages(passages, list(stored))
         self._client.upsert("copies", copies)
         changed = {
             row["note"]: row
@@ -343,11 +343,28 @@ class MilvusBackend:
             if row["note"] in stored and any(row[name] != stored[row["note"]][name] for name in FACTS)
         }
         if stored:
-            self._forget("passages", list(stored), {row["id"] for row in passages})
             self._forget("copies", list(stored), {row["id"] for row in copies})
         if changed:
             self._refresh_vectors(changed)
         self._client.upsert("notes", values)
+
+    def _put_passages(self, passages: Sequence[Any], stored: Sequence[int]) -> None:
+        """Write the passages that the notes ``stored`` have not as they are, and delete their others.
+
+        What a row says of a passage has its id, which is made of the text.
+        """
+        same = ("ordinal", "row")
+        old = (
+            {
+                row["id"]: tuple(row[name] for name in same)
+                for row in self._own_rows("passages", f"note in {list(stored)}", ["id", *same])
+            }
+            if stored
+            else {}
+        )
+        new = [row for row in passages if old.get(row["id"]) != tuple(row[name] for name in same)]
+        self._client.upsert("passages", new)
+        self._client.delete("passages", list(old.keys() - {row["id"] for row in passages}))
 
     def _forget(self, name: str, notes: Sequence[int], keys: set[int]) -> None:
         """Delete the rows of these notes that do not have one of the keys."""

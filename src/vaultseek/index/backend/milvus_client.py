@@ -59,6 +59,7 @@ class MilvusClient:
         self._unindexed: dict[str, int] = {}
         """Rows of each collection that were written since it was indexed."""
         self._lost_at = -PAUSE_SECONDS
+        self._is_closed = False
         self._server = lite_server(options.file) if options.is_lite else None
         if self._server is not None:
             self._server.use()
@@ -215,8 +216,14 @@ class MilvusClient:
         return name in self._known
 
     def close(self) -> None:
-        """Close the connection for good; a file of Milvus Lite is closed with its last user."""
-        self._disconnect()
+        """Close the connection for good; a file of Milvus Lite is closed with its last user.
+
+        Requests that wait for an answer end with it. One that is connecting is not waited for.
+        """
+        self._is_closed = True
+        client, self._client = self._client, None
+        if client is not None:
+            _quietly(client.close)
         if self._server is not None:
             self._server.release()
 
@@ -290,10 +297,11 @@ class MilvusClient:
     @contextmanager
     def _asking(self, *, writes: bool = False) -> Iterator[None]:
         """Connect if need be, and translate the errors of the client: a full disk of a file is OSError."""
-        exceptions = _client_errors()
+        exceptions, client = _client_errors(), None
         try:
             if not self._is_ready:
                 self._connect()
+            client = self._client
             yield
         except exceptions as error:
             log.log(
@@ -309,21 +317,31 @@ class MilvusClient:
                 self._disconnect()
                 self._lost_at = time.monotonic()
             raise self._unavailable(error, is_lost) from error
+        except (ValueError, AttributeError) as error:
+            if client is not None and self._client is client:
+                raise
+            raise Unavailable(self._no_answer, "unavailable") from error  # it was lost in another thread
 
     def _connect(self) -> None:
-        if time.monotonic() < self._lost_at + PAUSE_SECONDS:
-            raise Unavailable(self._no_answer, "unavailable")
+        self._check_open()
         with self._connecting:
             if self._client is not None:
                 return  # connected meanwhile, or this thread prepares the connection
+            self._check_open()  # whoever held this up may have waited for an answer in vain
             self.options.check()
             self._client = self._new_client()
             try:
+                self._check_open()
                 self._prepare()
             except BaseException:
                 self._disconnect()
                 raise
             self._is_ready = True
+
+    def _check_open(self) -> None:
+        """Raise Unavailable if the server is not to be asked: just after it was lost, or for good."""
+        if self._is_closed or time.monotonic() < self._lost_at + PAUSE_SECONDS:
+            raise Unavailable(self._no_answer, "unavailable")
 
     def _disconnect(self) -> None:
         """Close the connection; a later request makes another."""

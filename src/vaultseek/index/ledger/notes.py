@@ -30,6 +30,8 @@ from vaultseek.vault.scan import FileStat
 
 CACHED_NOTES = 4000
 """Notes whose decoded rows are kept between two commits, some 2 kB each."""
+LAST_NOTE = 2**62
+"""A number above those of all notes."""
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
 
@@ -113,9 +115,10 @@ class NoteTable:
         )
 
     def prune_removed(self, revision: int) -> None:
-        """Forget removals up to ``revision`` if there are many; every index must be at ``revision``."""
+        """Forget removals up to ``revision`` if there are many; every index must be there or further."""
         if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
             return
+        revision = max(revision, int(self._database.meta("removals_pruned") or 0))
         with self._database.transaction():
             self._database.run("DELETE FROM removed WHERE revision <= ?", revision)
             self._database.set_meta("removals_pruned", str(revision))
@@ -157,10 +160,13 @@ class NoteTable:
         for path, aliases in self._database.all("SELECT path, aliases FROM notes"):
             yield path, tuple(json.loads(aliases))
 
-    def changed_since(self, revision: int, limit: int) -> list[tuple[int, int]]:
-        """Return (note id, revision) of notes that changed after ``revision``, in order of change."""
-        sql = "SELECT id, revision FROM notes WHERE revision > ? ORDER BY revision, id LIMIT ?"
-        return self._database.all(sql, revision, limit)
+    def changed_since(self, revision: int, limit: int, note: int = LAST_NOTE) -> list[tuple[int, int]]:
+        """Return (note id, revision) of notes that changed after ``revision``, in order of change.
+
+        With ``note`` also of those at ``revision`` that come after that one.
+        """
+        sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
+        return self._database.all(sql, revision, note, limit)
 
     def removed_since(self, revision: int) -> list[int] | None:
         """Return the ids of notes that were removed after ``revision``.

@@ -1,0 +1,151 @@
+"""An engine that is slow, hangs or is full, while the daemon keeps its ledger: nothing else waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.index.backend import milvus_client
+from vaultseek.index.backend.lite import lite_server
+from vaultseek.indexing import engine_sync
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.unembedded import EmbeddingSpec
+from vaultseek.models.catalogue import find_model
+from vaultseek.search.pipeline import Searcher
+from vaultseek.search.request import SearchRequest
+from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.model import SearchSettings
+from worlds import write_files
+
+pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRoses."}
+
+
+@pytest.fixture(scope="module")
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
+    file = tmp_path_factory.mktemp("milvus") / "engine.db"
+    server = lite_server(file)
+    server.use()
+    yield MilvusOptions(uri=str(file), seconds=30.0)
+    server.release()
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """While it is set, an engine takes notes and never answers."""
+    frozen, thawed = threading.Event(), threading.Event()
+    upsert = milvus_client.MilvusClient.upsert
+
+    def upsert_when_thawed(client: milvus_client.MilvusClient, name: str, rows: Any) -> None:
+        while frozen.is_set():
+            thawed.wait(0.02)
+        upsert(client, name, rows)
+
+    monkeypatch.setattr(milvus_client.MilvusClient, "upsert", upsert_when_thawed)
+    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    yield frozen
+    frozen.clear()
+
+
+@pytest.fixture
+async def follow(tmp_path: Path, lite: MilvusOptions) -> AsyncIterator[Callable[[], VaultFollower]]:
+    followers: list[VaultFollower] = []
+    root = write_files(tmp_path / "vault", NOTES)
+    model = find_model("hashing")
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
+
+    def start() -> VaultFollower:
+        options = VaultOptions("vault", root, engine=replace(lite, shard=tmp_path.name))
+        opened = OpenVault.open(options, tmp_path / "index", WorkerHere(), spec)
+        followers.append(VaultFollower(opened, WorkerHere(), lambda follower, paths: None))  # type: ignore[arg-type]
+        followers[-1].start()
+        return followers[-1]
+
+    yield start
+    await followers[-1].close()
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+async def paths_of(follower: VaultFollower, query: str) -> list[str]:
+    request = SearchRequest(query, SearchSettings(), mode="keyword")
+    trace = await Searcher(follower.vault).run(request)
+    return [candidate.note for candidate in trace.results]
+
+
+async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
+    follow, frozen, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(engine_sync, "SLOW_SECONDS", 0.2)
+    follower = follow()
+    await follower.rescan()
+    await follower.wait_until_embedded()
+    assert await paths_of(follower, "sump") == ["pumps.md"]
+
+    frozen.set()
+    for number in range(3):
+        write_files(tmp_path / "vault", {f"lamp {number}.md": f"# Lamp {number}\n\nA lighthouse."})
+        await until(lambda: follower.vault.ledger.counts().notes == 3 + number)  # noqa: B023
+    await until(follower.vault.keyword_reason)
+    assert "it has been given them for" in follower.vault.keyword_reason().text
+    assert not follower.status().as_json()["lanes"]["keyword"]["up"]
+    assert len(await paths_of(follower, "path:lamp")) == 3
+    await follower.rescan()  # all is read, and the engine says why it is behind
+
+    frozen.clear()
+    await until(lambda: follower.vault.keyword_reason() is None)
+    await follower.wait_until_embedded()
+    assert len(await paths_of(follower, "lighthouse")) == 3
+
+    frozen.set()
+    write_files(tmp_path / "vault", {"late.md": "# Late\n\nA lighthouse."})
+    await until(lambda: follower.vault.ledger.counts().notes == 6)
+    await follower.close()
+    assert frozen.is_set(), "nobody waited for the engine"
+    frozen.clear()
+
+    follower = follow()
+    await follower.rescan()
+    await follower.wait_until_embedded()
+    assert len(await paths_of(follower, "lighthouse")) == 4
+    there = follower.vault.engine.engine.statistics()
+    assert (there.notes, set(there.vectors.values())) == (6, {6})
+
+
+async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is_room(
+    follow, tmp_path, monkeypatch
+):
+    follower = follow()
+    await follower.rescan()
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def refuse(*_: object) -> None:
+        raise full
+
+    with monkeypatch.context() as during:
+        during.setattr(milvus_client.MilvusClient, "upsert", refuse)
+        write_files(tmp_path / "vault", {"lamp.md": "# Lamp\n\nA lighthouse."})
+        await until(lambda: follower.state == "disk_full")
+        assert "the disk is full" in follower.vault.keyword_reason().text
+        with contextlib.suppress(Exception):
+            await follower.rescan()
+    await until(lambda: follower.state == "ready")
+    await until(lambda: follower.vault.keyword_reason() is None)
+    await until(lambda: follower.vault.engine.is_level)
+    assert await paths_of(follower, "lighthouse") == ["lamp.md"]
