@@ -34,9 +34,9 @@ class Client:
 
     async def work(self, limit=2):
         """Embed whatever is handed out, with the steps of the store between."""
-        while (texts := await self._embedding.texts_to_embed(limit)) or await self._embedding.step():
+        while (texts := await self._embedding.handout.take(limit)) or await self._embedding.step():
             if texts:
-                await self._embedding.bring(self.vectors(texts), ())
+                await self._embedding.handout.bring(self.vectors(texts), ())
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_the_index_of_a_client_is_that_of_the_worker(world, tmp_path):
 
     async def history():
         await read(index)
-        with index.vault.embedding.handed_out():
+        with index.vault.embedding.handout.opened():
             await Client(index.vault.embedding).work()
         index.worker.embed = None  # nothing is left for it
         assert not await index.vault.embedding.step()
@@ -84,16 +84,16 @@ def test_each_text_is_handed_out_once_and_only_while_somebody_waits(world):
     async def history():
         await read(index)
         with pytest.raises(Unavailable, match="nobody waits"):
-            await embedding.texts_to_embed(5)
-        with embedding.handed_out():
+            await embedding.handout.take(5)
+        with embedding.handout.opened():
             keys = []
-            while texts := await embedding.texts_to_embed(2):
+            while texts := await embedding.handout.take(2):
                 keys += texts
                 assert not await embedding.step()
             assert len(keys) == len(set(keys)) > 5
             assert not is_complete(index)
         with pytest.raises(Unavailable, match="nobody waits"):
-            await embedding.bring({}, ())
+            await embedding.handout.bring({}, ())
 
     asyncio.run(history())
 
@@ -104,11 +104,11 @@ def test_a_client_that_goes_away_leaves_the_rest_to_the_worker(world, tmp_path):
 
     async def history():
         await read(index)
-        with embedding.handed_out():
+        with embedding.handout.opened():
             client = Client(embedding)
-            first = await embedding.texts_to_embed(3)
-            await embedding.texts_to_embed(3)
-            assert await embedding.bring(client.vectors(first), ()) == 3
+            first = await embedding.handout.take(3)
+            await embedding.handout.take(3)
+            assert await embedding.handout.bring(client.vectors(first), ()) == 3
         while await embedding.step():
             pass
         texts = {key for (key,) in index.vault.ledger.select("SELECT key FROM vectors")}
@@ -124,14 +124,14 @@ def test_a_note_that_changes_while_its_text_is_out_gets_the_vector_of_its_new_te
 
     async def history():
         await read(index)
-        with embedding.handed_out():
+        with embedding.handout.opened():
             client = Client(embedding)
-            texts = await embedding.texts_to_embed(100)
+            texts = await embedding.handout.take(100)
             (root / "quartz.md").write_text("# Sundial\n\nA clock without quartz.")
             (root / "boat/anchor.md").rename(root / "boat/kedge.md")
             (root / "copy.md").unlink()
             await reread(index)
-            await embedding.bring(client.vectors(texts), ())
+            await embedding.handout.bring(client.vectors(texts), ())
             await client.work()
 
     asyncio.run(history())
@@ -156,12 +156,12 @@ def test_a_vector_that_is_none_of_the_model_is_computed_by_the_worker(world, tmp
 
     async def history():
         await read(index)
-        with embedding.handed_out():
+        with embedding.handout.opened():
             client = Client(embedding)
-            while texts := await embedding.texts_to_embed(100):
+            while texts := await embedding.handout.take(100):
                 vectors = client.vectors(texts)
                 first = next(iter(vectors))
-                kept = await embedding.bring(
+                kept = await embedding.handout.bring(
                     {**vectors, first: wrong(vectors[first]), "unasked": vectors[first]}, ()
                 )
                 assert kept == len(texts) - 1
@@ -180,9 +180,9 @@ def test_texts_that_a_client_refuses_are_embedded_by_the_worker(world, tmp_path)
 
     async def history():
         await read(index)
-        with embedding.handed_out():
-            while texts := await embedding.texts_to_embed(3):
-                await embedding.bring({}, list(texts))
+        with embedding.handout.opened():
+            while texts := await embedding.handout.take(3):
+                await embedding.handout.bring({}, list(texts))
             while await embedding.step():
                 pass
 

@@ -17,9 +17,9 @@ from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.shards import SHARD_SECONDS, Role, engine_of, forget_shard, with_shards
 from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
-from vaultseek.indexing.embed import OldModels
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.succession import OldModels
 from vaultseek.models.choice import VaultModels
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.text import fold, quote

@@ -16,7 +16,7 @@ from vaultseek.index.keyword import index as keyword
 from vaultseek.index.ledger import examine as examine_ledger
 from vaultseek.index.ledger import examine_stored
 from vaultseek.index.vectors.chroma import examine as examine_store
-from vaultseek.indexing.embed import store_folder
+from vaultseek.indexing.succession import store_folder
 from vaultseek.kinds import DEFAULT_SWITCHES
 from vaultseek.settings.model import Settings
 from vaultseek.settings.registry import read_registry

@@ -7,15 +7,21 @@ out when the client goes away is handed out again, or embedded by the worker.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from vaultseek.errors import Unavailable
 from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.status import EmbeddingRate
 from vaultseek.indexing.unembedded import Item, Unembedded
+from vaultseek.indexing.writer import InWriter
+from vaultseek.limits import EMBED_SECONDS
 from vaultseek.models.encoder import Vectors
+from vaultseek.worker.port import VectorKeeper
 
 LISTED_TEXTS = 200_000
 """Most chunks, and most notes, that are listed at once to be handed out."""
@@ -26,7 +32,102 @@ PAGE_TEXTS = 512
 _LENGTH_ERROR = 1e-3
 
 
-class Handout:
+class TextHandout:
+    """The door at which clients fetch texts and bring vectors, open while somebody waits for them.
+
+    ``is_ready`` tells whether the store is open; ``rate`` counts what is brought, and ``wake`` is set for
+    whoever stores it.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        worker: VectorKeeper,
+        unembedded: Unembedded,
+        in_writer: InWriter,
+        is_ready: Callable[[], bool],
+        rate: EmbeddingRate,
+        wake: asyncio.Event,
+    ) -> None:
+        self.current: OpenHandout | None = None
+        """What is out; None if nobody has said that a client embeds."""
+        self._ledger = ledger
+        self._worker = worker
+        self._unembedded = unembedded
+        self._in_writer = in_writer
+        self._is_ready = is_ready
+        self._rate = rate
+        self._wake = wake
+        self._users = 0
+        self._brought: dict[str, bytes] = {}
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Have a client embed the texts, with ``take`` and ``bring``, until the context is left.
+
+        Only texts that the client refuses are embedded here meanwhile.
+        """
+        self._users += 1
+        if self.current is None:
+            self.current = OpenHandout(self._ledger, self._unembedded)
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self.current = None
+            self._wake.set()
+
+    async def take(self, limit: int) -> dict[str, str]:
+        """Return texts by key for the client that embeds them, of as many chunks or notes as ``limit``.
+
+        Empty while there are none, or the store is not open. Raises Unavailable if nobody has said that a
+        client embeds.
+        """
+        handout = self._open_handout()
+        if not self._is_ready():
+            return {}
+        texts = await handout.take(limit)
+        self._wake.set()
+        return texts
+
+    async def bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
+        """Keep the vectors that the client has computed; return how many were asked for and are usable.
+
+        Nothing waits here for the thread that writes: it may wait for notes that the same client reads.
+        Texts that it refuses, and those whose vectors are no unit vectors of the model's length, are embedded
+        here. Raises Unavailable as ``take`` does, or WorkerUnavailable.
+        """
+        handout = self._open_handout()
+        if self._worker.state.dimension is None:
+            await self._worker.ready(EMBED_SECONDS)
+        dimension = self._worker.state.dimension
+        usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
+        new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
+        self._brought |= new
+        handout.take_back(new, [*refused, *(vectors.keys() - usable.keys())])
+        self._rate.add(len(new))
+        self._wake.set()
+        return len(new)
+
+    async def keep_brought(self) -> None:
+        """Have the ledger keep what clients have brought."""
+        new, self._brought = self._brought, {}
+        if not new:
+            return
+        try:
+            await self._in_writer(self._ledger.vectors.put, new)
+        except BaseException:
+            self._brought |= new
+            raise
+
+    def _open_handout(self) -> OpenHandout:
+        if self.current is None:
+            raise Unavailable("nobody waits for vectors of a client; use index/wait with vectors_from_client")
+        return self.current
+
+
+class OpenHandout:
     """The texts of one vault that are out, and the items whose vectors are back and not in the store yet."""
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:

@@ -22,7 +22,7 @@ from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.concepts import Concepts
 from vaultseek.indexing.crash_marker import CrashMarker
-from vaultseek.indexing.embed import Embedding, OldModels
+from vaultseek.indexing.embed import Embedding
 from vaultseek.indexing.index_folder import ENGINE_FOLDER, open_folder
 from vaultseek.indexing.ingest import Indexer
 from vaultseek.indexing.keyword_sync import KeywordSync
@@ -32,6 +32,7 @@ from vaultseek.indexing.reading import NoteReader
 from vaultseek.indexing.second_space import SecondSpace
 from vaultseek.indexing.spaces import Spaces
 from vaultseek.indexing.status import Activity
+from vaultseek.indexing.succession import OldModels
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.indexing.writer import WriterThread
 from vaultseek.kinds import DEFAULT_SWITCHES

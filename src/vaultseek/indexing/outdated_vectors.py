@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from vaultseek.index.ledger import Ledger
-from vaultseek.indexing.embed import InWriter
 from vaultseek.indexing.unembedded import EmbeddingSpec, composed
+from vaultseek.indexing.writer import InWriter
 from vaultseek.limits import OPENING_CHARS
 
 LEAST_OUTDATED = 2_000

@@ -24,8 +24,9 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
-from vaultseek.indexing.embed import InWriter, store_folder
+from vaultseek.indexing.succession import store_folder
 from vaultseek.indexing.unembedded import EmbeddingSpec, composed
+from vaultseek.indexing.writer import InWriter
 from vaultseek.limits import (
     BATCH_TEXTS,
     EMBED_RETRY_SECONDS,

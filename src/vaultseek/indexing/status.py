@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -97,6 +99,24 @@ class Activity:
             "rate": round(rate, 1),
             "eta_seconds": eta_seconds(counts, rate),
         }
+
+
+class EmbeddingRate:
+    """The speed at which texts get vectors, over the last batches."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[float, int]] = deque(maxlen=20)
+
+    def add(self, texts: int) -> None:
+        """Count a batch that is done now."""
+        self._recent.append((time.monotonic(), texts))
+
+    def per_second(self) -> float:
+        """Return the texts per second; 0 when none were embedded lately."""
+        if len(self._recent) < 2 or time.monotonic() - self._recent[-1][0] > 10:
+            return 0.0
+        seconds = self._recent[-1][0] - self._recent[0][0]
+        return sum(count for _, count in list(self._recent)[1:]) / seconds if seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

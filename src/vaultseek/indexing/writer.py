@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+InWriter = Callable[..., Awaitable[Any]]
+"""``WriterThread.run`` of the vault."""
 log = logging.getLogger(__name__)
 
 

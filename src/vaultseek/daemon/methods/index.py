@@ -126,7 +126,7 @@ class IndexMethods:
         try:
             with (
                 vault.indexer.handout.opened() if call.notes_from_client else nullcontext(),
-                vault.embedding.handed_out() if call.vectors_from_client else nullcontext(),
+                vault.embedding.handout.opened() if call.vectors_from_client else nullcontext(),
             ):
                 async with progress_reported(follower, context, wanted=call.progress):
                     await follower.rescan(accept_loss=True)
@@ -187,7 +187,7 @@ class IndexMethods:
         follower = await self._find(call)
         embedding = follower.vault.embedding
         _check_model(follower)
-        texts = await embedding.texts_to_embed(call.limit) if call.limit else {}
+        texts = await embedding.handout.take(call.limit) if call.limit else {}
         named = {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint}
         return about_vault(follower.vault, {**named, "texts": texts})
 
@@ -202,7 +202,7 @@ class IndexMethods:
                 f" {embedding.spec.fingerprint}"
             )
         vectors = {key: _vector(text) for key, text in call.vectors.items()}
-        return about_vault(follower.vault, {"kept": await embedding.bring(vectors, call.refused)})
+        return about_vault(follower.vault, {"kept": await embedding.handout.bring(vectors, call.refused)})
 
     async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""
