@@ -1,29 +1,27 @@
-"""The open vaults of this daemon, and which of them a request means."""
+"""The open vaults of this daemon: opening, closing and healing them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vaultseek import paths
 from vaultseek.daemon.follow import OnProgress, VaultFollower
-from vaultseek.daemon.shards import SHARD_SECONDS, Role, engine_of, forget_shard, with_shards
+from vaultseek.daemon.known_vaults import KnownVaults
+from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
 from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.succession import OldModels
 from vaultseek.models.choice import VaultModels
-from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.text import fold, quote
-from vaultseek.vault.ignore import OBSIDIAN_FOLDER
+from vaultseek.settings.model import Settings
+from vaultseek.text import quote
 from vaultseek.worker import SemanticWorker
 
 LANGUAGE_SECONDS = 2.0
@@ -98,7 +96,7 @@ class VaultRegistry:
         self.settings, self._paused = settings, paused
         for each in self.followers:
             each.worker.keep_reranker(settings.search.reranker)
-        configured = [self._configured(vault) for vault in settings.vaults]
+        configured = self._known().configured()
         for options in configured:
             follower = self._followers.get(options.root)
             if follower is not None and follower.vault.options != options:
@@ -150,10 +148,11 @@ class VaultRegistry:
         Unavailable if it cannot be opened.
         """
         await self.close_missing()
+        known = self._known()
         try:
-            options = self._by_name(vault, folder) if vault else self._around(folder)
+            options = known.named(vault, folder) if vault else known.around(folder)
         except (OSError, RuntimeError, ValueError):  # a name too long, a NUL, an unknown user in ~user
-            raise VaultMissing(f"no vault at {quote(vault or folder or '')}; {self._choices()}") from None
+            raise VaultMissing(f"no vault at {quote(vault or folder or '')}; {known.choices()}") from None
         return await self._open(options)
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
@@ -163,13 +162,12 @@ class VaultRegistry:
         """
         await self.close_missing()
         known = self._known()
-        if not known:
-            raise UsageError(f"there is no vault yet; {self._choices()}")
-        opened = await asyncio.gather(
-            *(self._open(self._by_path(root)) for root in known), return_exceptions=True
-        )
+        names = known.names()
+        if not names:
+            raise UsageError(f"there is no vault yet; {known.choices()}")
+        opened = await asyncio.gather(*(self._open(known.at(root)) for root in names), return_exceptions=True)
         vaults: dict[str, VaultFollower | Exception] = {}
-        for name, each in zip(known.values(), opened, strict=True):
+        for name, each in zip(names.values(), opened, strict=True):
             if not isinstance(each, VaultFollower | Exception):
                 raise each
             vaults[name] = each
@@ -277,100 +275,11 @@ class VaultRegistry:
 
     def free_name(self, name: str, root: Path) -> str:
         """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
-        used = {entry.name.casefold() for entry in self.settings.vaults}
-        others = (follower.vault for follower in self.followers if follower.vault.options.root != root)
-        used |= {vault.name.casefold() for vault in others}
-        candidates = [name, *(f"{name}-{number}" for number in range(2, len(used) + 3))]
-        return next(candidate for candidate in candidates if candidate.casefold() not in used)
+        return self._known().free_name(name, root)
 
-    # -- which -----------------------------------------------------------------------------------------
-
-    def _by_name(self, name: str, folder: str | None) -> VaultOptions:
-        """Return the vault of that name, else the one at that path, which may begin in ``folder``."""
-        for entry in self.settings.vaults:
-            if entry.name.casefold() == name.casefold():
-                return self._configured(entry)
-        for follower in self.followers:
-            if follower.vault.name == name:
-                return follower.vault.options
-        path = Path(name).expanduser()
-        if not path.is_absolute() and folder and (Path(folder) / path).is_dir():
-            path = Path(folder) / path
-        if not path.is_absolute():
-            like = _similar(name, self._known().values())
-            advice = f"{like}{self._choices()}"
-            raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
-        if not path.is_dir() and not self._is_known(path):
-            problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
-            raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
-        return self._by_path(path)
-
-    def _is_known(self, path: Path) -> bool:
-        """True if ``path`` is a vault, even while its folder is missing."""
-        root = Path(os.path.realpath(path))
-        return root in self._followers or any(entry.path == root for entry in self.settings.vaults)
-
-    def _around(self, folder: str | None) -> VaultOptions:
-        here = Path(os.path.realpath(folder)) if folder and not self.is_searcher else None
-        if here is not None:
-            inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
-            if inside:
-                return self._configured(max(inside, key=lambda entry: len(entry.path.parts)))
-            for above in (here, *here.parents):
-                if (above / OBSIDIAN_FOLDER).is_dir():
-                    return self._by_path(above)
-        known = self._known()
-        if len(known) == 1:
-            return self._by_path(next(iter(known)))
-        raise UsageError(f"which vault? {self._choices()}")
-
-    def _by_path(self, path: Path) -> VaultOptions:
-        root = Path(os.path.realpath(path))
-        for entry in self.settings.vaults:
-            if entry.path == root:
-                return self._configured(entry)
-        if root in self._followers:
-            return self._followers[root].vault.options
-        if self.is_searcher:
-            raise UsageError(f"{root} is no vault of this searcher, which has no folders; {self._choices()}")
-        refuse_unsuitable(root)
-        return self._options(self.free_name(root.name, root), root)
-
-    def _configured(self, entry: VaultSettings) -> VaultOptions:
-        return self._options(entry.name, entry.path, entry.exclude, entry.language)
-
-    def _options(
-        self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
-    ) -> VaultOptions:
-        index, daemon = self.settings.index, self.settings.daemon
-        is_copied = self.is_searcher
-        return VaultOptions(
-            name,
-            root,
-            (*index.exclude, *exclude),
-            language,
-            rescan_seconds=daemon.rescan_minutes * 60,
-            max_note_bytes=index.max_note_bytes,
-            engine=engine_of(index.engine, root) if is_copied else index.engine,
-            is_copied=is_copied,
-            kinds=index.kinds,
-            paused=root in self._paused and not is_copied,
-            expansion=self.settings.search.expansion.enabled,
-        )
-
-    def _choices(self) -> str:
-        if known := self._known():
-            names = ", ".join(known.values())
-            more = "" if self.is_searcher else ", or add one: vaultseek vault add DIR"
-            return f"use --vault NAME (known: {names}){more}"
-        if self.is_searcher:
-            return "no indexer has written to the engine yet; see `vaultseek status`"
-        return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
-
-    def _known(self) -> dict[Path, str]:
-        """Return the names of the configured vaults and of the open ones, by folder."""
-        names = {entry.path: entry.name for entry in self.settings.vaults}
-        return names | {follower.vault.options.root: follower.vault.name for follower in self.followers}
+    def _known(self) -> KnownVaults:
+        opened = [follower.vault.options for follower in self.followers]
+        return KnownVaults(self.settings, opened, self._paused, self.is_searcher)
 
     # -- opening ---------------------------------------------------------------------------------------
 
@@ -451,18 +360,3 @@ class VaultRegistry:
         if self._followers.get(root) is follower:
             await self.close_vault(root)
             await self._open(vault.options)
-
-
-def _similar(name: str, known: Iterable[str]) -> str:
-    """Return the question whether the most similar of the known names was meant; nothing if none is."""
-    by_folded = {fold(each): each for each in known}
-    begun = [each for each in by_folded if each.startswith(fold(name))]
-    close = begun or get_close_matches(fold(name), by_folded, 1)
-    return f"did you mean {by_folded[close[0]]}? " if close else ""
-
-
-def refuse_unsuitable(root: Path) -> None:
-    """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
-    reason = paths.why_no_vault(root)
-    if reason is not None:
-        raise UsageError(f"{root} {reason}; use the folder of your notes")

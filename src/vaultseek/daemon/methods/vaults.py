@@ -10,7 +10,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.vaults import VaultRegistry, refuse_unsuitable
+from vaultseek.daemon.known_vaults import refuse_unsuitable
+from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON

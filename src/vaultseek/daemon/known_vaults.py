@@ -1,0 +1,150 @@
+"""The vaults that a daemon knows, and which of them a request means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from vaultseek import paths
+from vaultseek.daemon.shards import engine_of
+from vaultseek.errors import UsageError, VaultMissing
+from vaultseek.indexing.open_vault import VaultOptions
+from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.text import fold
+from vaultseek.vault.ignore import OBSIDIAN_FOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVaults:
+    """The vaults of the settings, and the open ones, which requests may have named by their folders.
+
+    Those at ``paused`` are not followed. ``is_searcher`` is true if they are copies of shards.
+    """
+
+    settings: Settings
+    opened: Sequence[VaultOptions]
+    paused: frozenset[Path]
+    is_searcher: bool
+
+    def names(self) -> dict[Path, str]:
+        """Return the names of the configured vaults and of the open ones, by folder."""
+        names = {entry.path: entry.name for entry in self.settings.vaults}
+        return names | {vault.root: vault.name for vault in self.opened}
+
+    def named(self, name: str, folder: str | None) -> VaultOptions:
+        """Return the vault of that name, else the one at that path, which may begin in ``folder``.
+
+        Raises UsageError or VaultMissing.
+        """
+        for entry in self.settings.vaults:
+            if entry.name.casefold() == name.casefold():
+                return self._configured(entry)
+        for vault in self.opened:
+            if vault.name == name:
+                return vault
+        path = Path(name).expanduser()
+        if not path.is_absolute() and folder and (Path(folder) / path).is_dir():
+            path = Path(folder) / path
+        if not path.is_absolute():
+            like = _similar(name, self.names().values())
+            advice = f"{like}{self.choices()}"
+            raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
+        if not path.is_dir() and not self._is_known(path):
+            problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
+            raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
+        return self.at(path)
+
+    def around(self, folder: str | None) -> VaultOptions:
+        """Return the vault around ``folder``, else the only one there is. Raises UsageError."""
+        here = Path(os.path.realpath(folder)) if folder and not self.is_searcher else None
+        if here is not None:
+            inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
+            if inside:
+                return self._configured(max(inside, key=lambda entry: len(entry.path.parts)))
+            for above in (here, *here.parents):
+                if (above / OBSIDIAN_FOLDER).is_dir():
+                    return self.at(above)
+        known = self.names()
+        if len(known) == 1:
+            return self.at(next(iter(known)))
+        raise UsageError(f"which vault? {self.choices()}")
+
+    def at(self, path: Path) -> VaultOptions:
+        """Return the vault at a path, which may be a new one. Raises UsageError if none can be there."""
+        root = Path(os.path.realpath(path))
+        for entry in self.settings.vaults:
+            if entry.path == root:
+                return self._configured(entry)
+        for vault in self.opened:
+            if vault.root == root:
+                return vault
+        if self.is_searcher:
+            raise UsageError(f"{root} is no vault of this searcher, which has no folders; {self.choices()}")
+        refuse_unsuitable(root)
+        return self._options(self.free_name(root.name, root), root)
+
+    def configured(self) -> list[VaultOptions]:
+        """Return the vaults of the settings."""
+        return [self._configured(entry) for entry in self.settings.vaults]
+
+    def choices(self) -> str:
+        """Return how to name one of the vaults, for a message."""
+        if known := self.names():
+            names = ", ".join(known.values())
+            more = "" if self.is_searcher else ", or add one: vaultseek vault add DIR"
+            return f"use --vault NAME (known: {names}){more}"
+        if self.is_searcher:
+            return "no indexer has written to the engine yet; see `vaultseek status`"
+        return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
+
+    def free_name(self, name: str, root: Path) -> str:
+        """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
+        used = {entry.name.casefold() for entry in self.settings.vaults}
+        used |= {vault.name.casefold() for vault in self.opened if vault.root != root}
+        candidates = [name, *(f"{name}-{number}" for number in range(2, len(used) + 3))]
+        return next(candidate for candidate in candidates if candidate.casefold() not in used)
+
+    def _is_known(self, path: Path) -> bool:
+        """True if ``path`` is a vault, even while its folder is missing."""
+        root = Path(os.path.realpath(path))
+        return root in self.names()
+
+    def _configured(self, entry: VaultSettings) -> VaultOptions:
+        return self._options(entry.name, entry.path, entry.exclude, entry.language)
+
+    def _options(
+        self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
+    ) -> VaultOptions:
+        index, daemon = self.settings.index, self.settings.daemon
+        is_copied = self.is_searcher
+        return VaultOptions(
+            name,
+            root,
+            (*index.exclude, *exclude),
+            language,
+            rescan_seconds=daemon.rescan_minutes * 60,
+            max_note_bytes=index.max_note_bytes,
+            engine=engine_of(index.engine, root) if is_copied else index.engine,
+            is_copied=is_copied,
+            kinds=index.kinds,
+            paused=root in self.paused and not is_copied,
+            expansion=self.settings.search.expansion.enabled,
+        )
+
+
+def _similar(name: str, known: Iterable[str]) -> str:
+    """Return the question whether the most similar of the known names was meant; nothing if none is."""
+    by_folded = {fold(each): each for each in known}
+    begun = [each for each in by_folded if each.startswith(fold(name))]
+    close = begun or get_close_matches(fold(name), by_folded, 1)
+    return f"did you mean {by_folded[close[0]]}? " if close else ""
+
+
+def refuse_unsuitable(root: Path) -> None:
+    """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
+    reason = paths.why_no_vault(root)
+    if reason is not None:
+        raise UsageError(f"{root} {reason}; use the folder of your notes")
