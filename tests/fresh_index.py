@@ -9,7 +9,8 @@ from typing import Any
 from near import Near
 from semantic_here import WorkerHere
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.semantic_lane import Patience
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher

@@ -16,7 +16,8 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import AlreadyRunning, IndexDamaged, Unavailable
 from vaultseek.indexing import open_vault
-from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.semantic_lane import Patience
 from vaultseek.indexing.status import Activity
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.model import Reason

@@ -17,7 +17,8 @@ from vaultseek import limits, paths
 from vaultseek.errors import VaultMissing, WorkerUnavailable
 from vaultseek.index.ledger import Counts
 from vaultseek.indexing.model_source import ModelSource
-from vaultseek.indexing.open_vault import OpenVault, Patience, VaultOptions
+from vaultseek.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.indexing.semantic_lane import Patience
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.models.choice import ModelChoice, VaultModels

@@ -50,7 +50,7 @@ class TextHandout:
         wake: asyncio.Event,
     ) -> None:
         self.current: OpenHandout | None = None
-        """What is out; None if nobody has said that a client embeds."""
+        """The texts that are out; None if nobody has said that a client embeds."""
         self._ledger = ledger
         self._worker = worker
         self._unembedded = unembedded

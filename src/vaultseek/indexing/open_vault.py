@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.errors import Unavailable
 from vaultseek.extractors.reader import FileReader, reading_version
 from vaultseek.index.concept_vocabulary import Concept
 from vaultseek.index.graph import Graph
@@ -30,19 +29,14 @@ from vaultseek.indexing.outdated_vectors import forget_outdated
 from vaultseek.indexing.reader_pool import merge_step
 from vaultseek.indexing.reading import NoteReader
 from vaultseek.indexing.second_space import SecondSpace
+from vaultseek.indexing.semantic_lane import Patience, SemanticLane
 from vaultseek.indexing.spaces import Spaces
 from vaultseek.indexing.status import Activity
 from vaultseek.indexing.succession import OldModels
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.indexing.writer import WriterThread
 from vaultseek.kinds import DEFAULT_SWITCHES
-from vaultseek.limits import (
-    NOTE_PARSE_BYTES,
-    OPENING_CHARS,
-    QUERY_EMBED_SECONDS,
-    RESCAN_SECONDS,
-    SECOND_QUERY_SECONDS,
-)
+from vaultseek.limits import NOTE_PARSE_BYTES, OPENING_CHARS, RESCAN_SECONDS
 from vaultseek.model import JSON, Reason
 from vaultseek.models.catalogue import LocalModel
 from vaultseek.models.choice import VaultModels
@@ -96,23 +90,6 @@ class VaultOptions:
         return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Longest wait of a search for the model: by default as long as a person would."""
-
-    query_seconds: float = QUERY_EMBED_SECONDS
-    second_seconds: float = SECOND_QUERY_SECONDS
-    """The same for the model of the second space, which may have to be loaded."""
-    rerank_seconds: float | None = None
-    """None: as long as the search's own settings say."""
-    complete: bool = False
-    """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
-
-
-LAGGING_PASSAGES = 20
-LAGGING_PASSAGES_SHARE = 0.2
-"""Passages without a vector of which answers say nothing, if they are no more than this share of all."""
-_EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by their words")
 _MOSTLY_DEAD = "most of the vectors that were written to it are of texts that are no more"
 
 
@@ -151,6 +128,7 @@ class OpenVault:
         self._keyword = keyword
         self._writer = writer
         self._patience = patience
+        self._semantic = SemanticLane(ledger, embedding, spaces, worker, patience)
         self._files = files
 
     @classmethod
@@ -290,45 +268,14 @@ class OpenVault:
 
     def semantic_reason(self, text: str = "") -> Reason | None:
         """Return why the semantic lane cannot answer ``text``, or None."""
-        if text and self.spaces.second_for(text) is not None:
-            return None
-        state = self._worker.state
-        if state.status != "ready" and not self._patience.complete:
-            if text:
-                self._worker.want()
-            return state.reason or Reason("worker_unavailable", f"the semantic worker is {state.status}")
-        if not self.embedding.ready:
-            return Reason("being_built", "the vectors are not ready yet")
-        if self.embedding.has_previous:
-            return None
-        counts = self.ledger.counts()
-        if not counts.chunks or counts.embedded:
-            return None
-        return Reason("not_embedded", "no passage is embedded yet")
+        return self._semantic.reason(text)
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
 
         One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
         """
-        second = self.spaces.second_for(text)
-        if second is not None:
-            return await self._ask_second(second, text, k, allowed)
-        try:
-            answer = await self.embedding.query(text, k, allowed, self._patience.query_seconds)
-            if allowed is None and not len(answer.passage_numbers) and self._expects_vectors():
-                raise IndexDamaged("the vectors are gone; search again when they are stored anew")
-        except IndexDamaged as error:
-            await self.embedding.discard_store(str(error))
-            raise
-        embedding = self.embedding
-        if embedding.may_hold_removed or embedding.has_previous or self.ledger.vectors.orphans(1):
-            return await asyncio.to_thread(self._without_removed, answer)
-        return answer
-
-    def _expects_vectors(self) -> bool:
-        """True if the store of the vectors has some, as far as the ledger knows."""
-        return self.embedding.ready and not self.embedding.has_previous and self.ledger.counts().embedded > 0
+        return await self._semantic.ask(text, k, allowed)
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
@@ -354,27 +301,15 @@ class OpenVault:
         return self.spaces.unread_reason(text)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the space that answers ``text`` lacks notes that others have, or None.
-
-        Few passages without a vector are those of the last saves, of which nothing is said.
-        """
-        if self.spaces.second_for(text) is None and not self.embedding.has_previous:
-            counts = self.ledger.counts()
-            if counts.chunks - counts.embedded > max(
-                LAGGING_PASSAGES, LAGGING_PASSAGES_SHARE * counts.chunks
-            ):
-                return _EMBEDDING
-        return self.spaces.lag_reason(text)
+        """Return why the space that answers ``text`` lacks notes that others have, or None."""
+        return self._semantic.lag_reason(text)
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
         """Return the stored vectors of ``notes`` in the space that answers ``text``.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
-        second = self.spaces.second_for(text) if text else None
-        if second is not None:
-            return await second.note_vectors(notes, self._patience.query_seconds)
-        return await self.embedding.note_vectors(notes, self._patience.query_seconds)
+        return await self._semantic.note_vectors(notes, text)
 
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float
@@ -394,20 +329,3 @@ class OpenVault:
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
-
-    async def _ask_second(
-        self, second: SecondSpace, text: str, k: int, allowed: NoteIds | None
-    ) -> SemanticAnswer:
-        try:
-            answer = await second.query(text, k, allowed, self._patience.second_seconds)
-        except IndexDamaged as error:
-            await second.discard_store(str(error))
-            raise
-        return await asyncio.to_thread(self._without_removed, answer)
-
-    def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
-        """Leave out chunks and notes that the vector store still has and the ledger has not."""
-        notes = self.ledger.notes.by_id(answer.note_ids.tolist())
-        exist = np.isin(answer.note_ids, list(notes))
-        answer = replace(answer, note_ids=answer.note_ids[exist], note_scores=answer.note_scores[exist])
-        return answer.with_chunks(self.ledger.chunks.ids(answer.passage_numbers.tolist()))
