@@ -272,7 +272,7 @@ def test_a_commit_that_changes_more_notes_than_a_page_holds_is_written_page_by_p
         index(vault)
         assert vault.keyword_reason() is None
         assert vault.engine is not None
-        sources = vault.engine.backend.sources_of("sub/hub.md")
+        sources = vault.engine.engine.sources_of("sub/hub.md")
         assert len(sources) == len(links)
         by_name = {name: [size for each, size in written if each == name] for name, _ in written}
         assert max(by_name["notes"]) <= 4

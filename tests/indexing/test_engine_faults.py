@@ -494,7 +494,7 @@ def test_an_engine_that_shows_writes_late_is_not_taken_for_another(tmp_path, lit
             assert vault.keyword_reason() is None
             assert vault.ledger.vectors.store() == given
             assert vault.engine is not None
-            assert vault.engine.backend.statistics().notes == 4
+            assert vault.engine.engine.statistics().notes == 4
         assert set(reads.asked) >= {"Strong"}
 
 

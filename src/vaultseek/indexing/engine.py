@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import cast
 
 from vaultseek.errors import Unavailable
-from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.backend.opening import open_backend
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.engine_sync import EngineSync
 from vaultseek.indexing.engine_vectors import EngineVectors
 from vaultseek.indexing.heartbeat import Heartbeat
-from vaultseek.indexing.shard_copy import ReadOnlyEngine, ShardCopy, heartbeat_name
+from vaultseek.indexing.shard_copy import ShardCopy, heartbeat_name
 from vaultseek.indexing.shard_writer import ShardWriter
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.worker import SemanticWorker
@@ -36,7 +34,6 @@ class OpenEngine:
         except Unavailable:
             self.engine.close()
             raise
-        self.backend = cast(MilvusBackend, self._writer or ReadOnlyEngine(self.engine))
         self._sync: EngineSync | None = None
         self._is_copied = is_copied
         self._folder = folder
@@ -44,7 +41,7 @@ class OpenEngine:
 
     def sync(self, language: str | None) -> EngineSync:
         """Return what keeps the notes of the engine up to the ledger."""
-        self._sync = EngineSync(self._folder, language, self.backend, writer=self._writer)
+        self._sync = EngineSync(self._folder, language, self.engine, writer=self._writer)
         if self._writer is not None:
             self._writer.on_doubt = self._sync.doubt
         return self._sync
@@ -69,7 +66,7 @@ class OpenEngine:
 
     def keeper(self, worker: SemanticWorker) -> EngineVectors:
         """Return what keeps the vectors that a worker computes."""
-        return EngineVectors(worker, self.backend, self._ledger)
+        return EngineVectors(worker, self.engine, self._ledger, writer=self._writer)
 
     def copy(self, space: str, keyword: EngineSync) -> ShardCopy:
         """Return what keeps the ledger a copy of the engine; ``space`` names the vectors."""
@@ -88,8 +85,10 @@ class OpenEngine:
 
     def publish(self, beat: Heartbeat) -> None:
         """Tell searchers how the shard is. Raises Unavailable, also if another indexer has the shard."""
-        self.backend.set_state(heartbeat_name(self.engine.options.shard), f"{beat.at:.0f}", beat.as_text())
+        name = heartbeat_name(self.engine.options.shard)
+        if self._writer is not None:
+            self._writer.set_state(name, f"{beat.at:.0f}", beat.as_text())
 
     def close(self) -> None:
         """Close the connection."""
-        self.backend.close()
+        (self._writer or self.engine).close()

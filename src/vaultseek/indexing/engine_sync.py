@@ -301,14 +301,16 @@ class EngineSync:
 
     def _discard_notes(self) -> None:
         self._vocabulary.clear()
-        self._backend.drop(NOTES_AND_TEXT)
+        if self._writer is not None:
+            self._writer.drop(NOTES_AND_TEXT)
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
         analysed = self._analyse(ledger, ids)
         gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
         new = [entry.row.id for entry in analysed.entries]
         size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
-        self._backend.apply(Batch(analysed.entries, gone, position=position, size=size))
+        if self._writer is not None:
+            self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
         failpoint("keyword.applied")
         if self._closed.is_set():
             raise Unavailable("the vault was closed meanwhile", "behind")

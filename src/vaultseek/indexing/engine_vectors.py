@@ -16,6 +16,7 @@ from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.backend.port import Batch, ByMeaning, Hits, Kind, Restriction, VectorEntries
 from vaultseek.index.ledger import Ledger
+from vaultseek.indexing.shard_writer import ShardWriter
 from vaultseek.models.encoder import Vectors
 from vaultseek.worker import CHUNKS, SemanticAnswer, SemanticWorker
 from vaultseek.worker.port import Numbers
@@ -34,14 +35,24 @@ _threads = ThreadPoolExecutor(THREADS, thread_name_prefix="engine")
 class EngineVectors:
     """The vectors of one vault in an engine, of the texts that ``worker`` embeds; see ``SemanticWorker``.
 
-    The last part of a store's path names its space. Raises WorkerUnavailable if the engine does not answer.
+    The last part of a store's path names its space. ``writer`` has the right to write; without it another
+    daemon keeps the vectors, and writing does nothing. Raises WorkerUnavailable if the engine does not
+    answer.
     """
 
     counts_quickly = False
 
-    def __init__(self, worker: SemanticWorker, backend: MilvusBackend, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        worker: SemanticWorker,
+        backend: MilvusBackend,
+        ledger: Ledger,
+        *,
+        writer: ShardWriter | None = None,
+    ) -> None:
         self._worker = worker
         self._backend = backend
+        self._writer = writer
         self._ledger = ledger
 
     @property
@@ -76,8 +87,12 @@ class EngineVectors:
         deadline: float | None = None,
     ) -> None:
         """Delete, store or replace vectors in a collection; then set the version."""
-        kind = _kind(collection)
-        await _ask(lambda: self._apply(store.name, kind, numbers, notes, vectors, deletes, version), deadline)
+        writer, kind = self._writer, _kind(collection)
+        if writer is not None:
+            await _ask(
+                lambda: self._apply(writer, store.name, kind, numbers, notes, vectors, deletes, version),
+                deadline,
+            )
 
     async def query(
         self,
@@ -141,7 +156,8 @@ class EngineVectors:
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
         """Delete the vectors of a space."""
-        await _ask(lambda: self._drop(store.name), deadline)
+        if (writer := self._writer) is not None:
+            await _ask(lambda: self._drop(writer, store.name), deadline)
 
     async def _query_vector(self, store: Path, text: str | Vectors, deadline: float | None) -> Vectors:
         """Return the vector of a question, which some models embed otherwise than a passage."""
@@ -153,6 +169,7 @@ class EngineVectors:
 
     def _apply(
         self,
+        writer: ShardWriter,
         space: str,
         kind: Kind,
         numbers: Numbers,
@@ -173,19 +190,19 @@ class EngineVectors:
                 VectorEntries(space, kind, np.asarray(numbers, np.int64)[kept], of_notes, vectors[kept])
             ]
         forgotten = [(space, kind, gone)] if len(gone) else []
-        self._backend.apply(Batch(vectors=entries, forgotten=forgotten))
+        writer.apply(Batch(vectors=entries, forgotten=forgotten))
         if version is not None:
-            self._set_version(space, kind, version)
+            self._set_version(writer, space, kind, version)
 
-    def _set_version(self, space: str, kind: Kind, version: str) -> None:
+    def _set_version(self, writer: ShardWriter, space: str, kind: Kind, version: str) -> None:
         name = self._name(space, kind)
         if self._backend.state(name).get("position") != version:
-            self._backend.set_state(name, version)
+            writer.set_state(name, version)
 
-    def _drop(self, space: str) -> None:
-        self._backend.drop(space)
+    def _drop(self, writer: ShardWriter, space: str) -> None:
+        writer.drop(space)
         for kind in ("passages", "notes"):
-            self._backend.set_state(self._name(space, kind), "")
+            writer.set_state(self._name(space, kind), "")
 
     def _nearest(
         self, space: str, kind: Kind, vector: Vectors, k: int, allowed: NDArray[np.int64] | None

@@ -24,26 +24,6 @@ PAGE_NOTES = 256
 log = logging.getLogger(__name__)
 
 
-class ReadOnlyEngine:
-    """An engine that nothing is written to: whoever keeps it true is elsewhere."""
-
-    def __init__(self, backend: MilvusBackend) -> None:
-        self._backend = backend
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the engine has under this name."""
-        return getattr(self._backend, name)
-
-    def apply(self, batch: object) -> None:
-        """Do nothing."""
-
-    def drop(self, *parts: str) -> None:
-        """Do nothing."""
-
-    def set_state(self, name: str, position: str, facts: str = "{}") -> None:
-        """Do nothing."""
-
-
 class ShardCopy:
     """A shard of an engine, copied into a ledger. ``space`` names its vectors."""
 

@@ -39,7 +39,7 @@ _lock = threading.Lock()
 
 
 class ShardWriter:
-    """An engine as the one indexer of a shard writes to it; ``folder`` is what that keeps beside it.
+    """The writing to an engine by the one indexer of a shard; ``folder`` is what that keeps beside it.
 
     ``on_doubt`` is called if the engine has to be compared with the ledger again, with the reason.
     """
@@ -74,10 +74,6 @@ class ShardWriter:
                 f"delete {folder.parent}, and it is made anew",
                 "unavailable",
             )
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the engine has under this name."""
-        return getattr(self._backend, name)
 
     def claim(self) -> str | None:
         """Write to the shard from now on, and return the position it is at, None if it is empty.
@@ -154,6 +150,10 @@ class ShardWriter:
         """See ``MilvusBackend.set_state``."""
         self.check()
         self._backend.set_state(name, position, facts)
+
+    def settle(self) -> None:
+        """Make what was written last as fast to search as the rest."""
+        self._backend.settle()
 
     def close(self) -> None:
         """Close the engine, and give the shard up."""
