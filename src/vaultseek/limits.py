@@ -262,8 +262,6 @@ REPORT_BYTES = 64 * MIB
 """Largest report of a measurement that is shown."""
 CONFIG_DEPTH = 32
 """Most parts of a dotted key, and most open brackets, in a configuration file."""
-CONFIG_LINES = 2_000
-"""Longest configuration for which errors name the line."""
 WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""
 DATE_PROPERTIES = 20

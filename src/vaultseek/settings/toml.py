@@ -8,7 +8,6 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from pydantic import BaseModel
 
 from vaultseek import limits
 from vaultseek.errors import ConfigError
-from vaultseek.settings.describe import Location, quote_value
+from vaultseek.settings.describe import quote_value
+from vaultseek.settings.toml_lines import MARK
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -81,31 +81,6 @@ def format_value(value: Any) -> str:
     return text.replace("\x7f", "\\u007f")
 
 
-def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """Return the line, from 1, where each location begins, or the table that it belongs in.
-
-    Locations that ``text`` does not have are left out. Parses the text up to each of its lines, which is
-    exact for any syntax; a text of more than ``limits.CONFIG_LINES`` lines gives no lines at all.
-    """
-    lines = text.splitlines(keepends=True)
-    unique = set(locations)
-    deepest: dict[Location, tuple[int, int]] = {}
-    if len(lines) > limits.CONFIG_LINES:
-        return {}
-    start = 0
-    for end in range(1, len(lines) + 1):
-        try:
-            data = tomllib.loads("".join(lines[:end]))
-        except (ValueError, RecursionError):
-            continue  # in the middle of a value
-        for location in unique:
-            depth = _depth(data, location)
-            if depth > deepest.get(location, (0, 0))[0]:
-                deepest[location] = (depth, _first_statement(lines, start, end))
-        start = end
-    return {location: line for location, (_, line) in deepest.items()}
-
-
 def _line_too_deep(text: str) -> int | None:
     """Return the first line with a key of too many parts, or too many open brackets; None without one.
 
@@ -113,7 +88,7 @@ def _line_too_deep(text: str) -> int | None:
     no more of TOML than where texts and comments end.
     """
     depth = dots = 0
-    for match in _MARK.finditer(text):
+    for match in MARK.finditer(text):
         mark = match[0]
         if mark == ".":
             dots += 1
@@ -126,14 +101,6 @@ def _line_too_deep(text: str) -> int | None:
 
 
 _BREAKS = frozenset("=,[]{}\n")
-_MARK = re.compile(
-    r"""
-    \"""(?:[^\\]|\\.)*?(?:\"""|\Z) | '''.*?(?:'''|\Z)     # A text of several lines,
-    | "(?:[^"\\\n]|\\[^\n])*"? | '[^'\n]*'? | \#[^\n]*       # of one, a comment,
-    | [.=,\[\]{}\n]                                        # and what shapes keys and tables.
-    """,
-    re.DOTALL | re.VERBOSE,
-)
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -148,24 +115,6 @@ def _read_bytes(file: Path) -> bytes:
             return stream.read(limits.CONFIG_BYTES + 1)
     finally:
         os.close(descriptor)
-
-
-def _depth(data: Any, location: Sequence[int | str]) -> int:
-    """Return how many parts of ``location`` exist in ``data``."""
-    for depth, part in enumerate(location):
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return depth
-    return len(location)
-
-
-def _first_statement(lines: Sequence[str], start: int, end: int) -> int:
-    """Return the number of the first line after ``start`` lines that is neither empty nor a comment."""
-    for number in range(start, end):
-        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
-            return number + 1
-    return end
 
 
 def _syntax_error(message: str, text: str) -> str:

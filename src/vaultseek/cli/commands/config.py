@@ -149,7 +149,8 @@ def _existing(file: Path) -> str | None:
 
 def _problems(wrong: tuple[SettingProblem, ...], file: Path) -> list[JSON]:
     from vaultseek.settings.describe import dotted_key
-    from vaultseek.settings.toml import lines_of, read_text
+    from vaultseek.settings.toml import read_text
+    from vaultseek.settings.toml_lines import lines_of
 
     in_file = [one.location for one in wrong if one.source == str(file)]
     lines = lines_of(read_text(file, required=False) or "", in_file) if in_file else {}
