@@ -187,3 +187,34 @@ def lose_rows(daemon: Daemon) -> None:
     rows = client.query(name, filter='path == "/tram.md"', output_fields=["id"], consistency_level="Strong")
     client.delete(name, ids=[rows[0]["id"]])
     client.close()
+
+
+def test_a_file_inside_a_vault_that_was_written_into_the_settings_is_refused_and_not_made(daemon, tmp_path):
+    """By the daemon, by its checks, for a vault of the settings and for one that was added."""
+    config = Path(daemon.environment.get("XDG_CONFIG_HOME", os.environ["XDG_CONFIG_HOME"]))
+    file = config / "vaultseek" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for name in ("notes", "other"):
+        write_files(tmp_path / name, NOTES)
+    engine = tmp_path / "notes" / "deep" / "engine.db"
+    index = f'[index]\nbackend = "milvus"\nuri = "{engine}"\n'
+    file.write_text(f'{index}[[vaults]]\nname = "notes"\npath = "{tmp_path / "notes"}"\n')
+    said = f"index.uri: {engine} is inside the vault notes, where nothing is written; choose another folder"
+
+    checked = daemon.run("config", "check")
+    assert checked.returncode == 2
+    assert checked.stderr == f"vaultseek: {file}: line 3: {said}\n"
+    for vault in ("notes", str(tmp_path / "other")):
+        searched = daemon.run("search", "pump", "--vault", vault)
+        assert (searched.returncode, searched.stderr) == (2, f"vaultseek: {said}\n")
+    [status] = daemon.json("status")["vaults"]
+    assert (status["state"], status["reason"]) == ("failing", said)
+    doctor = daemon.run("doctor", "--no-worker")
+    assert f"{engine} is inside the vault notes" in " ".join(doctor.stdout.split())
+
+    file.write_text(index)
+    daemon.run("vault", "add", str(tmp_path / "notes"))
+    eventually(lambda: [each["reason"] for each in daemon.json("status")["vaults"]] == [said], "it is said")
+    checked = daemon.run("config", "check")
+    assert (checked.returncode, checked.stderr) == (2, f"vaultseek: {file}: line 3: {said}\n")
+    assert not engine.parent.exists()

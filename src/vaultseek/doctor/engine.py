@@ -117,13 +117,8 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
     options.check()
     if find_spec("milvus_lite") is None:
         raise ConfigError(EXTRA)
+    options.refuse_vaults(vaults)
     file = Path(os.path.realpath(options.file))
-    for name, root in vaults.items():
-        if file.is_relative_to(root):
-            raise ConfigError(
-                f"index.uri: {file} is inside the vault {name}, where nothing is written; "
-                "choose another folder"
-            )
     folder = existing_folder(file.parent)
     place = file if file.exists() else folder
     if not os.access(place, os.W_OK):

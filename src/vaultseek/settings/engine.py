@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -92,6 +93,18 @@ class MilvusOptions:
             )
         if self.certificate and not Path(self.certificate).expanduser().is_file():
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
+
+    def refuse_vaults(self, vaults: Mapping[str, Path]) -> None:
+        """Raise ConfigError, one line, if this is a file inside one of the vaults, folders by name."""
+        if not self.is_lite:
+            return
+        file = Path(os.path.realpath(self.file))
+        for name, root in vaults.items():
+            if file.is_relative_to(root):
+                raise ConfigError(
+                    f"index.uri: {file} is inside the vault {name}, where nothing is written; "
+                    "choose another folder"
+                )
 
     def token(self) -> str:
         """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from vaultseek import paths
+from vaultseek.errors import ConfigError
 from vaultseek.models.catalogue import BUNDLED, HASHING
 from vaultseek.models.choice import AUTO, OFF
 from vaultseek.models.packed import MULTILINGUAL, PACKED
@@ -45,11 +47,27 @@ def resolve_paths(
             problems.append(replace(error.problem, fatal=missing is None))
             if missing:
                 names[key] = missing
+    if (inside := engine_in_vault(settings, resolved, origin)) is not None:
+        problems.append(inside)
     resolved_sections = {
         "model": settings.model.model_copy(update={**names, **_key_file(settings.model, origin)}),
         "reranker": settings.reranker.model_copy(update=_key_file(settings.reranker, origin)),
     }
     return settings.model_copy(update={"vaults": tuple(resolved), **resolved_sections}), problems
+
+
+def engine_in_vault(
+    settings: Settings, vaults: Sequence[VaultSettings], origin: Origin
+) -> SettingProblem | None:
+    """Return the problem of a file of an engine inside one of the vaults, which are not opened then."""
+    if settings.index.engine is None:
+        return None
+    try:
+        settings.index.engine.refuse_vaults({vault.name: vault.path for vault in vaults})
+    except ConfigError as error:
+        message = str(error).removeprefix("index.uri: ")
+        return replace(origin.problem(("index", "uri"), message), fatal=False)
+    return None
 
 
 def _key_file(server: ServerSettings, origin: Origin) -> dict[str, str]:

@@ -18,6 +18,9 @@ from vaultseek.errors import ConfigError, UsageError
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vaultseek.settings.model import Settings
     from vaultseek.settings.origin import SettingProblem
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -77,7 +80,8 @@ def check(invocation: Invocation, json_: bool) -> int:
 
     file = _file(invocation)
     try:
-        problems = _problems(examine(invocation.config)[1], file)
+        settings, wrong = examine(invocation.config)
+        problems = _problems([*wrong, *_of_added_vaults(settings, file)], file)
     except ConfigError as error:
         problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
     if json_:
@@ -147,7 +151,17 @@ def _existing(file: Path) -> str | None:
     return str(file) if file.exists() else None
 
 
-def _problems(wrong: tuple[SettingProblem, ...], file: Path) -> list[JSON]:
+def _of_added_vaults(settings: Settings, file: Path) -> list[SettingProblem]:
+    """Return the problem of settings that do not go with a vault of ``vaultseek vault add``."""
+    from vaultseek.settings.origin import Origin
+    from vaultseek.settings.registry import read_registry
+    from vaultseek.settings.resolve import engine_in_vault
+
+    problem = engine_in_vault(settings, read_registry().vaults, Origin(file))
+    return [] if problem is None else [problem]
+
+
+def _problems(wrong: Sequence[SettingProblem], file: Path) -> list[JSON]:
     from vaultseek.settings.describe import dotted_key
     from vaultseek.settings.toml import read_text
     from vaultseek.settings.toml_lines import lines_of
