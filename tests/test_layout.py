@@ -51,7 +51,11 @@ ENGINES = {
     "chromadb": {"index/vectors/chroma.py"},
     "llama_index": {"index/vectors/chroma.py", "llama.py", "models/served.py"},
     "huggingface_hub": {"models/fetch.py"},
-    "pymilvus": {"index/backend/lite_main.py", "index/backend/milvus_client.py"},
+    "pymilvus": {
+        "index/backend/lite_main.py",
+        "index/backend/milvus_client.py",
+        "index/backend/milvus_connection.py",
+    },
     "milvus_lite": {"index/backend/lite_main.py"},
     "mcp": {"mcp/http.py", "mcp/server.py"},
     "uvicorn": {"mcp/http.py", "ui/server.py"},

@@ -16,7 +16,7 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.index.backend import milvus_client
+from vaultseek.index.backend import milvus_client, milvus_connection
 from vaultseek.index.backend.lite import lite_server
 from vaultseek.indexing import engine_sync
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
@@ -53,7 +53,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         upsert(client, name, rows)
 
     monkeypatch.setattr(milvus_client.MilvusClient, "upsert", upsert_when_thawed)
-    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
     yield frozen
     frozen.clear()
 

@@ -27,7 +27,7 @@ from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.index.backend import milvus_client
+from vaultseek.index.backend import milvus_client, milvus_connection
 from vaultseek.index.backend.lite import LiteServer, lite_server
 from vaultseek.index.backend.milvus import MilvusBackend
 from vaultseek.index.ledger.copies import NoteCopies
@@ -51,7 +51,7 @@ NAMES = ("boats", "garden", "wiki")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_follow, "COPY_SECONDS", 0.05)
-    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")

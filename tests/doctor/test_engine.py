@@ -94,9 +94,9 @@ def test_a_file_has_to_be_outside_of_vaults_and_on_a_disk_with_space(server, tmp
     for place in (notes / "a.db", tmp_path / "link" / "deep" / "a.db"):
         with pytest.raises(ConfigError, match="inside the vault mine, where nothing is written"):
             look_at_engine(MilvusOptions(str(place)), {"mine": notes})
-    from vaultseek.index.backend import milvus_client
+    from vaultseek.index.backend import milvus_connection
 
-    monkeypatch.setattr(milvus_client, "LEAST_FREE", 1 << 62)
+    monkeypatch.setattr(milvus_connection, "LEAST_FREE", 1 << 62)
     with pytest.raises(Unavailable, match=r"the disk of .* is full"):
         look_at_engine(MilvusOptions(str(tmp_path / "a.db")), {})
 

@@ -110,9 +110,9 @@ def test_a_page_holds_all_notes_of_one_commit():
 
 
 def test_an_engine_that_is_killed_is_started_again_and_catches_up(tmp_path, lite, monkeypatch):
-    from vaultseek.index.backend import milvus_client
+    from vaultseek.index.backend import milvus_connection
 
-    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
     root = write_files(tmp_path / "vault", NOTES)
     options = replace(lite, shard="killed", seconds=5.0)
     with opened(root, tmp_path / "milvus", options) as vault:
@@ -125,10 +125,10 @@ def test_an_engine_that_is_killed_is_started_again_and_catches_up(tmp_path, lite
 
 
 def test_what_an_absent_engine_was_not_given_it_gets_by_revision(tmp_path, lite, monkeypatch):
-    from vaultseek.index.backend import milvus_client
+    from vaultseek.index.backend import milvus_connection
     from vaultseek.index.backend.lite import LiteServer, lite_server
 
-    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
     root = write_files(tmp_path / "vault", NOTES)
     options = replace(lite, shard="absent", seconds=5.0)
     with opened(root, tmp_path / "milvus", options) as vault:

@@ -59,9 +59,9 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask an engine again at once, which is right for one that a test has brought back."""
-    from vaultseek.index.backend import milvus_client
+    from vaultseek.index.backend import milvus_connection
 
-    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.errors import Unavailable
 from vaultseek.evaluate.vault import index_vault
-from vaultseek.index.backend import copy_table, milvus_client, schema
+from vaultseek.index.backend import copy_table, milvus_connection, schema
 from vaultseek.index.ledger import NoteCopy
 from vaultseek.indexing import shard_copy
 from vaultseek.indexing.heartbeat import Heartbeat
@@ -148,7 +148,7 @@ def test_a_shard_in_another_format_is_said_to_be_one(tmp_path, lite, monkeypatch
 
 
 def test_a_copy_that_cannot_be_read_is_named(tmp_path, lite, monkeypatch):
-    monkeypatch.setattr(milvus_client, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
     with indexer_and_searcher(tmp_path, replace(lite, shard="odd")) as (_, searcher):
         monkeypatch.setattr(copy_table.CopyTable, "texts", lambda self, notes: ["no copy"])
         with pytest.raises(Unavailable, match="another version of vaultseek"):

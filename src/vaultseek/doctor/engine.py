@@ -90,7 +90,8 @@ def look_at_engine(options: MilvusOptions, vaults: Mapping[str, Path]) -> str:
     Raises ConfigError or Unavailable, one line each: an address where nobody answers, a server that is too
     old or refuses the token, collections of others, a file that cannot be written or is in a vault.
     """
-    from vaultseek.index.backend.milvus_client import MilvusClient, check_installed
+    from vaultseek.index.backend.milvus_client import MilvusClient
+    from vaultseek.index.backend.milvus_connection import check_installed
 
     check_installed()
     options.check()
@@ -111,7 +112,7 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
     from importlib.util import find_spec
     from shutil import disk_usage
 
-    from vaultseek.index.backend.milvus_client import LEAST_FREE, check_installed, existing_folder
+    from vaultseek.index.backend.milvus_connection import LEAST_FREE, check_installed, existing_folder
 
     check_installed()
     options.check()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vaultseek import paths
 from vaultseek.index.backend.milvus import MilvusBackend
-from vaultseek.index.backend.milvus_client import check_installed
+from vaultseek.index.backend.milvus_connection import check_installed
 from vaultseek.settings.engine import MilvusOptions
 
 
