@@ -100,7 +100,7 @@ SLOW_TO_IMPORT = {
 """Modules that a search on the command line does without; each takes milliseconds to import."""
 NEEDED_TO_SEARCH = {
     *("errors", "limits", "paths", "text"),
-    *("wire.endpoint", "wire.frame", "wire.protocol", "client.caller", "client.conversation"),
+    *("wire.reach", "wire.frame", "wire.protocol", "client.caller", "client.conversation"),
     *("cli.main", "cli.exit_codes", "cli.garbage", "cli.output", "cli.connect", "cli.invocation"),
     *("cli.search_arguments", "cli.search_call", "cli.shell_settings", "cli.terminal"),
 }

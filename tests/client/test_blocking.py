@@ -326,7 +326,7 @@ def test_answers_may_hold_what_requests_may_not(listening):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_nothing_is_said_to_the_daemon_of_another_user(tmp_path, monkeypatch):
-    monkeypatch.setattr("vaultseek.wire.endpoint.os.geteuid", lambda: 12345)
+    monkeypatch.setattr("vaultseek.wire.reach.os.geteuid", lambda: 12345)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as squatter:
         squatter.bind(str(tmp_path / "s"))
         squatter.listen()

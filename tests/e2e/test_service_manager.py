@@ -17,7 +17,7 @@ import pytest
 from vaultseek import paths
 from vaultseek.client import Client
 from vaultseek.errors import Unavailable
-from vaultseek.wire import endpoint
+from vaultseek.wire import reach
 
 DEADLINE = 30.0
 
@@ -169,7 +169,7 @@ def test_a_socket_of_the_managers_is_used_and_outlives_the_daemon(
         manager.wait_for("STOPPING=1")
         assert manager.processes[0].wait(DEADLINE) == 0
         assert place.lstat().st_ino == inode
-        assert endpoint.holder() is None
+        assert reach.holder() is None
 
 
 @pytest.mark.parametrize(

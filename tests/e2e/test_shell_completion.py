@@ -15,7 +15,7 @@ import pytest
 from vaultseek.cli import completion_values
 from vaultseek.cli.bash_line import BashLine
 from vaultseek.query.operators import OPERATORS
-from vaultseek.wire import endpoint
+from vaultseek.wire import reach
 
 BREAKS = " \t\n\"'@><=;|&(:"
 TOOLS = Path(sys.executable).parent
@@ -93,7 +93,7 @@ def test_completion_starts_no_daemon_and_is_silent_without_one(bash: Complete, k
     knowing.stop()
     assert bash("vaultseek read Boi") == []
     assert bash("vaultseek rel") == ["related"]
-    assert endpoint.holder() is None
+    assert reach.holder() is None
 
 
 class Screen:

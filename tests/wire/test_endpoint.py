@@ -13,7 +13,7 @@ import pytest
 
 from vaultseek import paths
 from vaultseek.errors import AlreadyRunning, Unavailable
-from vaultseek.wire import endpoint
+from vaultseek.wire import endpoint, reach
 from vaultseek.wire.endpoint import Endpoint
 
 
@@ -30,7 +30,7 @@ def opened(path):
 
 
 def connects(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client, endpoint.address(path) as place:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client, reach.address(path) as place:
         try:
             client.connect(place)
         except OSError:
@@ -313,8 +313,8 @@ def test_no_descriptor_leaks_after_a_refusal(path):
 def test_the_kernel_identifies_the_peer():
     left, right = socket.socketpair()
     with left, right:
-        assert endpoint.peer_uid(left) == os.geteuid()
-        assert endpoint.peer_is_us(right)
+        assert reach.peer_uid(left) == os.geteuid()
+        assert reach.peer_is_us(right)
 
 
 @pytest.mark.fault("G5")
@@ -335,8 +335,8 @@ def test_another_user_is_distinguished(path):
     with run(code, path) as other:
         one.socket.setblocking(True)
         connection, _ = one.socket.accept()
-        assert endpoint.peer_uid(connection) == 65534
-        assert not endpoint.peer_is_us(connection)
+        assert reach.peer_uid(connection) == 65534
+        assert not reach.peer_is_us(connection)
         connection.close()
     one.close()
     assert other.returncode == 0
@@ -387,10 +387,10 @@ def test_a_socket_handed_over_to_somebody_else_is_not_touched(path, tmp_path):
 
 
 def test_the_holder_is_reported_without_taking_the_lock(path):
-    assert endpoint.holder(path) is None
+    assert reach.holder(path) is None
     one = Endpoint.open(path)
     path.unlink()
-    assert [endpoint.holder(path), endpoint.holder(path)] == [os.getpid()] * 2
+    assert [reach.holder(path), reach.holder(path)] == [os.getpid()] * 2
     one.close()
-    assert endpoint.holder(path) is None
+    assert reach.holder(path) is None
     Endpoint.open(path).close()

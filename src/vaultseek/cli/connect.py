@@ -86,9 +86,9 @@ def connect_to_running() -> Caller | None:
 
 def daemon_pid() -> int | None:
     """Return the process id of the running daemon, or None. Starts and connects to nothing."""
-    from vaultseek.wire import endpoint
+    from vaultseek.wire import reach
 
-    return endpoint.holder()
+    return reach.holder()
 
 
 def wait_for_running() -> Caller | None:

@@ -29,7 +29,7 @@ from vaultseek.client.conversation import (
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
 from vaultseek.model import JSON
-from vaultseek.wire import endpoint
+from vaultseek.wire import reach
 from vaultseek.wire.outbox import Outbox
 from vaultseek.wire.protocol import INITIALIZE
 
@@ -56,7 +56,7 @@ class AsyncClient(AsyncMethods):
         on_disconnect: OnDisconnect = lambda: None,
     ) -> None:
         self.server: JSON = {}
-        self._path = socket_path or endpoint.default_path()
+        self._path = socket_path or reach.default_path()
         self._timeout = timeout
         self._name = name
         self._validate = validate
@@ -161,7 +161,7 @@ class _Connection:
         self._on_disconnect = on_disconnect
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         # Ends at once either way: on the same machine a connection succeeds or fails without waiting.
-        self._socket, secrets = endpoint.reach(path, time.monotonic())
+        self._socket, secrets = reach.reach(path, time.monotonic())
         self._socket.setblocking(False)
         self._conversation = Conversation(ids, secrets)
         self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, patience=None)

@@ -20,7 +20,7 @@ from vaultseek.client.conversation import (
 )
 from vaultseek.errors import Cancelled, Unavailable
 from vaultseek.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
-from vaultseek.wire import endpoint
+from vaultseek.wire import reach
 from vaultseek.wire.protocol import INITIALIZE
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ class Caller:
     ) -> None:
         self.server: JSON = {}
         self._validate = validate
-        self._path = socket_path or endpoint.default_name()
+        self._path = socket_path or reach.default_name()
         self._timeout = timeout
         self._name = name
         self._ids = count(1)
@@ -256,7 +256,7 @@ class _Connection:
     __slots__ = ("_socket", "conversation")
 
     def __init__(self, path: Path | str, ids: Iterator[int], deadline: float | None) -> None:
-        self._socket, secrets = endpoint.reach(path, deadline)
+        self._socket, secrets = reach.reach(path, deadline)
         self.conversation = Conversation(ids, secrets)
 
     @property

@@ -15,8 +15,7 @@ from vaultseek import paths
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.limits import ERROR_CHARS, KIB
 from vaultseek.text import one_line
-from vaultseek.wire import endpoint
-from vaultseek.wire.endpoint import answers
+from vaultseek.wire.reach import answers, make_folders
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0
@@ -46,7 +45,7 @@ def start_daemon(
 def _turn(path: Path, until: float) -> Iterator[None]:
     # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
     try:
-        endpoint.make_folders(path.parent)
+        make_folders(path.parent)
         lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
     except OSError as error:
         raise Unavailable(

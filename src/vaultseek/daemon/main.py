@@ -34,8 +34,9 @@ from vaultseek.settings.model import Settings, TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
 from vaultseek.wire.auth import Authenticator, OwnGate
-from vaultseek.wire.endpoint import Endpoint, answers
+from vaultseek.wire.endpoint import Endpoint
 from vaultseek.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
+from vaultseek.wire.reach import answers
 from vaultseek.wire.server import Server
 from vaultseek.worker import SemanticWorker, WorkerSettings
 from vaultseek.worker.pool import WorkerPool, log_name

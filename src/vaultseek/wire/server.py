@@ -14,7 +14,7 @@ from itertools import count
 from vaultseek import __version__
 from vaultseek.errors import Busy, Unavailable
 from vaultseek.model import JSON
-from vaultseek.wire import endpoint, protocol
+from vaultseek.wire import protocol, reach
 from vaultseek.wire.context import ClientInfo, Handler, Limits, RequestContext
 from vaultseek.wire.frame import encode
 from vaultseek.wire.session import Session
@@ -48,7 +48,7 @@ class Server:
         *,
         bounds: Limits | None = None,
         about: Callable[[], JSON] = dict,
-        admits: Callable[[socket.socket], bool] = endpoint.peer_is_us,
+        admits: Callable[[socket.socket], bool] = reach.peer_is_us,
     ) -> None:
         self._handlers = dict(handlers)
         self._bounds = bounds or Limits()
@@ -157,7 +157,7 @@ class Server:
             self.add_client(connection)
             return
         if not self._refused_before:
-            log.warning("another user (uid %s) tried to connect", endpoint.peer_uid(connection))
+            log.warning("another user (uid %s) tried to connect", reach.peer_uid(connection))
         self._refused_before = True
         connection.close()
 

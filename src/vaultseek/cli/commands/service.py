@@ -98,7 +98,7 @@ def remove() -> int:
 @shared_options
 def status() -> int:
     """Show whether the service is installed and running. Exit code 3 if it is not."""
-    from vaultseek.wire import endpoint
+    from vaultseek.wire import reach
 
     manager = service_manager()
     files = [file for file in manager.files if is_ours(file)]
@@ -111,7 +111,7 @@ def status() -> int:
         lines = result.stdout.splitlines() if result else []
         state = " · ".join(line.strip() for line in lines if line.strip())
         print(f"{manager.name}: {clean(state) or 'no answer'}")
-    pid = endpoint.holder()
+    pid = reach.holder()
     print("no daemon is running" if pid is None else f"a daemon is running: pid {pid or '?'}")
     return SUCCESS if files and pid is not None else UNAVAILABLE
 
