@@ -15,7 +15,7 @@ from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 QUERIES = ("pump", "valve seal", "rust on the anchor", "tag:boat", "quartz")
 MODES = ("keyword", "semantic", "hybrid")

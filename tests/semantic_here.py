@@ -21,7 +21,7 @@ from vaultseek.models.catalogue import find_model
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from vaultseek.worker import SemanticAnswer
 from vaultseek.worker.state import WorkerState
 

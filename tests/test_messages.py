@@ -28,7 +28,7 @@ from vaultseek.notes.lookup import resolve_note
 from vaultseek.query.grammar import parse_query
 from vaultseek.search.request import SearchRequest, parse_request
 from vaultseek.settings.load import load, with_overrides
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.read import read_note
 from vaultseek.vault.scan import scan

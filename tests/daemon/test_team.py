@@ -14,7 +14,8 @@ from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.doctor.team import check_team
 from vaultseek.errors import Busy
-from vaultseek.settings.model import Settings, TeamSettings, TokenSettings, VaultSettings, address_of
+from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.team import TeamSettings, TokenSettings, address_of
 
 
 def token(*sees: str, **more: int) -> TokenSettings:

@@ -31,7 +31,7 @@ from vaultseek.evaluate.refusal import THRESHOLDS, Refusal, keyboard_noise, refu
 from vaultseek.evaluate.vault import index_vault, open_measured
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from vaultseek.models.hashing import HashingEncoder
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Float alarm]\n---\n# Cellar drain\n\nvalve water float",

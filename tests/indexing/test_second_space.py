@@ -22,7 +22,7 @@ from vaultseek.models.choice import ModelChoice, VaultModels, choose_models
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.engine import MilvusOptions
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from vaultseek.worker.pool import WorkerPool
 
 NOTES = {f"n{i}.md": f"# Note {i}\n\nThe stone number {i} is granite.\n" for i in range(5)} | {

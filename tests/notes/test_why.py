@@ -15,7 +15,7 @@ from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.notes.why import why
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {f"Pump {number}.md": "pump " * (30 - number) + "filler " * number for number in range(30)} | {
     "Soup.md": "# Soup\n\nTomato soup with basil.",

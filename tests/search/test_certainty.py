@@ -17,7 +17,7 @@ from vaultseek.search.certainty import falling
 from vaultseek.search.merge import merge_answers
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 SAMPLE = Path(__file__).parent.parent / "data" / "vault"
 confidences = st.lists(st.floats(0, 1, allow_nan=False), max_size=30)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semantic_here import measured_here
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 
 def test_the_file_of_that_name_comes_before_headings_of_that_name(vault, tmp_path):

@@ -17,7 +17,7 @@ from vaultseek.notes.why import why
 from vaultseek.search.identifiers import exact_pattern, similar_pattern, whole_words
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {
     "Alarm log.md": "E-4107 rang at noon. See [[Pumps]] and [[Motor]].",

@@ -24,7 +24,7 @@ from vaultseek.notes.why import why
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.load import with_overrides
-from vaultseek.settings.model import RecencySettings, SearchSettings
+from vaultseek.settings.search import RecencySettings, SearchSettings
 
 WORDS = [
     "rope",

@@ -12,7 +12,7 @@ import pytest
 from semantic_here import index_here
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 PUMPS = "Pumps and valves of the house move water from the pit to the tank. " * 12
 HEADINGS = "\n\n".join(f"## Part {number}\n\n{PUMPS}" for number in range(4))

@@ -22,7 +22,7 @@ from vaultseek.search.request import SearchRequest, parse_request
 from vaultseek.search.retrieve import Retrieval, ask_keyword, ask_semantic, combine_lanes
 from vaultseek.search.scoring import score_lanes
 from vaultseek.search.trace import Trace
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {
     "Pump.md": "# Pump\n\nThe sump pump has a float switch. [[Valve]]",

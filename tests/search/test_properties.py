@@ -13,7 +13,7 @@ from semantic_here import index_here
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {
     "Ada.md": '---\ncreated: 2026-03-01\nrole: Product manager\nteam: "[[Core]]"\n---\nMet at the fair.\n',

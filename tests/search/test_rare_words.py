@@ -13,7 +13,7 @@ from semantic_here import WorkerHere, index_here
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 SOUPS = {f"Soup {number}.md": f"Tomato soup with basil and water, number {number}." for number in range(30)}
 ROUNDUPS = {

@@ -9,7 +9,7 @@ import pytest
 
 from semantic_here import measured_here
 from vaultseek.markdown.dates import file_name_time, property_time
-from vaultseek.settings.model import RecencySettings, SearchSettings
+from vaultseek.settings.search import RecencySettings, SearchSettings
 
 
 def day(year: int, month: int, date: int) -> float:

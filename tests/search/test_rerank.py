@@ -14,7 +14,7 @@ from semantic_here import WorkerHere, measured_here, open_here
 from vaultseek.evaluate.vault import index_vault
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {
     "Rope.md": "# Rope\n\nrope rope rope rope",

@@ -25,7 +25,7 @@ from vaultseek.search.scoring import (
     semantic_scores,
     similarity,
 )
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from vaultseek.worker import SemanticAnswer
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings.describe import dotted_key, keys
 from vaultseek.settings.load import examine, load, sources, with_overrides
-from vaultseek.settings.model import RecencySettings, RecencyTier, SearchSettings, Settings
+from vaultseek.settings.model import Settings
+from vaultseek.settings.search import RecencySettings, RecencyTier, SearchSettings
 
 LoadText = Callable[[str], Settings]
 

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from vaultseek.errors import UsageError
 from vaultseek.settings.load import with_overrides
-from vaultseek.settings.model import SearchSettings, Settings, VaultSettings
+from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.search import SearchSettings
 
 
 def test_settings_are_frozen() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from vaultseek.settings.describe import keys
 from vaultseek.settings.load import load
-from vaultseek.settings.model import RecencyTier, Settings, VaultSettings
+from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.reference import example, reference
+from vaultseek.settings.search import RecencyTier
 
 EXAMPLE = Path(__file__).parents[2] / "config.toml.example"
 

@@ -30,7 +30,8 @@ from vaultseek.indexing.model_source import ModelSource
 from vaultseek.model import JSON
 from vaultseek.models.choice import choose_models
 from vaultseek.models.service import sent_text
-from vaultseek.settings.model import Settings, TeamSettings, address_of
+from vaultseek.settings.model import Settings
+from vaultseek.settings.team import TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
 from vaultseek.wire.auth import Authenticator, OwnGate

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vaultseek.doctor.finding import OK, WARNING, Finding
-from vaultseek.settings.model import Settings, TokenSettings, address_of
+from vaultseek.settings.model import Settings
+from vaultseek.settings.team import TokenSettings, address_of
 from vaultseek.text import quote
 from vaultseek.wire.loopback import is_of_this_machine
 

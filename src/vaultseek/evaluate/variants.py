@@ -9,7 +9,7 @@ from typing import Any
 from vaultseek.errors import UsageError
 from vaultseek.model import Mode
 from vaultseek.settings.load import with_overrides
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 DEFAULT = "vaultseek"
 GREP = "grep"

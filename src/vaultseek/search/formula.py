@@ -23,7 +23,7 @@ In the order in which a search uses it:
 
 The lanes' own arithmetic is theirs: BM25F in ``index/keyword/bm25f.py``, with the weights of query terms in
 ``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` beside it. What may be set
-(weights, ``k``, regularization, recency, anchors) comes from ``settings/model.py``. ``docs/ranking.md`` says
+(weights, ``k``, regularization, recency, anchors) comes from ``settings/search.py``. ``docs/ranking.md`` says
 what each part gives and how the constants were chosen; ``scripts/bench_constants.py`` measures other
 values."""
 

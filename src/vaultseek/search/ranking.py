@@ -46,7 +46,7 @@ from vaultseek.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import Retrieval
 from vaultseek.search.scoring import ScoredLanes, confidence, similarity
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from vaultseek.text import fold
 
 COMPLETE_STATES = ("ready", "polling", "paused")

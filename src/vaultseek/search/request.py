@@ -17,7 +17,7 @@ from vaultseek.query.filters import all_of, patterns_of
 from vaultseek.query.grammar import Query, parse_query, plain_query
 from vaultseek.query.profile import Profile, profile_query
 from vaultseek.search import formula
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from vaultseek.search.fusion import Candidate
 from vaultseek.search.port import SearchedVault
 from vaultseek.search.request import ParsedRequest
 from vaultseek.search.retrieve import LATE, Retrieval, choose_passages
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 
 
 @dataclass(frozen=True, slots=True)

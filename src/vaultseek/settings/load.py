@@ -24,12 +24,12 @@ from vaultseek.settings.model import (
     ENV_PREFIX,
     EnvironmentSource,
     SavedSearches,
-    SearchSettings,
     Settings,
     VaultSettings,
 )
 from vaultseek.settings.origin import Origin, SettingProblem
 from vaultseek.settings.resolve import resolve_paths
+from vaultseek.settings.search import SearchSettings
 from vaultseek.text import printable
 
 

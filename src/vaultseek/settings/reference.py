@@ -14,14 +14,9 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from vaultseek.settings import describe
-from vaultseek.settings.model import (
-    ENV_DELIMITER,
-    ENV_PREFIX,
-    RecencyTier,
-    Settings,
-    TokenSettings,
-    VaultSettings,
-)
+from vaultseek.settings.model import ENV_DELIMITER, ENV_PREFIX, Settings, VaultSettings
+from vaultseek.settings.search import RecencyTier
+from vaultseek.settings.team import TokenSettings
 from vaultseek.settings.toml import format_value
 
 CONFIG_COLUMNS = 100

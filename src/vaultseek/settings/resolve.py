@@ -14,8 +14,9 @@ from vaultseek.models.catalogue import BUNDLED, HASHING
 from vaultseek.models.choice import AUTO, OFF
 from vaultseek.models.packed import MULTILINGUAL, PACKED
 from vaultseek.settings.describe import Location, quote_value
-from vaultseek.settings.model import ServerSettings, Settings, VaultSettings
+from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem
+from vaultseek.settings.servers import ServerSettings
 
 
 def resolve_paths(

@@ -40,7 +40,7 @@ def token(invocation: Invocation, name: str, sees: tuple[str, ...], json_: bool)
     from vaultseek.daemon.team.grants import token_digest, token_proof
     from vaultseek.errors import UsageError
     from vaultseek.settings.describe import first_problem
-    from vaultseek.settings.model import TokenSettings
+    from vaultseek.settings.team import TokenSettings
     from vaultseek.settings.toml import format_value
     from vaultseek.wire.loopback import PROOF, TOKEN, TOKEN_LENGTH
 

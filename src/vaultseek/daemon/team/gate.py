@@ -13,7 +13,7 @@ from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.errors import Forbidden, VaultseekError
 from vaultseek.model import JSON
-from vaultseek.settings.model import TeamSettings
+from vaultseek.settings.team import TeamSettings
 from vaultseek.wire.context import Handler, RequestContext
 
 ALLOWED = frozenset(

@@ -11,7 +11,8 @@ from functools import cached_property
 
 from vaultseek.errors import Forbidden
 from vaultseek.model import JSON
-from vaultseek.settings.model import Settings, TokenSettings
+from vaultseek.settings.model import Settings
+from vaultseek.settings.team import TokenSettings
 from vaultseek.wire.auth import Admission
 from vaultseek.wire.loopback import PROOF, TOKEN
 
