@@ -19,7 +19,8 @@ from notes_and_queries import NOTE, PATH, QUERY
 from vaultseek.index.ledger import Ledger
 from vaultseek.query.filters import Filter, matches
 from vaultseek.query.grammar import parse_query
-from vaultseek.search.filter import _COLUMNS, LedgerFacts, filter_notes, those_within
+from vaultseek.search.filter import filter_notes, those_within
+from vaultseek.search.ledger_facts import COLUMNS, LedgerFacts
 from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 from worlds import World, write_files
@@ -28,7 +29,7 @@ NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
 
 def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:
-    rows = ledger.select(f"SELECT {_COLUMNS} FROM notes")
+    rows = ledger.select(f"SELECT {COLUMNS} FROM notes")
     return sorted(row[0] for row in rows if matches(condition, LedgerFacts(ledger, row)))
 
 

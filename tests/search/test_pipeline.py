@@ -17,10 +17,11 @@ from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.search.filter import filter_notes
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.ranking import rank, select_results
+from vaultseek.search.ranking import rank
 from vaultseek.search.request import SearchRequest, parse_request
 from vaultseek.search.retrieve import Retrieval, ask_keyword, ask_semantic, combine_lanes
 from vaultseek.search.scoring import score_lanes
+from vaultseek.search.selection import select_results
 from vaultseek.search.trace import Trace
 from vaultseek.settings.search import SearchSettings
 

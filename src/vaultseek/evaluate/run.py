@@ -26,9 +26,9 @@ from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.query.fields import from_fields
 from vaultseek.search.filter import filter_notes
 from vaultseek.search.pipeline import Searcher
-from vaultseek.search.ranking import strongest_confidence
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import respond
+from vaultseek.search.selection import strongest_confidence
 
 OnQuery = Callable[[str, int, int], None]
 """Progress callback: variant, queries done, queries in total."""

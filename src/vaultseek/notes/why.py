@@ -20,11 +20,12 @@ from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.fusion import Candidate
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.port import SearchedVault
-from vaultseek.search.ranking import is_eligible, rank
+from vaultseek.search.ranking import rank
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import explanation, result
 from vaultseek.search.retrieve import choose_passages, expanded_text
 from vaultseek.search.scoring import keyword_scores, semantic_scores
+from vaultseek.search.selection import is_eligible
 from vaultseek.search.trace import Trace
 
 WHY_DEPTH = 100_000

@@ -5,13 +5,10 @@ only those are read, and the condition's own ``matches`` has the last word."""
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,10 +17,8 @@ import numpy as np
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
-from vaultseek.model import Chunk, Task
 from vaultseek.query.compare import comparable, is_named, number_of
 from vaultseek.query.expression import is_spent, literal_of, too_slow
-from vaultseek.query.facts import Scope
 from vaultseek.query.filters import (
     AliasContains,
     And,
@@ -53,7 +48,7 @@ from vaultseek.query.filters import (
     patterns_of,
     unix_time,
 )
-from vaultseek.query.pieces import pieces
+from vaultseek.search.ledger_facts import COLUMNS, READ, LedgerFacts, SingleFact
 from vaultseek.search.prefilter import prefilter
 from vaultseek.text import fold
 
@@ -210,11 +205,11 @@ def _in_column(part: Filter, ledger: Ledger) -> Ids:
     column, texts = _column(part)
     if column == "path":
         rows = _select_containing(ledger, "SELECT id, path FROM notes", column, *texts)
-        return {row[0] for row in rows if part.matches(_Facts("path", row[1]))}
+        return {row[0] for row in rows if part.matches(SingleFact("path", row[1]))}
     sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
     rows = _select_containing(ledger, sql, column, *texts)
-    read = _READ[column]
-    return {note for note, value in rows if part.matches(_Facts(column, read(value)))}
+    read = READ[column]
+    return {note for note, value in rows if part.matches(SingleFact(column, read(value)))}
 
 
 def _column(part: Filter) -> tuple[str, Sequence[str]]:
@@ -281,7 +276,7 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
         part = ids[start : start + SQL_VARIABLES]
         chunks = ledger.chunks.by_note(part)
         marks = ", ".join("?" * len(part))
-        for row in ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE id IN ({marks})", *part):
+        for row in ledger.select(f"SELECT {COLUMNS} FROM notes WHERE id IN ({marks})", *part):
             yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
 
 
@@ -317,88 +312,3 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
 
 _WORDED = ("path", "title", "aliases", "properties")
 """Columns with text that words and phrases match, beside that of the chunks."""
-_COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"
-
-
-def _headings(value: str) -> list[str]:
-    return [text for _, text, _ in json.loads(value)]
-
-
-def _tasks(value: str) -> list[Task]:
-    return [Task(*task) for task in json.loads(value)]
-
-
-_READ: Mapping[str, Any] = {
-    "aliases": json.loads,
-    "headings": _headings,
-    "tasks": _tasks,
-    "properties": json.loads,
-}
-
-
-class LedgerFacts:
-    """Facts about one note for its filters, read from the ledger on demand."""
-
-    def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
-        self._ledger = ledger
-        self._row = row
-        self._chunks = chunks
-        self.path: str = row[1]
-        self.title: str = row[2]
-        self.modified: float | None = row[8]
-        self.created: float | None = row[9]
-
-    @cached_property
-    def aliases(self) -> Collection[str]:
-        return list(json.loads(self._row[3]))
-
-    @cached_property
-    def tags(self) -> Collection[str]:
-        return list(json.loads(self._row[4]))
-
-    @cached_property
-    def headings(self) -> Collection[str]:
-        return _headings(self._row[5])
-
-    @cached_property
-    def tasks(self) -> Sequence[Task]:
-        return _tasks(self._row[6])
-
-    @cached_property
-    def properties(self) -> Mapping[str, Any]:
-        return dict(json.loads(self._row[7]))
-
-    @cached_property
-    def links(self) -> Collection[str]:
-        return [row.resolved or row.link.target for row in self._ledger.links.from_notes([self._row[0]])]
-
-    @cached_property
-    def backlinks(self) -> Collection[str]:
-        return [row.source for row in self._ledger.links.to_paths([self.path])]
-
-    def passages(self, scope: Scope) -> Iterable[str]:
-        number: int = self._row[0]
-        chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
-        return pieces([(chunk.heading_path, chunk.text) for chunk in chunks], scope)
-
-
-class _Facts:
-    """A single fact about a note, for conditions on one column; made for thousands of notes."""
-
-    path = ""
-    title = ""
-    aliases: Collection[str] = ()
-    tags: Collection[str] = ()
-    properties: Mapping[str, Any] = MappingProxyType({})
-    created: float | None = None
-    modified: float | None = None
-    links: Collection[str] = ()
-    backlinks: Collection[str] = ()
-    headings: Collection[str] = ()
-    tasks: Sequence[Task] = ()
-
-    def __init__(self, name: str, value: Any) -> None:
-        setattr(self, name, value)
-
-    def passages(self, scope: Scope) -> Iterable[str]:
-        return ()

@@ -27,7 +27,7 @@ from vaultseek.search import formula
 from vaultseek.search.certainty import falling
 from vaultseek.search.filter import FilterResult, filter_notes
 from vaultseek.search.port import SearchedVault
-from vaultseek.search.ranking import Ranking, Selection, rank, rank_listing, select_results
+from vaultseek.search.ranking import Ranking, rank, rank_listing
 from vaultseek.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.search.rerank import Reranking, rerank, wants_reranking
 from vaultseek.search.response import respond
@@ -44,6 +44,7 @@ from vaultseek.search.retrieve import (
     wants_semantic,
 )
 from vaultseek.search.scoring import ScoredLanes, keyword_scores, score_lanes
+from vaultseek.search.selection import Selection, select_results
 from vaultseek.search.snippet import ExpressionMatcher, Matcher, TermMatcher
 from vaultseek.search.trace import Trace
 
