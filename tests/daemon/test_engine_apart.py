@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from engines import lite_engine
 from semantic_here import WorkerHere
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.index.backend import milvus_client, milvus_connection
-from vaultseek.index.backend.lite import lite_server
 from vaultseek.indexing import engine_sync
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
@@ -34,11 +34,8 @@ NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRose
 
 @pytest.fixture(scope="module")
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
-    file = tmp_path_factory.mktemp("milvus") / "engine.db"
-    server = lite_server(file)
-    server.use()
-    yield MilvusOptions(uri=str(file), seconds=30.0)
-    server.release()
+    with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=30.0) as options:
+        yield options
 
 
 @pytest.fixture

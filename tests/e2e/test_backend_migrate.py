@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -19,12 +18,10 @@ import psutil
 import pytest
 
 from daemons import Daemon, eventually
+from engines import NEEDS_MILVUS
 from worlds import write_files
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("milvus_lite") is None,
-    reason="Milvus Lite is not installed: pip install 'vaultseek[milvus]'",
-)
+pytestmark = NEEDS_MILVUS
 NOTES = {
     "Pumps.md": "---\ntags: [work/pumps]\n---\n# Pumps\n\nThe sump pump of the station, with a float switch.",
     "Brakes.md": "# Brakes\n\nThe brake pads of the tram. #work\n\n[[Pumps]]\n\n## Wear\n\nPads wear.",

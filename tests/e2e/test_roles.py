@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -17,16 +16,14 @@ from pathlib import Path
 import pytest
 
 from daemons import Daemon, eventually
+from engines import NEEDS_MILVUS
 from vaultseek.client import Client
 from vaultseek.daemon.team.grants import token_digest, token_proof
 from vaultseek.errors import Forbidden, NotFound, Unavailable
 from worlds import own_directories, write_files
 
 TESTS = Path(__file__).parent.parent
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("milvus_lite") is None,
-    reason="Milvus Lite is not installed: pip install 'vaultseek[milvus]'",
-)
+pytestmark = NEEDS_MILVUS
 WIKI = {
     "Sundial.md": "# Sundial\n\nA clock without quartz, see [[Gnomon]]. #time/old",
     "Hidden/Clock.md": "---\nowner: Ana\n---\n# Clock\n\nA xylophone strikes, see [[Sundial]]. #secret",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import lite_engine
 from semantic_here import WorkerHere, index_here
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.evaluate.vault import index_vault
@@ -46,15 +47,8 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
-    pytest.importorskip("pymilvus", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    from vaultseek.index.backend.lite import lite_server
-
-    file = tmp_path_factory.mktemp("milvus") / "engine.db"
-    server = lite_server(file)
-    server.use()
-    yield MilvusOptions(uri=str(file), seconds=30.0)
-    server.release()
+    with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=30.0) as options:
+        yield options
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from engines import lite_engine
 from semantic_here import WorkerHere, index_here
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.indexing import engine_sync, shard_writer
@@ -45,15 +46,8 @@ Usage = namedtuple("Usage", "total used free")
 
 @pytest.fixture(scope="module")
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
-    pytest.importorskip("pymilvus", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    from vaultseek.index.backend.lite import lite_server
-
-    file = tmp_path_factory.mktemp("milvus") / "engine.db"
-    server = lite_server(file)
-    server.use()
-    yield MilvusOptions(uri=str(file), seconds=20.0, write_seconds=20.0)
-    server.release()
+    with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=20.0, write_seconds=20.0) as options:
+        yield options
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from engines import lite_engine
 from notes_and_queries import NOTE, PATH, QUERY
 from vaultseek.index.backend.port import Batch, ByMeaning, ByWords, Restriction, VectorEntries
 from vaultseek.index.backend.vocabulary import StoredVocabulary
@@ -41,15 +42,8 @@ SPACE = "space"
 
 @pytest.fixture(scope="module")
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
-    pytest.importorskip("pymilvus", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    from vaultseek.index.backend.lite import lite_server
-
-    file = tmp_path_factory.mktemp("milvus") / "engine.db"
-    server = lite_server(file)
-    server.use()
-    yield MilvusOptions(uri=str(file), seconds=60.0)
-    server.release()
+    with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=60.0) as options:
+        yield options
 
 
 @pytest.fixture
