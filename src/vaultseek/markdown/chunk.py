@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from vaultseek.languages.syllables import count_syllables, has_syllables
 from vaultseek.limits import KIB, TOKEN_CHARS
 from vaultseek.markdown.embedding_text import headings_room, names_room
+from vaultseek.markdown.parts import Block, Body, NotePart, blocks_of, parts_of
 from vaultseek.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
-from vaultseek.model import Chunk, CodeBlock, Heading, Note, Part, Span, TokenCount
+from vaultseek.model import Chunk, Note, Span, TokenCount
 
 JOIN_SHARE = 0.6
 """The share of the model's window up to which sibling sections are joined."""
@@ -38,7 +39,6 @@ CHUNKER_VERSION = 7
 """Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
 
 Path = tuple[str, ...]
-T = TypeVar("T")
 
 
 def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]:
@@ -51,66 +51,21 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
         lines = note.lines[note.body_line - 1 :]
-        whole = _Part(note.path, lines, note.body_line, note.spans, note.headings, note.code_blocks)
+        whole = NotePart(note.path, lines, note.body_line, note.spans, note.headings, note.code_blocks)
         return tuple(_chunked(whole, count, window, seen))
     return tuple(
         replace(each, place=place.name or None)
-        for place, part in _parts(note)
+        for place, part in parts_of(note)
         for each in _chunked(part, count, window, seen)
     )
 
 
-class _Part(NamedTuple):
-    """The lines of a note that are cut together, from ``body_line`` on, and the headings ``above`` them."""
-
-    path: str
-    lines: Sequence[str]
-    body_line: int
-    spans: Sequence[Span]
-    headings: Sequence[Heading]
-    code_blocks: Sequence[CodeBlock]
-    above: Sequence[Heading] = ()
-
-
-def _parts(note: Note) -> Iterator[tuple[Part, _Part]]:
-    """Yield the places of a note, each with its lines."""
-    places = note.places
-    if places[0].line > note.body_line:
-        places = (Part("", note.body_line), *places)
-    ends = [*(place.line for place in places[1:]), len(note.lines) + 1]
-    spans, headings, codes = deque(note.spans), deque(note.headings), deque(note.code_blocks)
-    above: list[Heading] = []
-    for place, end in zip(places, ends, strict=True):
-        above = [heading for heading in above if heading.level <= place.depth]
-        own = _up_to(end, headings, lambda heading: heading.line)
-        yield (
-            place,
-            _Part(
-                note.path,
-                note.lines[place.line - 1 : end - 1],
-                place.line,
-                _up_to(end, spans, lambda span: span.start_line),
-                own,
-                _up_to(end, codes, lambda code: code.line),
-                tuple(above),
-            ),
-        )
-        for heading in own:
-            above = [*(each for each in above if each.level < heading.level), heading]
-
-
-def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
-    """Take the items off the queue that begin before ``line``."""
-    taken: list[T] = []
-    while items and line_of(items[0]) < line:
-        taken.append(items.popleft())
-    return taken
-
-
-def _chunked(part: _Part, count: TokenCount, window: int, seen: Counter[tuple[Path, str]]) -> Iterator[Chunk]:
+def _chunked(
+    part: NotePart, count: TokenCount, window: int, seen: Counter[tuple[Path, str]]
+) -> Iterator[Chunk]:
     """Yield the chunks of a part; ``seen`` counts equal ones."""
-    body = _Body.of(part)
-    blocks = _blocks(part, body)
+    body = Body.of(part)
+    blocks = blocks_of(part, body)
     if not blocks:
         return
     if has_syllables(body.text):
@@ -137,65 +92,6 @@ class _SyllableCount:
         return max(self._count(text), (count_syllables(text) + 1) // 2)
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """The body as one string, and the offsets of its lines."""
-
-    text: str
-    starts: Sequence[int]
-    first_line: int
-
-    @classmethod
-    def of(cls, part: _Part) -> _Body:
-        starts = list(accumulate((len(line) + 1 for line in part.lines), initial=0))
-        return cls("\n".join(part.lines), starts, part.body_line)
-
-    def start(self, line: int) -> int:
-        """Return the offset of ``line``; the end of the text for lines beyond it."""
-        index = line - self.first_line
-        return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
-
-    def line(self, offset: int) -> int:
-        """Return the line in the file of the character at ``offset``."""
-        return self.first_line + bisect_right(self.starts, offset) - 1
-
-
-class _Block(NamedTuple):
-    """A block of the body: its range without surrounding blank lines, and the index of its span, or -1."""
-
-    start: int
-    end: int
-    span: int
-
-
-def _blocks(part: _Part, body: _Body) -> list[_Block]:
-    """Return the blocks of the body in order; text outside of all spans is a block as well."""
-    blocks: list[_Block | None] = []
-    line = part.body_line
-    for index, span in enumerate(part.spans):
-        first, last = span.start_line, span.end_line
-        if span.kind == "list_item" or last < line:
-            continue
-        if first > line:
-            blocks.append(_block(body, line, first, -1))
-            line = first
-        blocks.append(_block(body, line, last + 1, index))
-        line = last + 1
-    blocks.append(_block(body, line, part.body_line + len(body.starts), -1))
-    return [block for block in blocks if block is not None]
-
-
-def _block(body: _Body, first: int, after: int, span: int) -> _Block | None:
-    start, end = body.start(first), body.start(after) - 1
-    text = body.text[start:end]
-    if text[:1].isspace() or text[-1:].isspace():
-        text = text.rstrip()
-        end = start + len(text)
-        lead = len(text) - len(text.lstrip())
-        start += text.rfind("\n", 0, lead) + 1
-    return _Block(start, end, span) if text else None
-
-
 class _Section(NamedTuple):
     """A heading and the text below it.
 
@@ -208,7 +104,7 @@ class _Section(NamedTuple):
     children: list[int]
 
 
-def _sections(part: _Part, blocks: Sequence[_Block]) -> list[_Section]:
+def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
     """Return the sections in order; the first one is the note itself, or the part of it."""
     spans = part.spans
     by_line = {spans[block.span].start_line: index for index, block in enumerate(blocks) if block.span >= 0}
@@ -229,7 +125,7 @@ def _sections(part: _Part, blocks: Sequence[_Block]) -> list[_Section]:
     return sections
 
 
-def _path_above(part: _Part, level: int) -> Path:
+def _path_above(part: NotePart, level: int) -> Path:
     return tuple(heading.text for heading in part.above if heading.level < level)
 
 
@@ -323,7 +219,7 @@ class _Sizes:
     """The tokens of all blocks; decides which ranges fit, and splits those that do not."""
 
     def __init__(
-        self, spans: Sequence[Span], body: _Body, blocks: Sequence[_Block], count: TokenCount, window: int
+        self, spans: Sequence[Span], body: Body, blocks: Sequence[Block], count: TokenCount, window: int
     ) -> None:
         text = body.text
         self._spans = spans
@@ -383,7 +279,7 @@ class _Sizes:
             levels = PROSE if kind == "paragraph" else LINES
             yield from split(self._text, block.start, block.end, self._count, room, levels)
 
-    def _list_items(self, block: _Block) -> Iterator[tuple[int, int]]:
+    def _list_items(self, block: Block) -> Iterator[tuple[int, int]]:
         start = block.start
         for index in range(block.span + 1, len(self._spans)):
             if self._spans[index].kind != "list_item":
@@ -421,7 +317,7 @@ def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
 
 
 def _paths(
-    ranges: Sequence[tuple[int, int]], blocks: Sequence[_Block], sections: Sequence[_Section]
+    ranges: Sequence[tuple[int, int]], blocks: Sequence[Block], sections: Sequence[_Section]
 ) -> Iterator[Path]:
     """Yield the heading path of each range: that of the smallest section that contains it."""
     starts = [0, *(blocks[section.first].start for section in sections[1:])]
@@ -433,8 +329,8 @@ def _paths(
 
 
 def _chunks(
-    part: _Part,
-    body: _Body,
+    part: NotePart,
+    body: Body,
     ranges: Sequence[tuple[int, int]],
     paths: Iterator[Path],
     seen: Counter[tuple[Path, str]],
