@@ -119,6 +119,15 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def read_private(file: Path, most_bytes: int) -> bytes | None:
+    """Return the beginning of a file; None if another user may read it or owns it. Raises OSError."""
+    with file.open("rb") as stream:
+        status = os.fstat(stream.fileno())
+        if status.st_mode & 0o077 or status.st_uid != os.geteuid():
+            return None
+        return stream.read(most_bytes)
+
+
 def folder_bytes(path: Path) -> int:
     """Return the size of all files in a folder and its subfolders, without those that vanish meanwhile."""
     sizes = 0

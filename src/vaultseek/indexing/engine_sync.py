@@ -313,7 +313,7 @@ class EngineSync:
             self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
         failpoint("keyword.applied")
         if self._closed.is_set():
-            raise Unavailable("the vault was closed meanwhile", "behind")
+            raise Unavailable("the vault was closed meanwhile; try again", "behind")
         self._vocabulary.apply(analysed.segment, gone, position)
 
     def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:

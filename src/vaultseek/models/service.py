@@ -9,14 +9,13 @@ import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vaultseek import limits
+from vaultseek import limits, paths
 from vaultseek.errors import ConfigError
 from vaultseek.model import JSON
 
@@ -135,15 +134,12 @@ def sent_text(embedding: Service | None, reranking: Service | None) -> str | Non
 
 def _key_of_file(file: Path) -> str:
     try:
-        with file.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or status.st_uid != os.geteuid():
-                raise ConfigError(
-                    f"others can read the key in {file}, or it is not yours; run `chmod 600` on it"
-                )
-            value = stream.read(limits.KEY_BYTES).decode("utf-8", "replace").strip()
+        data = paths.read_private(file, limits.KEY_BYTES)
     except OSError as error:
         raise ConfigError(f"the key in {file} cannot be read: {error.strerror}; correct key_file") from None
+    if data is None:
+        raise ConfigError(f"others can read the key in {file}, or it is not yours; run `chmod 600` on it")
+    value = data.decode("utf-8", "replace").strip()
     if not value:
         raise ConfigError(f"there is no key in {file}; write it there")
     return value

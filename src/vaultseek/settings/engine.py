@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from vaultseek import paths
 from vaultseek.errors import ConfigError
 
 EMBEDDED, MILVUS = "embedded", "milvus"
 BackendName = Literal["embedded", "milvus"]
 Consistency = Literal["Strong", "Bounded", "Session", "Eventually"]
 LITE_SUFFIX = ".db"
+TOKEN_BYTES = 10_000
+"""Bytes that are read of a file with a token."""
 EXTRA = "Milvus needs an extra: pip install 'vaultseek[milvus]'"
 
 
@@ -121,17 +123,13 @@ class MilvusOptions:
 
 def _token_of_file(file: Path) -> str:
     try:
-        with file.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            is_private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
-            if not is_private or status.st_uid != os.geteuid():
-                raise ConfigError(
-                    f"index.token_file: others can read {file}; run `chmod 600 {file}`, as its owner"
-                )
-            token = stream.read(10_000).decode().strip()
+        data = paths.read_private(file, TOKEN_BYTES)
+        token = None if data is None else data.decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ConfigError(f"index.token_file: {file} cannot be read: {reason}") from None
+    if token is None:
+        raise ConfigError(f"index.token_file: others can read {file}; run `chmod 600 {file}`, as its owner")
     if not token:
         raise ConfigError(f"index.token_file: {file} is empty; it has to hold the token")
     return token
