@@ -29,10 +29,10 @@ RELATED = "vaultseek.related"
 async def code_actions(session: Session, params: types.CodeActionParams) -> list[types.CodeAction] | None:
     """Return what can be done at a range."""
     uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None or not spot.path.endswith(".md"):
+    document = await session.document(uri)
+    if document is None or not document.spot.path.endswith(".md"):
         return None
+    spot, text = document
     first, _ = text.place(params.range.start)
     last, _ = text.place(params.range.end)
     wanted = params.context.only
@@ -52,12 +52,9 @@ async def resolve(session: Session, action: types.CodeAction) -> types.CodeActio
     data = action.data
     if isinstance(data, dict) and action.edit is None:
         uri = str(data["uri"])
-        spot = await session.spot(uri)
-        text = session.text(uri, spot)
-        if spot is not None and text is not None:
-            action.edit = replacing(
-                session, uri, await _every_mention(session, spot, text, str(data["path"]))
-            )
+        if (document := await session.document(uri)) is not None:
+            mentions = await _every_mention(session, *document, str(data["path"]))
+            action.edit = replacing(session, uri, mentions)
     return action
 
 

@@ -26,10 +26,10 @@ _SEVERITIES = {
 
 async def of_document(session: Session, uri: str) -> list[types.Diagnostic]:
     """Return the diagnostics of one document."""
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None or not spot.path.endswith(".md") or not session.options.diagnostics:
+    document = await session.document(uri)
+    if document is None or not document.spot.path.endswith(".md") or not session.options.diagnostics:
         return []
+    spot, text = document
     note = text.note
     links = [link for link in note.links if link.place]
     wrong = [target for target in await targets(session, spot, links) if target.problem]

@@ -46,11 +46,10 @@ async def document_links(
     session: Session, params: types.DocumentLinkParams
 ) -> list[types.DocumentLink] | None:
     """Return every link of a note that leads somewhere."""
-    uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None:
+    document = await session.document(params.text_document.uri)
+    if document is None:
         return None
+    spot, text = document
     links = [link for link in text.note.links if link.place]
     found = await targets(session, spot, links)
     return [
@@ -120,10 +119,8 @@ async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
 async def _at(
     session: Session, params: types.DefinitionParams | types.ReferenceParams | types.HoverParams
 ) -> tuple[Spot, Text, int, int] | None:
-    uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    return None if spot is None or text is None else (spot, text, *text.place(params.position))
+    document = await session.document(params.text_document.uri)
+    return None if document is None else (*document, *document.text.place(params.position))
 
 
 def _location(session: Session, spot: Spot, path: str, line: int | None) -> types.Location:

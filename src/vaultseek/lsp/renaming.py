@@ -42,22 +42,20 @@ async def prepare(
     session: Session, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
     """Return the range and the name of what can be renamed at a position."""
-    uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None:
+    document = await session.document(params.text_document.uri)
+    if document is None:
         return None
+    spot, text = document
     wanted = await _at(session, spot, text, params.position)
     return None if wanted is None else types.PrepareRenamePlaceholder(text.range(wanted.place), wanted.name)
 
 
 async def rename(session: Session, params: types.RenameParams) -> types.WorkspaceEdit | None:
     """Return the edits that rename what is at a position, in all notes. Raises VaultseekError."""
-    uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None:
+    document = await session.document(params.text_document.uri)
+    if document is None:
         return None
+    spot, text = document
     wanted = await _at(session, spot, text, params.position)
     if wanted is None:
         raise UsageError("nothing to rename here; put the cursor on a link, a heading or a tag")

@@ -36,6 +36,13 @@ class Spot(NamedTuple):
         return from_fs_path(f"{self.shown}/{path}") or ""
 
 
+class Document(NamedTuple):
+    """A document in a vault: its place there, and the text of it that the editor shows."""
+
+    spot: Spot
+    text: Text
+
+
 class Options(NamedTuple):
     """Wishes of the user, by the client's initialization options."""
 
@@ -165,6 +172,12 @@ class Session:
         """Return the version of an open document; None for others."""
         document = self._open(uri)
         return document.version if document else None
+
+    async def document(self, uri: str) -> Document | None:
+        """Return the place and the text of a document; None if it is in no vault, or cannot be read."""
+        spot = await self.spot(uri)
+        text = self.text(uri, spot)
+        return None if spot is None or text is None else Document(spot, text)
 
     def text(self, uri: str, spot: Spot | None) -> Text | None:
         """Return the text of a document: the client's if it is open, else the one on disk."""

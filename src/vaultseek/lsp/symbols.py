@@ -151,16 +151,15 @@ async def code_lenses(session: Session, params: types.CodeLensParams) -> list[ty
     if not session.options.code_lens:
         return None
     uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None:
+    document = await session.document(uri)
+    if document is None:
         return None
     return [
         types.CodeLens(
-            text.whole_line(line),
+            document.text.whole_line(line),
             types.Command(label, "vaultseek.backlinks", arguments=[uri, line]),
         )
-        for line, label in await _counts(session, spot, text)
+        for line, label in await _counts(session, *document)
     ]
 
 
@@ -168,11 +167,10 @@ async def inlay_hints(session: Session, params: types.InlayHintParams) -> list[t
     """Return the same numbers behind the lines, if that is wanted."""
     if not session.options.inlay_hints:
         return None
-    uri = params.text_document.uri
-    spot = await session.spot(uri)
-    text = session.text(uri, spot)
-    if spot is None or text is None:
+    document = await session.document(params.text_document.uri)
+    if document is None:
         return None
+    spot, text = document
     first, last = params.range.start.line + 1, params.range.end.line + 1
     return [
         types.InlayHint(text.position(line, len(text.line(line))), label, padding_left=True)
