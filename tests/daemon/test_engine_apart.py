@@ -25,7 +25,7 @@ from vaultseek.models.catalogue import find_model
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.engine import MilvusOptions
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
 pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")

@@ -38,7 +38,8 @@ from vaultseek.indexing.shard_writer import shard_of
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.model import Reason
 from vaultseek.models.choice import choose_models
-from vaultseek.settings.model import IndexSettings, Settings, TeamSettings, TokenSettings, VaultSettings
+from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
+from vaultseek.settings.team import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.wire.context import ClientInfo, RequestContext
 from vaultseek.worker.pool import WorkerPool

@@ -28,7 +28,7 @@ from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.settings.engine import MilvusOptions
-from vaultseek.settings.model import SearchSettings
+from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
 NOTES = {
