@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.doctor.team import check_team
 from vaultseek.errors import Busy
+from vaultseek.indexing.scoped_vault import general
+from vaultseek.model import Reason
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.team import TeamSettings, TokenSettings, address_of
 
@@ -118,3 +121,11 @@ def test_the_doctor_names_tokens_that_see_nothing_and_open_addresses(tmp_path: P
     assert "without encryption" in messages("0.0.0.0:7447", "wiki")[0]
     assert "not set" in messages("", "wiki")[0]
     assert list(check_team(Settings())) == []
+
+
+@pytest.mark.parametrize("code", ["being_read", "being_built", "behind", "vault_missing", "failing"])
+def test_who_sees_a_part_of_a_vault_is_told_no_number_of_its_notes(code):
+    reason = general(Reason(code, "75 of 1,100 notes, on the disk of host7"))
+    assert reason is not None
+    assert reason.code == code
+    assert not re.search(r"\d", reason.text)

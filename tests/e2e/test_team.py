@@ -115,6 +115,10 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         assert [each["path"] for each in anna.related("Pump", vault="wiki")["results"]] == [
             "Handbook/Alarm.md"
         ]
+        (status,) = anna.call("index/status", {})["vaults"]
+        assert not [status[name] for name in ("notes", "chunks", "embedded", "pending") if status[name]]
+        assert (status["share"], status["eta_seconds"], status["problems"]) == (1.0, None, [])
+        assert status["lanes"]["keyword"] == {"up": True, "code": None, "reason": None}
         assert anna.call("vault/tags", {})["tags"] == [{"tag": "tools", "count": 2, "total": 2}]
         assert anna.call("links/outgoing", {"note": "Pump"})["links"][0]["resolved"] is None
         for note in ("Salaries", "HR/Salaries.md", "Near", "Salarie"):

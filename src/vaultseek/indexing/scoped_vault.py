@@ -8,6 +8,7 @@ are those of the vault.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +24,28 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.limits import OPENING_CHARS
 from vaultseek.markdown.resolve import Names
-from vaultseek.model import JSON, Reason
+from vaultseek.model import JSON, Reason, ReasonCode
 from vaultseek.worker import SemanticAnswer
 
 if TYPE_CHECKING:
     from vaultseek.indexing.engine_keyword import EngineKeyword
+
+
+_GENERAL: Mapping[ReasonCode, str] = {
+    "being_read": "some notes are still to be read",
+    "being_built": "some of the index is still being built",
+    "not_embedded": "no passage is embedded yet",
+    "behind": "the latest changes are still missing",
+    "vault_missing": "the notes cannot be reached at the moment; the index answers",
+    "disk_full": "the disk of the server is full; changes are not indexed",
+    "failing": "changes cannot be indexed at the moment; ask whoever runs the server",
+}
+"""Words for the states of a vault that say nothing of the notes outside, nor of the server's files."""
+
+
+def general(reason: Reason | None) -> Reason | None:
+    """Return the reason in words that are for everybody; some have counts of the whole vault."""
+    return None if reason is None else replace(reason, text=_GENERAL.get(reason.code, reason.text))
 
 
 class ScopedVault:
@@ -73,7 +91,7 @@ class ScopedVault:
 
     def keyword_reason(self) -> Reason | None:
         """See `OpenVault`, as for all of the following."""
-        return self._vault.keyword_reason()
+        return general(self._vault.keyword_reason())
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which a search found damaged."""
@@ -81,7 +99,7 @@ class ScopedVault:
 
     def semantic_reason(self, text: str = "") -> Reason | None:
         """Return why the semantic lane cannot answer ``text``, or None."""
-        return self._vault.semantic_reason(text)
+        return general(self._vault.semantic_reason(text))
 
     def unread_reason(self, text: str) -> Reason | None:
         """Return why the semantic lane does not read the language of ``text``, or None."""
@@ -89,7 +107,7 @@ class ScopedVault:
 
     def lag_reason(self, text: str) -> Reason | None:
         """Return why the space that answers ``text`` lacks notes that others have, or None."""
-        return self._vault.lag_reason(text)
+        return general(self._vault.lag_reason(text))
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest visible passages and notes. Raises WorkerUnavailable or IndexDamaged."""

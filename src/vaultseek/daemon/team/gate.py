@@ -12,7 +12,8 @@ from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.errors import Forbidden, VaultseekError
-from vaultseek.model import JSON
+from vaultseek.indexing.scoped_vault import general
+from vaultseek.model import JSON, Reason, reason_json
 from vaultseek.settings.team import TeamSettings
 from vaultseek.wire.context import Handler, RequestContext
 
@@ -151,4 +152,20 @@ def _status(vault: JSON, grant: Grant) -> JSON:
     if grant.folders(vault["name"]) is None:
         return vault
     nothing = ("notes", "chunks", "embedded", "pending", "embeddings_computed", "problem_count")
-    return {**vault, **dict.fromkeys(nothing, 0), "problems": []}
+    return {
+        **vault,
+        **dict.fromkeys(nothing, 0),
+        **_general(vault),
+        "share": 1.0,
+        "rate": 0.0,
+        "eta_seconds": None,
+        "problems": [],
+        "lanes": {name: lane | _general(lane) for name, lane in vault["lanes"].items()},
+        "models": vault["models"] | {"second_notes_left": None},
+    }
+
+
+def _general(answer: JSON) -> JSON:
+    """Return the reason that the answer has, in words for everybody."""
+    code, text = answer["code"], answer["reason"]
+    return reason_json(None if code is None else general(Reason(code, text)))

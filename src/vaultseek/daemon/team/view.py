@@ -12,7 +12,7 @@ from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, UsageError
 from vaultseek.index.ledger.scoped import Folders
-from vaultseek.indexing.scoped_vault import ScopedVault
+from vaultseek.indexing.scoped_vault import ScopedVault, general
 from vaultseek.indexing.status import VaultStatus
 from vaultseek.model import Reason
 from vaultseek.notes.complete import VaultCompleter
@@ -42,7 +42,7 @@ class ScopedFollower:
 
     def degraded_reason(self) -> Reason | None:
         """See `VaultFollower.degraded_reason`."""
-        return self._follower.degraded_reason()
+        return general(self._follower.degraded_reason())
 
     async def wait_if_new(self) -> None:
         """See `VaultFollower.wait_if_new`."""
