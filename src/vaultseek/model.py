@@ -129,6 +129,18 @@ class Link:
     place: Place | None = field(default=None, compare=False, repr=False)
     written: Place | None = field(default=None, compare=False, repr=False)
 
+    def as_json(self) -> JSON:
+        """Return the link as answers have it, without its place."""
+        return {
+            "kind": self.kind,
+            "target": self.target,
+            "heading": self.heading,
+            "block": self.block,
+            "alias": self.alias,
+            "line": self.line,
+            "property": self.property,
+        }
+
 
 class PlacedTag(NamedTuple):
     """A tag in the text of a note, without its ``#``, and the place of that name."""

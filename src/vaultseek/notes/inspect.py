@@ -218,13 +218,7 @@ def _footnotes(note: Note) -> Iterator[JSON]:
 
 def _link(link: Link, resolution: Resolution) -> JSON:
     return {
-        "kind": link.kind,
-        "target": link.target,
-        "heading": link.heading,
-        "block": link.block,
-        "alias": link.alias,
-        "line": link.line,
-        "property": link.property,
+        **link.as_json(),
         "resolved": resolution.path,
         "ambiguous": list(resolution.candidates),
         "by_alias": resolution.by_alias,

@@ -113,13 +113,7 @@ def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
 def _link(row: LinkRow) -> JSON:
     link = row.link
     return {
-        "kind": link.kind,
-        "target": link.target,
-        "heading": link.heading,
-        "block": link.block,
-        "alias": link.alias,
-        "line": link.line,
-        "property": link.property,
+        **link.as_json(),
         "column": link.place and link.place.start + 1,
         "end_column": link.place and link.place.end + 1,
     }
