@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from vaultseek.cli.exit_codes import SUCCESS
 from vaultseek.cli.invocation import Invocation
-from vaultseek.cli.options import daemon_options, json_option, pass_invocation
+from vaultseek.cli.options import daemon_options, json_option, pass_invocation, shared_options
 from vaultseek.cli.output import print_error, print_json
 from vaultseek.cli.terminal import clean, count
+from vaultseek.errors import UsageError
 from vaultseek.model import JSON
 
 if TYPE_CHECKING:
     from vaultseek.cli.engine_move import EngineMove, VaultMove
+    from vaultseek.settings.engine import MilvusOptions
 
 DIFFERENT = 1
 """Exit code after a move whose numbers or searches differ."""
@@ -68,6 +71,64 @@ def migrate(invocation: Invocation, target: str, uri: str | None, json_: bool) -
     if not json_:
         print_error(f"what {move.place} has is not what the ledger has, or what searches gave before")
     return DIFFERENT
+
+
+@backend.command()
+@click.option("--drop", is_flag=True, help="Delete them.")
+@click.option("--uri", metavar="URI", help="Another Milvus than that of the settings.")
+@json_option
+@shared_options
+@pass_invocation
+def prune(invocation: Invocation, drop: bool, uri: str | None, json_: bool) -> int:
+    """List what older versions of vaultseek have left in Milvus, and delete it with --drop.
+
+    A new format of the collections fills new ones, and those of the old one stay. Left alone are what this
+    version or a later one uses, what is of another program, and a format that an indexer still writes.
+
+    \b
+    vaultseek backend prune
+    vaultseek backend prune --drop
+    """
+    from vaultseek.indexing.engine_formats import drop_format, old_formats
+
+    engine = _engine(invocation, uri)
+    formats = old_formats(engine)
+    for old in formats if drop else ():
+        drop_format(engine, old)
+    if json_:
+        print_json({"place": engine.place, "dropped": drop, "formats": [asdict(old) for old in formats]})
+        return SUCCESS
+    place = clean(engine.place)
+    for old in formats:
+        what = f"{count(len(old.shards), 'vault', 'vaults')}, {count(old.notes, 'note', 'notes')}"
+        used = f"; an indexer on {clean(old.busy)} still writes in it" if old.busy else ""
+        print(f"format {old.version}: {what}{' deleted' if drop else ''}{used}")
+        for shard in old.shards:
+            print(f"  {clean(shard)}")
+    if not formats:
+        print(f"Milvus at {place} has nothing of older versions")
+    elif not drop:
+        print("nothing was deleted; `vaultseek backend prune --drop` does that")
+    return SUCCESS
+
+
+def _engine(invocation: Invocation, uri: str | None) -> MilvusOptions:
+    """Return the Milvus of the settings, also one that was used before, or that at ``uri``."""
+    from vaultseek.cli.connect import daemon_pid
+    from vaultseek.index.backend.milvus_connection import check_installed
+    from vaultseek.settings.load import load
+
+    index = load(invocation.config).index
+    engine = index.model_copy(update={"backend": "milvus", "uri": uri or index.uri}).engine
+    assert engine is not None
+    check_installed()
+    engine.check()
+    engine.token()
+    if engine.is_lite and not engine.file.exists():
+        raise UsageError(f"there is no file {engine.file}; give another one as --uri")
+    if engine.is_lite and index.engine == engine and daemon_pid() is not None:
+        raise UsageError(f"the daemon has {engine.file} open; run `vaultseek stop` first")
+    return engine
 
 
 def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:

@@ -25,9 +25,12 @@ class MilvusClient(MilvusConnection):
     Every method raises ``Unavailable`` if Milvus does not answer. The names of collections are short ones.
     """
 
-    def __init__(self, options: MilvusOptions, *, only_looks: bool = False) -> None:
-        """``only_looks``: no collection is created."""
+    def __init__(
+        self, options: MilvusOptions, *, only_looks: bool = False, version: int = schema.VERSION
+    ) -> None:
+        """``only_looks``: no collection is created. ``version`` is the format of the collections."""
         super().__init__(options, only_looks=only_looks)
+        self._version = version
         self._unindexed: dict[str, int] = {}
         """Rows of each collection that were written since it was indexed."""
 
@@ -167,6 +170,18 @@ class MilvusClient(MilvusConnection):
         versions = {int(match[1]) for name in names if (match := pattern.fullmatch(name))}
         return sorted(versions - {schema.VERSION})
 
+    def fields(self, name: str) -> set[str]:
+        """Return the names of the fields of a collection."""
+        with self._asking():
+            described = self._client.describe_collection(self._collection(name), timeout=self.options.seconds)
+        return {str(field["name"]) for field in described["fields"]}
+
+    def drop(self, name: str) -> None:
+        """Delete a collection."""
+        with self._asking(writes=True):
+            self._client.drop_collection(self._collection(name), timeout=self.options.write_seconds)
+        self._known.discard(name)
+
     def has(self, name: str) -> bool:
         """True if there is such a collection."""
         if name not in self._known:
@@ -180,35 +195,36 @@ class MilvusClient(MilvusConnection):
         """Create a collection, its indexes included."""
         from pymilvus import DataType
 
-        options, types = self.options, DataType
-        made = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
-        indexes = self._client.prepare_index_params()
-        for field, kind, parameters in fields:
-            values = dict(parameters)
-            if "element_type" in values:
-                values["element_type"] = types[values["element_type"]]
-            if field == "shard" and options.partitions:
-                values["is_partition_key"] = True
-            made.add_field(field, types[kind], **values)
-            if kind == "SPARSE_FLOAT_VECTOR":
-                indexes.add_index(field, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
-            elif kind == "FLOAT_VECTOR":
-                index = self._vector_index
-                parameters = dict(options.index_parameters) if index == "HNSW" else {}
-                indexes.add_index(field, index_type=index, metric_type="COSINE", params=parameters)
-            elif field == "note" or (kind == "ARRAY" and not options.is_lite):
-                indexes.add_index(field, index_type="INVERTED")
-        more = {"num_partitions": options.partitions} if options.partitions else {}
-        self._client.create_collection(
-            self._collection(name),
-            schema=made,
-            index_params=indexes,
-            num_shards=options.shards,
-            consistency_level=options.consistency,
-            timeout=options.write_seconds,
-            **more,
-        )
-        self._known.add(name)
+        with self._asking(writes=True):
+            options, types = self.options, DataType
+            made = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+            indexes = self._client.prepare_index_params()
+            for field, kind, parameters in fields:
+                values = dict(parameters)
+                if "element_type" in values:
+                    values["element_type"] = types[values["element_type"]]
+                if field == "shard" and options.partitions:
+                    values["is_partition_key"] = True
+                made.add_field(field, types[kind], **values)
+                if kind == "SPARSE_FLOAT_VECTOR":
+                    indexes.add_index(field, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+                elif kind == "FLOAT_VECTOR":
+                    index = self._vector_index
+                    parameters = dict(options.index_parameters) if index == "HNSW" else {}
+                    indexes.add_index(field, index_type=index, metric_type="COSINE", params=parameters)
+                elif field == "note" or (kind == "ARRAY" and not options.is_lite):
+                    indexes.add_index(field, index_type="INVERTED")
+            more = {"num_partitions": options.partitions} if options.partitions else {}
+            self._client.create_collection(
+                self._collection(name),
+                schema=made,
+                index_params=indexes,
+                num_shards=options.shards,
+                consistency_level=options.consistency,
+                timeout=options.write_seconds,
+                **more,
+            )
+            self._known.add(name)
 
     def _consistency(self, *, in_search: bool) -> str:
         """Return the consistency of a request: searches have that of the settings.
@@ -219,7 +235,7 @@ class MilvusClient(MilvusConnection):
         return self.options.consistency if in_search else "Strong"
 
     def _collection(self, name: str) -> str:
-        return f"{self.options.prefix}_{schema.VERSION}_{name}"
+        return f"{self.options.prefix}_{self._version}_{name}"
 
     @property
     def _vector_index(self) -> str:
@@ -236,6 +252,8 @@ class MilvusClient(MilvusConnection):
                 f"the version of Milvus at {self.options.place} is {version}, too old; use 2.5 or newer",
                 "unavailable",
             )
+        if self._version != schema.VERSION:
+            return
         for name, fields in (
             ("notes", schema.NOTES),
             ("passages", schema.PASSAGES),
