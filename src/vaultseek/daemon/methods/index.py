@@ -12,7 +12,7 @@ import numpy as np
 
 from vaultseek import paths
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault
+from vaultseek.daemon.methods.access import Find, about_vault, folder_of
 from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.unopened import UnopenedVault
@@ -122,6 +122,8 @@ class IndexMethods:
         if call.vectors_from_client:
             _check_model(follower)
         vault = follower.vault
+        if call.notes_from_client:
+            folder_of(vault, "a cluster")
         follower.waiting_clients += 1
         try:
             with (
@@ -234,8 +236,9 @@ def _open_handout(follower: VaultFollower) -> NoteHandout:
 
 
 def _check_model(follower: VaultFollower) -> None:
-    """Raise Unavailable if no client can embed with the model of the vault."""
+    """Raise Unavailable if no client can embed with the model of the vault, or the notes are elsewhere."""
     vault = follower.vault
+    folder_of(vault, "a cluster")
     model = vault.models.main
     if model.fault:
         raise Unavailable(model.fault, "model_unusable")
