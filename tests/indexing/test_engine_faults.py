@@ -462,7 +462,7 @@ class LaggingReads:
         from pymilvus import MilvusClient
 
         self.asked: list[str] = []
-        for name in ("query", "get"):
+        for name in ("query", "get", "search"):
             monkeypatch.setattr(MilvusClient, name, self._reading(getattr(MilvusClient, name)))
 
     def _reading(self, read: Callable[..., Any]) -> Callable[..., Any]:
@@ -470,6 +470,8 @@ class LaggingReads:
             self.asked.append(consistency_level)
             if consistency_level == "Strong":
                 return read(*args, consistency_level=consistency_level, **options)
+            if read.__name__ == "search":
+                return [[]]
             return [{"count(*)": 0}] if options.get("output_fields") == ["count(*)"] else []
 
         return lagging
@@ -486,6 +488,9 @@ def test_an_engine_that_shows_writes_late_is_not_taken_for_another(tmp_path, lit
             write_files(root, LATER)
             catch_up(vault)
             assert vault.keyword_reason() is None
+            assert vault.ledger.vectors.store() == given
+            with pytest.raises(Unavailable, match="does not show what was written last yet"):
+                search(vault, "sump pump", "semantic")
             assert vault.ledger.vectors.store() == given
             assert vault.engine is not None
             assert vault.engine.engine.statistics().notes == 4

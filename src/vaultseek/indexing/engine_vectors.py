@@ -113,6 +113,8 @@ class EngineVectors:
                 for kind in ("passages", "notes")
             )
         )
+        if allowed is None and not len(passages):
+            await _ask(lambda: self._check_seen(store.name), deadline)
         best = sorted(
             {*dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS]), *notes.notes[:ANSWER_VECTORS].tolist()}
         )
@@ -203,6 +205,11 @@ class EngineVectors:
         writer.drop(space)
         for kind in ("passages", "notes"):
             writer.set_state(self._name(space, kind), "")
+
+    def _check_seen(self, space: str) -> None:
+        """Raise Unavailable if there are vectors that searches do not see: they are not lost for that."""
+        if self._backend.has_any(space, "passages"):
+            raise Unavailable("the engine does not show what was written last yet", "behind")
 
     def _nearest(
         self, space: str, kind: Kind, vector: Vectors, k: int, allowed: NDArray[np.int64] | None

@@ -148,6 +148,11 @@ class MilvusBackend:
         name = self._rows.vectors(space, kind)
         return self._rows.count(name)
 
+    def has_any(self, space: str, kind: Kind) -> bool:
+        """True if there is a vector of a space and kind, whether or not searches see it yet."""
+        name = self._rows.vectors(space, kind)
+        return self._client.has(name) and self._client.first(name, self._rows.within(""), "id") is not None
+
     def statistics(self, *, vectors: bool = True) -> BackendStatistics:
         """See ``Backend.statistics``."""
         spaces = self._rows.spaces() if vectors else ()
@@ -253,7 +258,7 @@ class MilvusBackend:
 
     def _has_cut(self) -> bool:
         """True if the fields of a note do not hold all there is, so that no expression is exact for it."""
-        return self._client.first("notes", self._rows.within("cut == true"), "id") is not None
+        return self._client.first("notes", self._rows.within("cut == true"), "id", in_search=True) is not None
 
 
 def shard_number(name: str) -> int:

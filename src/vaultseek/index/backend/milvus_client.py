@@ -70,8 +70,8 @@ class MilvusClient(MilvusConnection):
                 )
         return rows
 
-    def first(self, name: str, condition: str, field: str) -> Any:
-        """Return a row that satisfies a condition, as a search sees it; None if there is none."""
+    def first(self, name: str, condition: str, field: str, *, in_search: bool = False) -> Any:
+        """Return a row that satisfies a condition; None if there is none. See ``_consistency``."""
         with self._asking():
             rows = self._client.query(
                 self._collection(name),
@@ -79,7 +79,7 @@ class MilvusClient(MilvusConnection):
                 output_fields=[field],
                 limit=1,
                 timeout=self.options.seconds,
-                consistency_level=self.options.consistency,
+                consistency_level=self._consistency(in_search=in_search),
             )
         return rows[0] if rows else None
 
