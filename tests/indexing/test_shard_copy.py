@@ -19,6 +19,8 @@ from semantic_here import WorkerHere
 from vaultseek.errors import Unavailable
 from vaultseek.evaluate.vault import index_vault
 from vaultseek.index.backend import copy_table, milvus_connection, schema
+from vaultseek.index.backend.milvus import MilvusBackend
+from vaultseek.index.backend.port import Kind
 from vaultseek.index.ledger import NoteCopy
 from vaultseek.indexing import shard_copy
 from vaultseek.indexing.heartbeat import Heartbeat
@@ -185,3 +187,32 @@ def test_a_copied_index_that_takes_a_shard_over_is_copied_anew(tmp_path, lite):
                 asyncio.run(index_vault(other))
             assert step(searcher)
             assert copies_of(searcher) == copies_of(other)
+
+
+def test_vectors_that_are_not_there_yet_are_asked_for_a_few_notes_at_a_time(tmp_path, lite, monkeypatch):
+    monkeypatch.setattr(shard_copy, "PAGE_NOTES", 1)
+    monkeypatch.setattr(shard_copy, "PAGES_IN_VAIN", 2)
+    asked: list[list[int]] = []
+    numbers = MilvusBackend.numbers
+
+    def noted(backend: MilvusBackend, space: str, kind: Kind, notes: list[int]) -> list[int]:
+        asked.append(list(notes))
+        return numbers(backend, space, kind, notes)
+
+    monkeypatch.setattr(MilvusBackend, "numbers", noted)
+    with indexer_and_searcher(tmp_path / "x", replace(lite, shard="late")) as (indexer, searcher):
+        write_files(indexer.options.root, {f"{number}.md": f"# Late {number}" for number in range(7)})
+        indexer.indexer.apply(indexer.indexer.reconcile())  # by word alone
+        step(searcher)
+        assert searcher.ledger.counts().pending == 14
+        waits = set()
+        for _ in range(6):
+            asked.clear()
+            step(searcher)
+            assert len(asked) <= 4
+            waits |= {note for notes in asked for note in notes}
+        assert len(waits) == 7, "each of them has its turn"
+        asyncio.run(index_vault(indexer))
+        for _ in range(2):
+            step(searcher)
+        assert searcher.ledger.counts().pending == 0

@@ -20,6 +20,8 @@ from vaultseek.model import Reason
 
 PAGE_NOTES = 256
 """Notes copied in one commit."""
+PAGES_IN_VAIN = 8
+"""Pages of notes without a new vector after which the engine is asked again only with the next look."""
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +42,8 @@ class ShardCopy:
         """Rows that the engine had about the shard just now; taken by ``step``."""
         self._difference = ""
         """Difference between the indexer and this searcher, by which they give other answers."""
+        self._asked = 0
+        """The last note whose vectors the engine was asked for; 0 to begin with the first."""
         self._language: str | None = None
         self._on_language = on_language
         self._backend = backend
@@ -165,22 +169,31 @@ class ShardCopy:
         return len(notes)
 
     def _mark_vectors(self, version: str | None) -> bool:
-        """Mark the chunks and notes whose vectors the engine has; true if any are new."""
+        """Mark the chunks and notes whose vectors the engine has; true if any are new.
+
+        While the indexer computes them, the engine is asked for some of those that are missing at a time.
+        """
         ledger, backend = self._ledger, self._backend
         if not version:
             return False
         if version != ledger.vectors.store():
             ledger.vectors.begin_store(version)
-        before = ledger.counts().pending
-        if not before:
-            return False
-        for notes in _pages([note for (note,) in ledger.select(_PENDING)]):
+        left = before = ledger.counts().pending
+        in_vain = 0
+        while left and in_vain < PAGES_IN_VAIN:
+            notes = [note for (note,) in ledger.select(_PENDING, self._asked, self._asked, PAGE_NOTES)]
+            self._asked = notes[-1] if notes else 0
+            if not notes:
+                break
             chunks = backend.numbers(self._space, "passages", notes)
             whole = backend.numbers(self._space, "notes", notes)
             # A vector that is there is nothing to be left out, whoever had its number before.
             stored = [*map(str, chunks), *map(note_vector_id, whole)]
             ledger.vectors.mark_stored(chunks, whole, stored)
-        return ledger.counts().pending != before
+            pending = ledger.counts().pending
+            in_vain, left = 0 if pending != left else in_vain + 1, pending
+        self._asked = self._asked if left else 0
+        return left != before
 
 
 def heartbeat_name(shard: str) -> str:
@@ -188,7 +201,10 @@ def heartbeat_name(shard: str) -> str:
     return f"{shard}/heartbeat"
 
 
-_PENDING = "SELECT note FROM chunks WHERE stored = 0 UNION SELECT id FROM notes WHERE stored = 0"
+_PENDING = (
+    "SELECT note FROM chunks WHERE stored = 0 AND note > ?"
+    " UNION SELECT id FROM notes WHERE stored = 0 AND id > ? ORDER BY 1 LIMIT ?"
+)
 
 
 def _pages(notes: Sequence[int]) -> Iterator[Sequence[int]]:

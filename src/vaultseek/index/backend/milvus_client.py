@@ -26,11 +26,11 @@ class MilvusClient(MilvusConnection):
     """
 
     def __init__(
-        self, options: MilvusOptions, *, only_looks: bool = False, version: int = schema.VERSION
+        self, options: MilvusOptions, *, only_looks: bool = False, version: int | None = None
     ) -> None:
-        """``only_looks``: no collection is created. ``version`` is the format of the collections."""
+        """``only_looks``: no collection is created. ``version`` is another format than the present one."""
         super().__init__(options, only_looks=only_looks)
-        self._version = version
+        self._version = schema.VERSION if version is None else version
         self._unindexed: dict[str, int] = {}
         """Rows of each collection that were written since it was indexed."""
 
