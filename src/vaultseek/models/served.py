@@ -25,6 +25,8 @@ from vaultseek import paths
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.models.bert_pairs import Batch
 from vaultseek.models.encoder import Vectors
+from vaultseek.models.masking import MASK
+from vaultseek.models.server_errors import may_pass, status_of
 from vaultseek.models.service import Service
 from vaultseek.text import one_line
 
@@ -41,7 +43,6 @@ SAME_MODEL = 0.99
 PROBE = "A few plain words."
 _CALLS = 4
 _ERROR_CHARS = 200
-_TRANSIENT = frozenset([408, 409, 425, 429])
 _OF_TEXT = frozenset([400, 413, 422])
 _OF_ALL = frozenset([401, 403, 429])
 log = logging.getLogger(__name__)
@@ -58,7 +59,6 @@ class Server:
         self._class = _class_of(service.class_name, base)
         self._object: Any = None
         self._is_stale = True
-        self._key: str | None = None
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(_CALLS, thread_name_prefix="served")
         self._failures = 0
@@ -90,7 +90,7 @@ class Server:
             try:
                 answer = self._within(call, seconds)
             except Exception as error:
-                if pause is None or not _may_pass(error) or time.monotonic() > end:
+                if pause is None or not may_pass(error) or time.monotonic() > end:
                     raise
                 time.sleep(pause)
                 continue
@@ -115,9 +115,7 @@ class Server:
         text = str(error) or type(error).__name__
         if isinstance(error, TimeoutError):
             text = "it took too long"
-        if self._key:
-            text = text.replace(self._key, "(key)")
-        return one_line(text, _ERROR_CHARS)
+        return one_line(MASK.text(text), _ERROR_CHARS)
 
     def _within(self, call: Callable[[Any], Any], seconds: float) -> Any:
         # A call that is late ends by itself; nobody waits for it.
@@ -138,9 +136,12 @@ class Server:
     def _make(self) -> Any:
         """Return a new object. Raises ConfigError if the options are wrong."""
         options = self.service.arguments
-        self._key = self.service.key()
-        if self._key is not None:
-            options[self.service.key_option] = self._key
+        for password in self.service.passwords:
+            MASK.add(password)
+        key = self.service.key()
+        if key is not None:
+            MASK.add(key)
+            options[self.service.key_option] = key
         try:
             return self._class(**options)
         except (TypeError, ValueError, AttributeError) as error:
@@ -210,7 +211,7 @@ class ServedEncoder:
         except WorkerUnavailable:
             raise
         except Exception as error:
-            status = _status_of(error)
+            status = status_of(error)
             is_of_text = status in _OF_TEXT if not attempts else status not in _OF_ALL and self._serves()
             if is_of_text:
                 raise ValueError(self._server.line(error)) from None
@@ -348,33 +349,6 @@ def _advice(path: str) -> str:
         package = "-".join(["llama-index", *parts[1:3]]).replace("_", "-")
         return f"`pip install {package}` where vaultseek is installed, then restart the daemon"
     return "install the package that has it where vaultseek is installed"
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = current.__cause__ or current.__context__
-
-
-def _status_of(error: BaseException) -> int | None:
-    """Return the HTTP status in an error of any library; None if it has none."""
-    for each in _chain(error):
-        for holder in (each, getattr(each, "response", None)):
-            status = getattr(holder, "status_code", None) or getattr(holder, "status", None)
-            if isinstance(status, int):
-                return status
-    return None
-
-
-def _may_pass(error: BaseException) -> bool:
-    """True if another attempt may succeed: the server is busy or broken, or the way to it is."""
-    status = _status_of(error)
-    return not isinstance(error, ConfigError) and (
-        status is None or status in _TRANSIENT or status >= 500 or status < 400
-    )
 
 
 _ADDRESSES = ("base_url", "api_base", "azure_endpoint", "endpoint", "url")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from vaultseek import limits, paths
 from vaultseek.errors import ConfigError
@@ -24,7 +24,8 @@ SERVED = "served-"
 SERVER = "server"
 """The value of ``search.rerank_model`` that means the class of ``[reranker]``."""
 
-_SECRET = re.compile(r"(key|token|secret|password|authorization)$", re.IGNORECASE)
+SECRET_NAME = re.compile(r"(key|token|secret|password|authorization)$", re.IGNORECASE)
+"""Ends of names, of options or variables, whose values are secrets."""
 _OF_THE_WAY = frozenset(
     ["url", "base", "host", "endpoint", "timeout", "retries", "headers", "batch", "workers", "proxy", "keep"]
 )
@@ -85,6 +86,11 @@ class Service:
         return next(filter(None, map(_address, _texts(self.arguments))), None)
 
     @property
+    def passwords(self) -> list[str]:
+        """The passwords in addresses among the options."""
+        return [word for text in _texts(self.arguments) if (word := _password(text))]
+
+    @property
     def destination(self) -> str:
         """The place that text is sent to, in words."""
         label = self.class_name.rpartition(".")[2]
@@ -96,7 +102,7 @@ class Service:
     @property
     def fault(self) -> str | None:
         """The reason why it must not be used as it is set; None if there is none."""
-        secrets = [key for key in self.arguments if _SECRET.search(key)]
+        secrets = [key for key in self.arguments if SECRET_NAME.search(key)]
         if secrets:
             return (
                 f"the options hold a secret, {secrets[0]!r}; "
@@ -167,6 +173,13 @@ def _address(text: str) -> str | None:
     except ValueError:
         return None
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
+
+
+def _password(text: str) -> str:
+    try:
+        return unquote(urlsplit(text).password or "")
+    except ValueError:
+        return ""
 
 
 def _is_here(address: str) -> bool:

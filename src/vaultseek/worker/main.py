@@ -18,6 +18,7 @@ from vaultseek import paths
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.model import JSON
 from vaultseek.models.encoder import Encoder
+from vaultseek.models.masking import MASK, mask_output
 from vaultseek.models.service import Service
 from vaultseek.worker.pipe import Array, Frame, pack, read
 from vaultseek.worker.process import become_expendable, claim_pipes, die_with
@@ -48,6 +49,8 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     from vaultseek.worker.store_cache import open_directory
 
     settings = hello.header
+    if settings.get("service") or settings.get("reranker"):
+        mask_output()
     stores = open_directory(settings["stores"])
     encoder = _load(settings)
     with contextlib.suppress(WorkerUnavailable):  # a server may come back
@@ -111,6 +114,8 @@ class _Outbox:
 
     def send(self, header: JSON, arrays: Sequence[Array] = ()) -> None:
         computing = self.encoder.computing if self.encoder else None
+        if "ready" not in header:
+            header = MASK.value(header)
         data = pack({**header, "peak": _peak_bytes(), "computing": computing}, arrays)
         with self._lock:
             try:
