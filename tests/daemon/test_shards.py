@@ -418,6 +418,8 @@ MORE_CALLS: dict[str, list[dict[str, Any]]] = {
             "linked-from:[[Salaries]]",
             "folder:HR",
             "xylo*",
+            "flaot",
+            "flaot tag:tools",
             "/xyl.*ne/",
             "-tag:tools",
             "owner:*",

@@ -119,6 +119,10 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         assert not [status[name] for name in ("notes", "chunks", "embedded", "pending") if status[name]]
         assert (status["share"], status["eta_seconds"], status["problems"]) == (1.0, None, [])
         assert status["lanes"]["keyword"] == {"up": True, "code": None, "reason": None}
+        # A note that she does not see has this very word, which nothing may tell.
+        misspelt = anna.search("flaot", vault="wiki", mode="keyword", explain=True)
+        assert {each["path"] for each in misspelt["results"]} == {"Handbook/Pump.md", "Handbook/Alarm.md"}
+        assert boss.search("flaot", vault="wiki", mode="keyword")["results"][0]["path"] == "HR/Salaries.md"
         assert anna.call("vault/tags", {})["tags"] == [{"tag": "tools", "count": 2, "total": 2}]
         assert anna.call("links/outgoing", {"note": "Pump"})["links"][0]["resolved"] is None
         for note in ("Salaries", "HR/Salaries.md", "Near", "Salarie"):

@@ -6,6 +6,7 @@ Stands in for the keyword index wherever that is used.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from vaultseek.index.keyword.candidates import CandidateSnapshot, CandidateTerms
 from vaultseek.index.keyword.note_languages import LanguageRules
 from vaultseek.index.keyword.query_terms import QueryAnalyzer
 from vaultseek.index.keyword.searcher import Searcher
+from vaultseek.index.keyword.segment import Bools
 from vaultseek.index.keyword.spans import SpanFinder
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.languages.detect import DEFAULT_LANGUAGE
@@ -76,6 +78,7 @@ class EngineKeyword:
         unfinished: bool = False,
         ties: int = 0,
         condition: Filter | None = None,
+        visible: NoteIds | None = None,
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words; see ``KeywordIndex.search``.
 
@@ -83,33 +86,29 @@ class EngineKeyword:
         """
         started = time.perf_counter()
         parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
-        queries = self._analysed()[0]
-        nothing = CandidateSnapshot(None, self._vocabulary)
-        asked = Searcher(
-            nothing,
-            queries,
-            parameters,
-            text,
-            unfinished=unfinished,
-            index=CandidateTerms(nothing, parameters),
-        )
-        pool, terms = round(POOL_SHARE * k) + 1, asked.weights
-        hits = self._backend.candidates(ByWords(terms), pool, Restriction(condition, allowed))
+        query = _Query(self._analysed()[0], parameters, text, unfinished, is_scoped=visible is not None)
+        pool, restriction = round(POOL_SHARE * k) + 1, Restriction(condition, allowed)
+        searcher = self._over_candidates(query, pool, restriction)
+        if visible is not None:
+            whole = searcher
+            if allowed is None or len(allowed) < len(visible):
+                whole = self._over_candidates(query, pool, Restriction(None, visible))
+            if absent := whole.absent():
+                searcher = self._over_candidates(replace(query, absent=absent), pool, restriction)
+        columns, details, total = searcher.search(k, None, ties)
+        milliseconds = (time.perf_counter() - started) * 1000
+        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+
+    def _over_candidates(self, query: _Query, pool: int, restriction: Restriction) -> Searcher:
+        """Return the query over the ``pool`` notes that the engine proposes for its words."""
+        terms = query.over(CandidateSnapshot(None, self._vocabulary), None).weights
+        hits = self._backend.candidates(ByWords(terms), pool, restriction)
+        allowed = restriction.notes
         notes = hits.notes if allowed is None else hits.notes[np.isin(hits.notes, allowed)]
         segment = self._vocabulary.segment(notes.tolist(), terms)
         is_whole = hits.is_whole and allowed is None
         snapshot = CandidateSnapshot(segment, self._vocabulary, is_whole=is_whole)
-        searcher = Searcher(
-            snapshot,
-            queries,
-            parameters,
-            text,
-            unfinished=unfinished,
-            index=CandidateTerms(snapshot, parameters),
-        )
-        columns, details, total = searcher.search(k, None, ties)
-        milliseconds = (time.perf_counter() - started) * 1000
-        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+        return query.over(snapshot, np.ones(snapshot.size, np.bool_) if query.is_scoped else None)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
@@ -140,3 +139,30 @@ class EngineKeyword:
             queries = QueryAnalyzer(self.rules.given, key[1])
             self._analysis = (key, queries, SpanFinder(queries, self.rules))
         return self._analysis[1], self._analysis[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query, as it is asked of the engine and then of its candidates.
+
+    ``is_scoped``: whoever asks sees all candidates, but not all notes. ``absent``: words that count as unknown.
+    """
+
+    queries: QueryAnalyzer
+    parameters: Parameters
+    text: str
+    unfinished: bool
+    is_scoped: bool
+    absent: frozenset[str] = frozenset()
+
+    def over(self, snapshot: CandidateSnapshot, visible: Bools | None) -> Searcher:
+        return Searcher(
+            snapshot,
+            self.queries,
+            self.parameters,
+            self.text,
+            unfinished=self.unfinished,
+            index=CandidateTerms(snapshot, self.parameters),
+            visible=visible,
+            absent=self.absent,
+        )

@@ -157,7 +157,7 @@ class ScopedKeywordIndex:
 
     def search(self, text: str, k: int, allowed: NoteIds | None = None, **options: Any) -> KeywordAnswer:
         """Return the ``k`` best of the visible notes; see `KeywordIndex.search`."""
-        return self._index.search(text, k, _common(self._ids, allowed), **options)
+        return self._index.search(text, k, _common(self._ids, allowed), visible=self._ids, **options)
 
 
 def _common(ids: NoteIds, allowed: NoteIds | None) -> NoteIds:

@@ -203,6 +203,21 @@ def test_the_identifier_itself_comes_before_its_parts(vault: Make) -> None:
     assert matches(index, "user_id") == [1, 0]
 
 
+def test_a_word_of_notes_that_may_not_be_seen_is_a_word_of_none(vault: Make) -> None:
+    index = vault("boil the kettle", "a ketle, kettles and user_idx", "a kettle for a user and an id")
+    visible = np.array([0, 2], np.int64)
+    for query in ("ketle", "ketle boil", "user_idx", "kettles ketle"):
+        seen = index.search(query, 5, visible, visible=visible)
+        index_of_seen = vault("boil the kettle", "", "a kettle for a user and an id")
+        alone = index_of_seen.search(query, 5, visible)
+        assert [hit.note for hit in seen.hits] == [hit.note for hit in alone.hits]
+        assert [(term.terms, term.fuzzy) for term in seen.terms] == [
+            (term.terms, term.fuzzy) for term in alone.terms
+        ]
+        index = vault("boil the kettle", "a ketle, kettles and user_idx", "a kettle for a user and an id")
+    assert [hit.note for hit in index.search("ketle", 5, visible).hits] == []
+
+
 def test_one_typo_and_the_beginning_stand_in_for_an_unknown_word(vault: Make) -> None:
     index = vault("a database here", "some data there", "unrelated text")
     for query in ("databse", "dtaabase", "databasee", "dotabase"):

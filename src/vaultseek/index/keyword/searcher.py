@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -54,8 +54,17 @@ class Searcher:
         *,
         unfinished: bool = False,
         index: TermIndex | None = None,
+        visible: Bools | None = None,
+        absent: Collection[str] = (),
     ) -> None:
+        """Look the words up.
+
+        ``visible``: bool[size], the notes that whoever asks may see; no word of others stands in for one of
+        the query. ``absent``: words that count as those of no note at all.
+        """
         self._snapshot = snapshot
+        self._visible = None if visible is None else np.flatnonzero(visible)
+        self._absent = absent
         self._parameters = parameters
         self._terms = TermIndex(snapshot, parameters) if index is None else index
         stop_words = analyzer.stop_words(text)
@@ -93,6 +102,11 @@ class Searcher:
                 weights[term] = max(weights.get(term, 0.0), each.weight * each.scores.idf)
         return weights
 
+    def absent(self) -> frozenset[str]:
+        """Return the words that are in notes, but in none of the visible ones."""
+        terms = (each for each in self._scored if each.scores.df and not each.fuzzy)
+        return frozenset(each.term.word for each in terms if not self._is_seen(each.scores))
+
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
 
@@ -115,9 +129,10 @@ class Searcher:
         terms: tuple[str, ...] = (term.term, *term.also)
         weight = term.weight
         if term.kind == "prefix":
-            terms = self._terms.with_prefix(term.term, PREFIX_TERMS)
+            terms = self._seen(self._terms.with_prefix(term.term, PREFIX_TERMS))
             weight = PREFIX_WEIGHT
-        return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
+        scores = self._terms.scores(() if term.word in self._absent else terms)
+        return _ScoredTerm(term, terms, weight, scores)
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
         """Return a term, and if it is the last word that is typed, that word with all that begin with it.
@@ -127,7 +142,7 @@ class Searcher:
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
             return [scored]
-        longer = self._terms.with_prefix(term.word, PREFIX_TERMS)
+        longer = self._seen(self._terms.with_prefix(term.word, PREFIX_TERMS))
         together = tuple(dict.fromkeys((*scored.terms, *longer)))
         if set(together) == set(scored.terms):
             return [scored]
@@ -149,11 +164,20 @@ class Searcher:
         """Replace a missing word by those that begin with it or are within one edit, if there are any."""
         longer = self._terms.with_prefix(scored.term.word, FUZZY_TERMS)
         edited = self._terms.within_one_edit(scored.term.word, FUZZY_TERMS)
-        terms = tuple(dict.fromkeys((*longer, *edited)))
+        terms = self._seen(tuple(dict.fromkeys((*longer, *edited))))
         scores = self._terms.scores(terms)
         if not scores.df:
             return scored
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
+
+    def _seen(self, terms: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of the terms that a visible note has."""
+        if self._visible is None:
+            return terms
+        return tuple(term for term in terms if self._is_seen(self._terms.scores((term,))))
+
+    def _is_seen(self, scores: TermScores | CommonTerm) -> bool:
+        return self._visible is None or bool(scores.at(self._visible)[1].any())
 
     def _matches(self, notes: Ints) -> tuple[Floats, Bools, Floats]:
         """Return the score of each note, which terms it has, bool[terms, notes], and its coverage."""
