@@ -25,6 +25,8 @@ class EmbeddingServer:
         self.seconds = 0.0
         self.failures = 0
         """Requests that fail with 503 before the next one succeeds."""
+        self.zeros = 0
+        """Requests that are answered with vectors of zeros before the next one is answered well."""
         self.encoder = HashingEncoder(32)
         self.requests: list[int] = []
         """The number of texts in each request."""
@@ -59,6 +61,9 @@ class EmbeddingServer:
             order = sorted(range(len(texts)), key=lambda i: -scores[i])
             return 200, [{"index": i, "score": scores[i]} for i in order]
         rows = [[round(value, 6) for value in row] for row in self.encoder.encode(texts).tolist()]
+        if self.zeros:
+            self.zeros -= 1
+            rows = [[0.0] * len(row) for row in rows]
         if path.endswith("/api/embed"):
             return 200, {"model": "m", "embeddings": rows}
         data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]

@@ -81,6 +81,33 @@ def test_a_server_that_refuses_everything_costs_no_text(server, encoder, status)
     assert not embed(model, ["one", "two"], pause=pause).failed
 
 
+def test_a_server_that_gives_zeros_for_everything_costs_no_text(server, encoder):
+    model = encoder()
+    assert model.dimension == 32
+    server.zeros = 1_000
+    with pytest.raises(WorkerUnavailable, match="zeros"):
+        embed(model, ["one", "two"], pause=pause)
+    with pytest.raises(WorkerUnavailable, match="zeros"):
+        encoder().encode(["a first text"], pause=pause)
+    server.zeros = 0
+    assert not embed(model, ["one", "two"], pause=pause).failed
+
+
+@pytest.mark.parametrize("requests", [1, 2, 3])
+def test_a_server_that_recovers_while_it_is_examined_costs_no_text(server, encoder, requests):
+    model = encoder()
+    assert model.dimension == 32
+    server.zeros = requests
+    for _ in range(3):
+        try:
+            assert not embed(model, ["one", "two"], pause=pause).failed
+        except WorkerUnavailable:
+            continue
+        break
+    else:
+        raise AssertionError("it did not recover")
+
+
 def test_a_server_that_is_gone_is_not_waited_for(server, encoder, monkeypatch):
     model = encoder()
     assert model.dimension == 32

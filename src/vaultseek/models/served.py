@@ -41,6 +41,7 @@ WORK_SECONDS = 60.0
 SAME_MODEL = 0.99
 """Least cosine of two vectors of one text by the same model."""
 PROBE = "A few plain words."
+_NO_VECTOR = "it gave zeros, or numbers that are not finite, instead of a vector"
 _CALLS = 4
 _ERROR_CHARS = 200
 _OF_TEXT = frozenset([400, 413, 422])
@@ -185,10 +186,10 @@ class ServedEncoder:
         """See `Encoder.encode`. Raises WorkerUnavailable if the server is gone, ValueError for a bad text."""
         self._greet()
         if query or pause is None:
-            return self._unit(self._ask(texts, query, QUERY_SECONDS, ()), len(texts))
+            return self._vectors(texts, query, QUERY_SECONDS, ())
         for batch in self._batches(texts):
             pause()
-            rows = self._unit(self._ask(batch, False, self._service.seconds, RETRY_PAUSES), len(batch))
+            rows = self._vectors(batch, False, self._service.seconds, RETRY_PAUSES)
             self._begun |= zip(batch, rows, strict=True)
         vectors = np.stack([self._begun[text] for text in texts])
         self._begun.clear()
@@ -205,25 +206,36 @@ class ServedEncoder:
                 )
             yield missing[start : start + self._service.batch]
 
-    def _ask(self, texts: Sequence[str], query: bool, seconds: float, attempts: Sequence[float]) -> Any:
-        try:
-            return self._server.ask(_calling(texts, query), seconds, attempts)
-        except WorkerUnavailable:
-            raise
-        except Exception as error:
-            status = status_of(error)
-            is_of_text = status in _OF_TEXT if not attempts else status not in _OF_ALL and self._serves()
-            if is_of_text:
-                raise ValueError(self._server.line(error)) from None
-            raise self._server.wrong(error) from None
+    def _vectors(
+        self, texts: Sequence[str], query: bool, seconds: float, attempts: Sequence[float]
+    ) -> Vectors:
+        """Return unit vectors. In the background, a text at fault fails before and after a harmless one.
+
+        Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
+        """
+        for pauses in (attempts, ()) if attempts else ((),):
+            try:
+                vectors = self._unit(self._server.ask(_calling(texts, query), seconds, pauses), len(texts))
+                if np.isfinite(vectors).all():
+                    return vectors
+                failure: Exception = ValueError(_NO_VECTOR)
+                is_of_text = True
+            except WorkerUnavailable:
+                raise
+            except Exception as error:
+                failure, status = error, status_of(error)
+                is_of_text = status not in _OF_ALL if attempts else status in _OF_TEXT
+            if not is_of_text or (attempts and not self._serves()):
+                raise self._server.wrong(failure) from None
+        raise ValueError(self._server.line(failure)) from None
 
     def _serves(self) -> bool:
-        """True if the server embeds a harmless text, so that the one before was at fault."""
+        """True if the server embeds a harmless text as before, so that another one is at fault."""
         try:
-            self._server.ask(_calling([PROBE], False), QUERY_SECONDS)
+            probe = self._unit(self._server.ask(_calling([PROBE], False), QUERY_SECONDS), 1)[0]
         except Exception:
             return False
-        return True
+        return self._probe is not None and float(self._probe @ probe) >= SAME_MODEL
 
     def _unit(self, rows: Any, count: int) -> Vectors:
         """Return the server's vectors at length 1. Raises if they are not as many or as long as they were."""
@@ -249,7 +261,7 @@ class ServedEncoder:
                 raise self._server.wrong(error) from None
             probe = self._unit(rows, 1)[0]
             if not np.isfinite(probe).all() or not len(probe):
-                raise WorkerUnavailable("the server gave numbers that are not finite; check its model")
+                raise self._server.wrong(ValueError(f"{_NO_VECTOR}; check its model"))
             if before is None:
                 self._remember(probe)
             elif before.shape != probe.shape or float(before @ probe) < SAME_MODEL:
