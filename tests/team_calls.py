@@ -7,7 +7,8 @@ from typing import Any
 WIKI = {
     "Handbook/Pump.md": "---\nowner: Ana\n---\n# Pump\nThe float switch of a pump #tools. [[Salaries]]\n",
     "Handbook/Alarm.md": "# Alarm\nIt rings when the [[Pump]] fails: the float switch. #tools\n",
-    "HR/Salaries.md": "---\nowner: Zelda\n---\n# Salaries\nThe float switch xylophone, a flaot. #hidden [[Pump]]\n",
+    "HR/Salaries.md": "---\nowner: Zelda\n---\n# Salaries\n"
+    "The float switch xylophone, a flaot. #hidden [[Pump]]\n",
     "Handbook2/Near.md": "# Near\nThe float switch xylophone is near, see [[Pump]]. #hidden\n",
 }
 HIDDEN = ("HR/", "Handbook2", "xylophone", "zelda", "hidden", "#hidden")

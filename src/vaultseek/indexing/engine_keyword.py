@@ -145,7 +145,8 @@ class EngineKeyword:
 class _Query:
     """A query, as it is asked of the engine and then of its candidates.
 
-    ``is_scoped``: whoever asks sees all candidates, but not all notes. ``absent``: words that count as unknown.
+    ``is_scoped``: whoever asks sees all candidates, but not all notes. ``absent``: words that count as
+    unknown.
     """
 
     queries: QueryAnalyzer
