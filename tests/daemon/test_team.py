@@ -113,9 +113,10 @@ def test_the_doctor_names_tokens_that_see_nothing_and_open_addresses(tmp_path: P
 
     def messages(listen: str, *sees: str) -> list[str]:
         team = TeamSettings(listen=listen, tokens=(token(*sees),))
-        return [each.message for each in check_team(Settings(vaults=vaults, team=team))]
+        return [each.message for each in check_team(Settings(vaults=vaults, team=team), ["Shard"])]
 
     assert messages("127.0.0.1:7447", "wiki/A", "*") == ["listens on 127.0.0.1:7447 for 1 tokens"]
+    assert messages("127.0.0.1:7447", "shard/B") == ["listens on 127.0.0.1:7447 for 1 tokens"]
     assert "no folder" in messages("127.0.0.1:7447", "wiki/B")[0]
     assert "no vault" in messages("127.0.0.1:7447", "wik")[0]
     assert "without encryption" in messages("0.0.0.0:7447", "wiki")[0]

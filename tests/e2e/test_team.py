@@ -116,7 +116,8 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
             "Handbook/Alarm.md"
         ]
         (status,) = anna.call("index/status", {})["vaults"]
-        assert not [status[name] for name in ("notes", "chunks", "embedded", "pending") if status[name]]
+        assert [status[name] for name in ("notes", "chunks", "embedded", "pending")] == [2, 2, 2, 0]
+        assert [each["notes"] for each in anna.vaults()["vaults"]] == [2]
         assert (status["share"], status["eta_seconds"], status["problems"]) == (1.0, None, [])
         assert status["lanes"]["keyword"] == {"up": True, "code": None, "reason": None}
         # A note that she does not see has this very word, which nothing may tell.
@@ -176,6 +177,11 @@ def test_limits_audit_metrics_and_a_token_that_is_withdrawn(server, daemon):
             client.search("pump", vault="wiki")
     with server("boss") as client:
         client.search("a confidential question", vault="wiki")
+        good = server.config.read_text()
+        server.config.write_text(f"{good}\nbad = =\n")
+        with server("boss") as another:
+            assert another.vaults()["vaults"] == client.vaults()["vaults"] != []
+        assert "bad_config" in daemon.run("search", "pump", "--vault", "wiki", "--json").stdout
         server.allow("anna")
         with pytest.raises(Forbidden, match="not valid any more"):
             client.search("pump", vault="wiki")
@@ -192,6 +198,8 @@ def test_limits_audit_metrics_and_a_token_that_is_withdrawn(server, daemon):
         ("slow", "search", "ok"),
         ("slow", "search", "busy"),
         ("boss", "search", "ok"),
+        ("boss", "vault/list", "ok"),
+        ("boss", "vault/list", "ok"),
         ("boss", "search", "forbidden"),
     ]
     assert entries[0]["vault"] == "wiki"

@@ -47,7 +47,8 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
             name = str(each["name"])
             yield from _guarded(f"engine of {name}", partial(check_numbers, name, str(each["path"])))
     yield from _guarded("inotify", lambda: check_watches(count_folders(vaults), daemon_pid(status)))
-    yield from _guarded("team", lambda: check_team(settings))
+    shards = [str(each["name"]) for each in status["vaults"]] if isinstance(status, dict) else []
+    yield from _guarded("team", lambda: check_team(settings, shards))
     yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
         yield from _guarded("worker", lambda: check_worker(settings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from vaultseek.doctor.finding import OK, WARNING, Finding
 from vaultseek.settings.model import Settings
@@ -11,8 +11,11 @@ from vaultseek.text import quote
 from vaultseek.wire.loopback import is_of_this_machine
 
 
-def check_team(settings: Settings) -> Iterator[Finding]:
-    """Check that every token sees something, and that no address is open to other machines."""
+def check_team(settings: Settings, shards: Collection[str] = ()) -> Iterator[Finding]:
+    """Check that every token sees something, and that no address is open to other machines.
+
+    ``shards`` are names of vaults that the daemon has of an engine.
+    """
     team = settings.team
     if not team.listen and not team.tokens:
         return
@@ -22,7 +25,7 @@ def check_team(settings: Settings) -> Iterator[Finding]:
             message = f"team.{key} can be reached from other machines, without encryption"
             yield Finding("team", WARNING, message, "use 127.0.0.1 and a proxy with TLS; see docs/team.md")
     for token in team.tokens:
-        yield from _token(token, settings)
+        yield from _token(token, settings, {name.casefold() for name in shards})
     if not team.listen or not team.tokens:
         missing = "tokens, but team.listen is not set" if team.tokens else "team.listen, but no token"
         yield Finding("team", WARNING, f"there are {missing}", "see docs/team.md")
@@ -30,13 +33,13 @@ def check_team(settings: Settings) -> Iterator[Finding]:
         yield Finding("team", OK, f"listens on {team.listen} for {len(team.tokens)} tokens")
 
 
-def _token(token: TokenSettings, settings: Settings) -> Iterator[Finding]:
+def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) -> Iterator[Finding]:
     roots = {vault.name.casefold(): vault.path for vault in settings.vaults}
     for each in token.sees:
         vault, _, folder = each.rstrip("/").partition("/")
         root = roots.get(vault.casefold())
         fault = None
-        if vault != "*" and root is None:
+        if vault != "*" and root is None and vault.casefold() not in shards:
             fault = f"there is no vault {quote(vault)}"
         elif root is not None and folder and not (root / folder).is_dir():
             fault = f"there is no folder {quote(folder)} in {quote(vault)}"

@@ -57,9 +57,11 @@ class Methods:
         self._role = role
         self._vaults = VaultMethods(file, registry)
         self._views = Views(registry)
-        self.gate = TeamGate(lambda: registry.settings, self._vaults.follow_settings)
+        self.gate = TeamGate(lambda: registry.settings, self._vaults.follow_good_settings)
         self.audit = AuditLog(paths.state_directory() / "audit.log")
-        self._entrance = Gate(lambda: registry.settings.team, self.gate.current, self.audit, metrics)
+        self._entrance = Gate(
+            lambda: registry.settings.team, self.gate.current, self._views.counts, self.audit, metrics
+        )
         self._parts = (
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,9 @@ from pydantic import ValidationError
 
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import refuse_unsuitable
+from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Unavailable, UsageError, VaultMissing
+from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
 from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
 from vaultseek.model import JSON
 from vaultseek.settings.describe import first_problem
@@ -22,6 +24,7 @@ from vaultseek.text import quote
 from vaultseek.wire.context import Handler, RequestContext
 
 _Write = Callable[[], None]
+log = logging.getLogger(__name__)
 
 
 class VaultMethods:
@@ -31,6 +34,7 @@ class VaultMethods:
         self._file = file
         self._registry = registry
         self._changing = asyncio.Lock()
+        self._reported = ""
 
     def handlers(self) -> dict[str, Handler]:
         """Return the handlers by method name."""
@@ -43,9 +47,25 @@ class VaultMethods:
         }
 
     async def follow_settings(self) -> None:
-        """Apply the settings if they have changed on disk. Raises ConfigError."""
+        """Apply the settings if they have changed on disk.
+
+        Raises ConfigError, but not to a client with a token, which cannot correct them.
+        """
+        if CURRENT_GRANT.get() is not None:
+            await self.follow_good_settings()
+            return
         async with self._changing:
             await self._apply_settings()
+
+    async def follow_good_settings(self) -> None:
+        """Apply the settings if they have changed and are right; else those before them hold."""
+        try:
+            async with self._changing:
+                await self._apply_settings()
+        except ConfigError as error:
+            if str(error) != self._reported:
+                log.error("the settings before hold, as the new ones are wrong: %s", error)
+            self._reported = str(error)
 
     async def list_vaults(self, params: JSON, context: RequestContext) -> JSON:
         """Return the vaults and the origin of each: the configuration, `vault add`, or a request."""

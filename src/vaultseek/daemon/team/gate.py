@@ -12,6 +12,7 @@ from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.errors import Forbidden, VaultseekError
+from vaultseek.index.ledger import Counts
 from vaultseek.indexing.scoped_vault import general
 from vaultseek.model import JSON, Reason, reason_json
 from vaultseek.settings.team import TeamSettings
@@ -33,18 +34,20 @@ _OF_SERVER = {"rerank_model"}
 class Gate:
     """Lets the user through, and clients with a token as far as their rights go.
 
-    ``current`` returns the rights that a token has now.
+    ``current`` returns the rights that a token has now, ``counts`` those of the visible notes of a vault.
     """
 
     def __init__(
         self,
         settings: Callable[[], TeamSettings],
         current: Callable[[Grant], Awaitable[Grant]],
+        counts: Callable[[str], Awaitable[Counts]],
         audit: AuditLog,
         metrics: Metrics | None = None,
     ) -> None:
         self._settings = settings
         self._current = current
+        self._counts = counts
         self._audit = audit
         self._metrics = metrics
         self._quotas = Quotas()
@@ -100,9 +103,55 @@ class Gate:
         with self._quotas.request(grant):
             before = CURRENT_GRANT.set(grant)
             try:
-                return _without_the_rest(method, await handler(params, context), grant)
+                return await self._without_the_rest(method, await handler(params, context), grant)
             finally:
                 CURRENT_GRANT.reset(before)
+
+    async def _without_the_rest(self, method: str, answer: Any, grant: Grant) -> Any:
+        """Return the answer without vaults and notes that may not be seen, and the daemon's own paths."""
+        if method == "vault/list":
+            seen = [
+                each for each in answer["vaults"] if each["from"] != "request" and grant.sees(each["name"])
+            ]
+            return {"vaults": [await self._listed(each, grant) for each in seen]}
+        if method == "index/status":
+            daemon = answer["daemon"] | {"config": None, "socket": "", "pid": 0}
+            seen = [each for each in answer["vaults"] if grant.sees(each["name"])]
+            return {"daemon": daemon, "vaults": [await self._status(each, grant) for each in seen]}
+        return answer
+
+    async def _listed(self, vault: JSON, grant: Grant) -> JSON:
+        if grant.folders(vault["name"]) is None:
+            return vault
+        return vault | {"notes": (await self._visible(vault["name"])).notes}
+
+    async def _status(self, vault: JSON, grant: Grant) -> JSON:
+        """Return the status of a vault; of one in part, with the counts of the visible notes alone."""
+        if grant.folders(vault["name"]) is None:
+            return vault
+        counts = await self._visible(vault["name"])
+        return {
+            **vault,
+            **_general(vault),
+            "notes": counts.notes,
+            "chunks": counts.chunks,
+            "embedded": counts.embedded,
+            "pending": counts.pending,
+            "embeddings_computed": 0,
+            "share": 1.0,
+            "rate": 0.0,
+            "eta_seconds": None,
+            "problems": [],
+            "problem_count": 0,
+            "lanes": {name: lane | _general(lane) for name, lane in vault["lanes"].items()},
+            "models": vault["models"] | {"second_notes_left": None},
+        }
+
+    async def _visible(self, vault: str) -> Counts:
+        try:
+            return await self._counts(vault)
+        except VaultseekError:  # it is not open
+            return Counts(0, 0, 0, 0)
 
     def _write(
         self, grant: str, client: str, method: str, params: JSON, outcome: str, seconds: float, answer: Any
@@ -129,40 +178,6 @@ def _refuse_waiting(params: JSON) -> None:
     named = {str(key).lower() for key in settings} if isinstance(settings, dict) else set()
     if refused := sorted(named & _OF_SERVER):
         raise Forbidden(f"{refused[0]} is set by whoever runs this server; leave it out")
-
-
-def _without_the_rest(method: str, answer: Any, grant: Grant) -> Any:
-    """Return the answer without vaults and notes that may not be seen, and without the server's own paths."""
-    if method == "vault/list":
-        vaults = [each for each in answer["vaults"] if each["from"] != "request" and grant.sees(each["name"])]
-        return {
-            "vaults": [
-                each | ({} if grant.folders(each["name"]) is None else {"notes": 0}) for each in vaults
-            ]
-        }
-    if method == "index/status":
-        daemon = answer["daemon"] | {"config": None, "socket": "", "pid": 0}
-        vaults = [_status(each, grant) for each in answer["vaults"] if grant.sees(each["name"])]
-        return {"daemon": daemon, "vaults": vaults}
-    return answer
-
-
-def _status(vault: JSON, grant: Grant) -> JSON:
-    """Return the status of a vault; of one in part, without counts and names of notes."""
-    if grant.folders(vault["name"]) is None:
-        return vault
-    nothing = ("notes", "chunks", "embedded", "pending", "embeddings_computed", "problem_count")
-    return {
-        **vault,
-        **dict.fromkeys(nothing, 0),
-        **_general(vault),
-        "share": 1.0,
-        "rate": 0.0,
-        "eta_seconds": None,
-        "problems": [],
-        "lanes": {name: lane | _general(lane) for name, lane in vault["lanes"].items()},
-        "models": vault["models"] | {"second_notes_left": None},
-    }
 
 
 def _general(answer: JSON) -> JSON:

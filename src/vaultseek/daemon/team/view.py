@@ -11,6 +11,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, UsageError
+from vaultseek.index.ledger import Counts
 from vaultseek.index.ledger.scoped import Folders
 from vaultseek.indexing.scoped_vault import ScopedVault, general
 from vaultseek.indexing.status import VaultStatus
@@ -85,6 +86,11 @@ class Views:
             name: vault if isinstance(vault, Exception) else await self._seen(vault, grant)
             for name, vault in seen.items()
         }
+
+    async def counts(self, vault: str) -> Counts:
+        """Return the numbers of the visible notes of a vault. Raises what ``find`` raises."""
+        follower = await self.find(vault, None)
+        return await asyncio.to_thread(follower.vault.ledger.counts)
 
     def names(self, grant: Grant) -> list[str]:
         """Return the names of the configured vaults that may be seen."""
