@@ -53,6 +53,7 @@ ENGINES = {
     "huggingface_hub": {"models/fetch.py"},
     "pymilvus": {
         "index/backend/lite_main.py",
+        "index/backend/milvus_channel.py",
         "index/backend/milvus_client.py",
         "index/backend/milvus_connection.py",
     },

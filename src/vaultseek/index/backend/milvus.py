@@ -19,6 +19,7 @@ from vaultseek.index.backend import schema
 from vaultseek.index.backend.copy_table import CopyTable
 from vaultseek.index.backend.expression import expression_of
 from vaultseek.index.backend.milvus_client import MilvusClient
+from vaultseek.index.backend.milvus_connection import MilvusConnection
 from vaultseek.index.backend.port import (
     ALL,
     NOTES_AND_TEXT,
@@ -51,6 +52,7 @@ class MilvusBackend:
         self.options = options
         self.shard = shard_number(options.shard)
         self._client = MilvusClient(options)
+        self.connection: MilvusConnection = self._client
         self._rows = ShardRows(self._client, self.shard)
         self._search = ShardSearch(self._rows)
         self._batch = ShardBatch(self._rows)
