@@ -80,6 +80,10 @@ def reason_json(reason: Reason | None) -> JSON:
     return dict(NO_REASON) if reason is None else reason.as_json()
 
 
+NOT_EMBEDDED = "not_embedded"
+"""The code of the problem of a note with a text that the model gave no vector for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A fault in a note and how it was handled; ``code`` is stable, ``message`` is for people."""

@@ -23,12 +23,14 @@ from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.handout import OpenHandout, TextHandout
 from vaultseek.indexing.marked_store import MarkedStore
+from vaultseek.indexing.refused_texts import try_refused_again
 from vaultseek.indexing.status import EmbeddingRate
 from vaultseek.indexing.succession import OldModels, StoreSuccession, store_folder
 from vaultseek.indexing.unembedded import EmbeddingSpec, Item, Unembedded
 from vaultseek.indexing.writer import InWriter
 from vaultseek.limits import BATCH_TEXTS, EMBED_RETRY_SECONDS, EMBED_SECONDS, RETRY_SECONDS
 from vaultseek.model import Reason
+from vaultseek.models.service import SERVED
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer
 from vaultseek.worker.port import VectorKeeper
 
@@ -77,6 +79,7 @@ class Embedding:
         """The texts for a client that embeds in place of the worker."""
         self._marked = MarkedStore(ledger, worker, self.store, self.unembedded, in_writer)
         self._succession = StoreSuccession(ledger, self.store, spec, in_writer, old_models or OldModels())
+        self._refused_tried = not spec.fingerprint.startswith(SERVED)
         self._waiting: list[Item] = []
         self._revision = -1
 
@@ -93,6 +96,9 @@ class Embedding:
             # None is left to say what the store has, if the engine that keeps it was found to be another one.
             if not self.ready or not self._ledger.vectors.store():
                 await self._open_store()
+            if not self._refused_tried:
+                await self._in_writer(try_refused_again, self._ledger, self.unembedded)
+                self._refused_tried = True
             if await self._store_batch():
                 return True
             if self.handout.current is None:  # else texts are missing that a client embeds

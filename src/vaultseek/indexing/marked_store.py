@@ -14,7 +14,7 @@ from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger, note_of_vector
 from vaultseek.indexing.unembedded import Item, Unembedded
 from vaultseek.indexing.writer import InWriter
-from vaultseek.model import Problem
+from vaultseek.model import NOT_EMBEDDED, Problem
 from vaultseek.worker import CHUNKS, NOTES
 from vaultseek.worker.port import VectorKeeper
 
@@ -97,6 +97,7 @@ class MarkedStore:
         self._ledger.vectors.mark_stored(chunks, notes, [])
 
     def _report_failures(self, notes: Sequence[int]) -> None:
-        problem = Problem("not_embedded", "a passage could not be embedded; only its words are searched")
+        problem = Problem(NOT_EMBEDDED, "a passage could not be embedded; only its words are searched")
         for row in self._ledger.notes.by_id(notes).values():
-            self._ledger.problems.add(row.path, problem)
+            if not self._ledger.problems.has(row.path, NOT_EMBEDDED):
+                self._ledger.problems.add(row.path, problem)

@@ -140,11 +140,16 @@ class Unembedded:
 
     def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
         """Return how many passages of these notes, and how many of them themselves, have no vector."""
+        missing = [item for item in self.of_notes(notes) if not item.vector]
+        passages = sum(item.chunk is not None for item in missing)
+        return passages, len(missing) - passages
+
+    def of_notes(self, notes: Sequence[int]) -> list[Item]:
+        """Return all items of these notes, stored or not, with the vectors that the ledger has."""
         revision = self._ledger.revision
+        passages = self._of_chunks(self._ledger.chunks.rows(notes), revision)
         rows = list(self._ledger.notes.by_id(notes).values())
-        passages = self._with_vectors(self._of_chunks(self._ledger.chunks.rows(notes), revision))
-        whole = self._with_vectors(self._of_notes(rows, revision))
-        return sum(not item.vector for item in passages), sum(not item.vector for item in whole)
+        return self._with_vectors([*passages, *self._of_notes(rows, revision)])
 
     def pending_without_vectors(self) -> tuple[int, int]:
         """Return how many passages and notes wait for a vector that the ledger does not have."""

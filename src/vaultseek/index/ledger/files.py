@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vaultseek.index.ledger.database import Database
+from vaultseek.index.ledger.rows import to_json
 from vaultseek.model import Problem
 
 
@@ -53,6 +55,16 @@ class ProblemTable:
         )
         return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
 
+    def paths(self, code: str) -> list[str]:
+        """Return the paths that have a problem of this kind."""
+        rows = self._database.all("SELECT DISTINCT path FROM problems WHERE code = ? ORDER BY path", code)
+        return [row[0] for row in rows]
+
+    def has(self, path: str, code: str) -> bool:
+        """True if this path has a problem of this kind."""
+        sql = "SELECT 1 FROM problems WHERE path = ? AND code = ?"
+        return self._database.one(sql, path, code) is not None
+
     def add(self, path: str, problem: Problem) -> None:
         """Add one more problem of a note."""
         self._insert([(path, problem)], of_scan=False)
@@ -71,9 +83,17 @@ class ProblemTable:
             self._database.run(f"DELETE FROM problems WHERE of_scan = 1 AND ({inside})", path)
         self._insert(problems, of_scan=True)
 
-    def remove(self, path: str) -> None:
-        """Delete all problems of one path."""
-        self._database.run("DELETE FROM problems WHERE path = ?", path)
+    def remove(self, path: str, code: str | None = None) -> None:
+        """Delete all problems of one path, or those of one kind."""
+        self._database.run("DELETE FROM problems WHERE path = ?1 AND coalesce(?2, code) = code", path, code)
+
+    def tries(self) -> dict[str, int]:
+        """Return how often the texts of each note that the model refused were tried again, by its path."""
+        return dict(json.loads(self._database.meta("tries") or "{}"))
+
+    def set_tries(self, tries: Mapping[str, int]) -> None:
+        """Set how often the texts of notes were tried again."""
+        self._database.set_meta("tries", to_json(dict(tries)))
 
     def _insert(self, problems: Iterable[tuple[str, Problem]], *, of_scan: bool) -> None:
         rows = ((path, p.code, p.message, p.line, int(of_scan)) for path, p in problems)

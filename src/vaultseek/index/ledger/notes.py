@@ -24,6 +24,7 @@ from vaultseek.index.ledger.rows import (
     note_vector_id,
 )
 from vaultseek.markdown.title import file_stem
+from vaultseek.model import NOT_EMBEDDED
 from vaultseek.text import fold
 from vaultseek.vault.diff import FileState
 from vaultseek.vault.scan import FileStat
@@ -86,6 +87,10 @@ class NoteTable:
     def move(self, source: str, target: str) -> None:
         """Change the path of the note at ``source``; ``put`` of its content has to follow."""
         self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
+        if self._problems.has(source, NOT_EMBEDDED):
+            self._database.run(
+                "UPDATE chunks SET stored = 0 WHERE note = (SELECT id FROM notes WHERE path = ?)", target
+            )
         if file_stem(source) != file_stem(target):
             self._outdate_vectors(target)
         self._problems.remove(source)
@@ -210,7 +215,9 @@ class NoteTable:
     def _replace(self, number: int, rows: NoteRows, stored: Sequence[Any], revision: int) -> None:
         sql = _UPDATE_CONTENT if stored[1] != rows.hash else _UPDATE
         self._database.run(sql, *rows.columns(revision), number)
-        self._chunks.replace(number, rows.chunks, dirty=_is_renamed(stored[2:], rows))
+        # A passage that the model refused once is tried again; the vectors of the others are kept.
+        is_refused = self._problems.has(rows.path, NOT_EMBEDDED)
+        self._chunks.replace(number, rows.chunks, dirty=is_refused or _is_renamed(stored[2:], rows))
         self._remove_names_and_tags(number)
         self._links.remove(number)
         self._add_names_tags_links([(number, rows)])

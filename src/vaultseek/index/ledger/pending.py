@@ -38,3 +38,11 @@ class PendingTexts:
         """Return those of these notes whose note vectors are not in the store."""
         rows = self._database.all_in("SELECT id FROM notes WHERE stored = 0 AND id IN ({})", ids)
         return [row[0] for row in rows]
+
+    def add(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Remove the mark: the vector store does not hold these vectors."""
+        with self._database.transaction():
+            self._database.run_many(
+                "UPDATE chunks SET stored = 0 WHERE number = ?", ((chunk,) for chunk in chunks)
+            )
+            self._database.run_many("UPDATE notes SET stored = 0 WHERE id = ?", ((note,) for note in notes))

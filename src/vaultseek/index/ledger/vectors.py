@@ -16,7 +16,7 @@ from vaultseek.index.ledger.rows import (
     note_vector_id,
     to_json,
 )
-from vaultseek.model import JSON
+from vaultseek.model import JSON, NOT_EMBEDDED
 
 
 class VectorTable:
@@ -116,6 +116,7 @@ class VectorTable:
             self._database.run("UPDATE chunks SET stored = 0 WHERE stored != 0")
             self._database.run("UPDATE notes SET stored = 0 WHERE stored != 0")
             self._database.run("DELETE FROM orphans")
+            self._database.run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are tried again
             self._database.set_meta("store", store)
 
     def store_model(self) -> str:
