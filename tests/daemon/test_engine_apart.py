@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
+import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,8 +18,11 @@ import pytest
 
 from engines import lite_engine
 from semantic_here import WorkerHere
+from vaultseek.daemon import follow as follow_module
 from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.index.backend import milvus_client, milvus_connection
+from vaultseek.index.backend.lite import lite_server
 from vaultseek.indexing import engine_sync
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
@@ -56,14 +61,15 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 @pytest.fixture
-async def follow(tmp_path: Path, lite: MilvusOptions) -> AsyncIterator[Callable[[], VaultFollower]]:
+async def follow(tmp_path: Path, lite: MilvusOptions) -> AsyncIterator[Callable[..., VaultFollower]]:
     followers: list[VaultFollower] = []
     root = write_files(tmp_path / "vault", NOTES)
     model = find_model("hashing")
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
 
-    def start() -> VaultFollower:
-        options = VaultOptions("vault", root, engine=replace(lite, shard=tmp_path.name))
+    def start(seconds: float = lite.seconds) -> VaultFollower:
+        engine = replace(lite, shard=tmp_path.name, seconds=seconds)
+        options = VaultOptions("vault", root, engine=engine)
         opened = OpenVault.open(options, tmp_path / "index", WorkerHere(), spec)
         followers.append(VaultFollower(opened, WorkerHere(), lambda follower, paths: None))  # type: ignore[arg-type]
         followers[-1].start()
@@ -146,3 +152,34 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
     await until(lambda: follower.vault.keyword_reason() is None)
     await until(lambda: follower.vault.engine.is_level)
     assert await paths_of(follower, "lighthouse") == ["lamp.md"]
+
+
+async def test_the_lanes_of_an_engine_that_does_not_answer_are_down_until_it_does(follow, lite, monkeypatch):
+    """Nobody searches: monitors learn it all the same."""
+    monkeypatch.setattr(follow_module, "LOOK_SECONDS", 0.05)
+    follower = follow(seconds=1.0)
+    await follower.rescan()
+    await follower.wait_until_embedded()
+
+    def lanes() -> dict[str, Any]:
+        return follower.status().as_json()["lanes"]
+
+    def metrics() -> tuple[bool, Any]:
+        vault = follower.status().as_json()
+        up = {name: lane["up"] for name, lane in vault["lanes"].items()}
+        return Metrics(lambda: [{"name": "vault", "state": vault["state"], "lanes": up}]).health()
+
+    await until(lambda: metrics()[0])
+    process = lite_server(lite.file).process
+    assert process is not None
+    for signals in ((signal.SIGSTOP, signal.SIGCONT), (signal.SIGSTOP, signal.SIGKILL)):
+        os.kill(process, signals[0])
+        await until(lambda: not lanes()["keyword"]["up"])
+        assert not lanes()["semantic"]["up"]
+        assert lanes()["graph"]["up"]
+        assert "does not answer" in lanes()["keyword"]["reason"]
+        healthy, state = metrics()
+        assert not healthy
+        assert state["status"] == "degraded"
+        os.kill(process, signals[1])
+        await until(lambda: metrics()[0] and lanes()["semantic"]["up"])

@@ -35,6 +35,8 @@ NOTES_BEHIND = 20
 """Unread notes above which an answer says that it may be incomplete."""
 ENGINE_SECONDS = 0.5
 """Longest wait for an engine to have a change before clients are told of it."""
+LOOK_SECONDS = 5.0
+"""Time between two looks whether an engine answers."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 
@@ -85,6 +87,7 @@ class VaultFollower:
         self._spawn(self._report_damage, "ledger")
         if vault.engine is not None:
             vault.engine.write_apart()
+            self._spawn(self._look_at_engine, "engine's state")
         if vault.engine is not None and vault.engine.is_shared:
             self._speaker = Speaker(vault, vault.engine)
             self._spawn(self._speaker.speak, "heartbeat")
@@ -297,6 +300,12 @@ class VaultFollower:
         while True:
             await asyncio.sleep(RETRY_SECONDS)
             await self.vault.in_writer(self.vault.indexer.catch_up_again)
+
+    async def _look_at_engine(self) -> None:
+        """Notice an engine that does not answer, or answers again, also when nobody searches."""
+        while (engine := self.vault.engine) is not None:
+            engine.look()
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _report_damage(self) -> None:
         await self.upkeep.wait_for_damage()

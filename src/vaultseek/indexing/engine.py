@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from pathlib import Path
 
-from vaultseek.errors import Unavailable
+from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.index.backend.opening import open_backend
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.engine_sync import EngineSync
+from vaultseek.indexing.engine_thread import EngineThread
 from vaultseek.indexing.engine_vectors import EngineVectors
 from vaultseek.indexing.heartbeat import Heartbeat
 from vaultseek.indexing.shard_copy import ShardCopy, heartbeat_name
@@ -19,6 +21,8 @@ from vaultseek.worker import SemanticWorker
 
 LEVEL_SECONDS = 0.02
 """Time between two looks whether the engine has all notes."""
+
+log = logging.getLogger(__name__)
 
 
 class OpenEngine:
@@ -35,6 +39,7 @@ class OpenEngine:
             self.engine.close()
             raise
         self._sync: EngineSync | None = None
+        self._looking: EngineThread | None = None
         self._is_copied = is_copied
         self._folder = folder
         self._ledger = ledger
@@ -50,6 +55,29 @@ class OpenEngine:
         """Write notes in a thread of their own from now on; see ``EngineSync``."""
         if self._sync is not None:
             self._sync.write_apart(self.engine.options.shard, self._ledger)
+
+    @property
+    def outage(self) -> Unavailable | None:
+        """The reason why the engine did not answer when it was asked last; None if it did. Asks nothing."""
+        return self.engine.connection.outage
+
+    def look(self) -> None:
+        """Ask the engine something small in a thread of its own, so that ``outage`` is of now.
+
+        Returns at once; a question that is still unanswered is not asked twice.
+        """
+        if self._looking is None:
+            self._looking = EngineThread(f"look {self.engine.options.shard}", self._look)
+        if self._looking.is_idle:
+            self._looking.wake()
+
+    def _look(self) -> None:
+        try:
+            self.engine.position()
+        except (VaultseekError, OSError):
+            pass  # the connection keeps what is wrong
+        except Exception as error:
+            log.warning("looking at the engine failed", exc_info=error)
 
     @property
     def is_level(self) -> bool:
@@ -91,4 +119,6 @@ class OpenEngine:
 
     def close(self) -> None:
         """Close the connection."""
+        if self._looking is not None:
+            self._looking.close(0.0)
         (self._writer or self.engine).close()
