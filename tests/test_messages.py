@@ -38,7 +38,7 @@ from vaultseek.wire.server import Limits, Server
 
 VERBS = (
     "add|ask|check|choose|connect|correct|delete|drop|end|fetch|free|give|go|install|keep|leave|list|look|make|move|put|"
-    "reinstall|remove|rename|restart|run|save|search|see|set|shorten|split|start|stop|try|use|write"
+    "reinstall|remove|rename|restart|run|save|search|see|set|shorten|split|start|stop|try|update|use|write"
 )
 CONDITION = r"(?:(?:to|if) [^,]+, )?"
 ADVICE = re.compile(

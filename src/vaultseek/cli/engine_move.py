@@ -292,15 +292,17 @@ class EngineMove:
             answer = self._patiently("index/verify", {"vault": vault.address})
             if answer["engine"] != self.target or answer["place"] != (self.engine and self.engine.place):
                 place = answer["place"] or "the embedded engine"
-                raise Unavailable(
-                    f"the daemon uses {place} instead; restart it without VAULTSEEK_INDEX__BACKEND and "
-                    "VAULTSEEK_INDEX__URI"
-                )
+                raise Unavailable(f"the daemon uses {place} instead; {self._advice()}")
             if answer["numbers"] != numbers:
                 numbers, deadline = answer["numbers"], time.monotonic() + SETTLE_SECONDS
             if answer["same"] or answer["reason"] or time.monotonic() > deadline:
                 return answer
             time.sleep(POLL_SECONDS)
+
+    def _advice(self) -> str:
+        if {"VAULTSEEK_INDEX__BACKEND", "VAULTSEEK_INDEX__URI"} & os.environ.keys():
+            return "restart it without VAULTSEEK_INDEX__BACKEND and VAULTSEEK_INDEX__URI"
+        return "another command has moved the vaults meanwhile; run this one again"
 
     def _patiently(self, method: str, params: JSON) -> JSON:
         """Call the daemon again while an engine does not answer, which may be starting again."""

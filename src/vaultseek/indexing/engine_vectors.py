@@ -209,7 +209,8 @@ class EngineVectors:
     def _check_seen(self, space: str) -> None:
         """Raise Unavailable if there are vectors that searches do not see: they are not lost for that."""
         if self._backend.has_any(space, "passages"):
-            raise Unavailable("the engine does not show what was written last yet", "behind")
+            message = "the engine does not show what was written last yet; it is asked again"
+            raise Unavailable(message, "behind")
 
     def _nearest(
         self, space: str, kind: Kind, vector: Vectors, k: int, allowed: NDArray[np.int64] | None

@@ -172,6 +172,8 @@ def _message(detail: ErrorDetails, model: Model) -> str:
     expected = allowed_values(field) if field else "something else"
     if detail["type"] == "missing":
         return f"expected {expected}, found nothing"
+    if detail["type"] == "string_pattern_mismatch" and field is not None and field.title:
+        expected = field.title
     if detail["type"] == "value_error":
         expected = str(detail["ctx"]["error"])
     return f"expected {expected}, found {quote_value(detail['input'])}{_suggestion(field, detail['input'])}"

@@ -61,6 +61,8 @@ class MilvusOptions:
         if self.is_lite:
             return str(self.file)
         parts = urlsplit(self.uri)
+        if not parts.netloc:
+            return self.uri
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{host}{port}"

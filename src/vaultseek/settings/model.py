@@ -119,6 +119,7 @@ class IndexSettings(Section):
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,60}$",
+        title="letters, digits and _, and no digit first",
         description="Beginning of the names of the collections.",
     )
     consistency: Literal["Strong", "Bounded", "Session", "Eventually"] = Field(

@@ -16,6 +16,7 @@ class TokenSettings(Section):
     )
     sha256: str = Field(
         pattern="^[0-9a-f]{64}$",
+        title="64 hexadecimal digits",
         examples=["0" * 64],
         description="SHA-256 of the token, in hexadecimal; `vaultseek team token` makes both.",
     )
