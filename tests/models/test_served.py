@@ -217,6 +217,9 @@ def test_the_key_is_in_no_error(server, encoder, monkeypatch):
         ("nonsense", {}, "no class"),
         (CLASS, {"base_url": 5}, "cannot be made"),
         (CLASS, {"base_url": "http://a", "api_key": "s"}, "hold a secret"),
+        (CLASS, {"default_headers": {"Authorization": "Bearer s"}}, r"default_headers\.Authorization"),
+        (CLASS, {"default_headers": {"X-Api-Key": "s"}}, "key_file"),
+        (CLASS, {"more": [{"headers": {"X-Mine": "Bearer s"}}]}, "hold a secret"),
     ],
 )
 def test_settings_that_cannot_be_used_say_what_to_do(encoder, class_name, options, words):

@@ -24,7 +24,9 @@ SERVED = "served-"
 SERVER = "server"
 """The value of ``search.rerank_model`` that means the class of ``[reranker]``."""
 
-SECRET_NAME = re.compile(r"(key|token|secret|password|authorization)$", re.IGNORECASE)
+SECRET_NAME = re.compile(
+    r"(key|token|secret|password|passwd|passphrase|credentials?|authorization|bearer|cookie)$", re.IGNORECASE
+)
 """Ends of names, of options or variables, whose values are secrets."""
 _OF_THE_WAY = frozenset(
     ["url", "base", "host", "endpoint", "timeout", "retries", "headers", "batch", "workers", "proxy", "keep"]
@@ -102,10 +104,9 @@ class Service:
     @property
     def fault(self) -> str | None:
         """The reason why it must not be used as it is set; None if there is none."""
-        secrets = [key for key in self.arguments if SECRET_NAME.search(key)]
-        if secrets:
+        if (name := secret_option(self.arguments)) is not None:
             return (
-                f"the options hold a secret, {secrets[0]!r}; "
+                f"the options hold a secret, {'.'.join(name)!r}; "
                 "put it into a file of mode 0600 and name that as key_file, or its variable as key_variable"
             )
         if not all(part.isidentifier() for part in self.class_name.split(".")) or "." not in self.class_name:
@@ -126,6 +127,20 @@ class Service:
                 )
             return value
         return _key_of_file(Path(self.key_file)) if self.key_file else None
+
+
+def secret_option(options: Any) -> tuple[str, ...] | None:
+    """Return where the options, or tables and lists inside them, hold a secret; None if they hold none."""
+    if isinstance(options, str) and options.lower().startswith("bearer "):
+        return ()
+    if isinstance(options, list):
+        options = {str(number): value for number, value in enumerate(options)}
+    for name, value in options.items() if isinstance(options, dict) else ():
+        if SECRET_NAME.search(name) and not isinstance(value, bool):
+            return (name,)
+        if (rest := secret_option(value)) is not None:
+            return (name, *rest)
+    return None
 
 
 def sent_text(embedding: Service | None, reranking: Service | None) -> str | None:

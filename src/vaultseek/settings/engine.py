@@ -76,6 +76,12 @@ class MilvusOptions:
 
     def check(self) -> None:
         """Raise ConfigError, one line, for what cannot work."""
+        self.check_address()
+        if not self.is_lite:
+            self.check_certificate()
+
+    def check_address(self) -> None:
+        """Raise ConfigError, one line, if there is no address, or one that cannot be."""
         if not self.uri:
             raise ConfigError(
                 'index.uri is missing: index.backend = "milvus" needs the address of a server, '
@@ -87,14 +93,18 @@ class MilvusOptions:
             return
         parts = urlsplit(self.uri)
         if parts.scheme not in ("http", "https", "tcp") or not parts.hostname:
+            actual = self.place if "@" in self.uri else self.uri
             raise ConfigError(
-                f"index.uri is {self.place!r}, expected http:// or https:// with a host, or a file in .db"
+                f"index.uri is {actual!r}, expected http:// or https:// with a host, or a file in .db"
             )
         if parts.username or parts.password:
             raise ConfigError(
                 "index.uri holds a user or password; put user:password into a file of mode 0600 and name it "
                 "as index.token_file, or its variable as index.token_variable"
             )
+
+    def check_certificate(self) -> None:
+        """Raise ConfigError, one line, if the file of the certificate is not there."""
         if self.certificate and not Path(self.certificate).expanduser().is_file():
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
@@ -109,6 +119,11 @@ class MilvusOptions:
                     f"index.uri: {file} is inside the vault {name}, where nothing is written; "
                     "choose another folder"
                 )
+
+    def check_token_file(self) -> None:
+        """Raise ConfigError, one line, if the file of the token cannot be used."""
+        if self.token_file:
+            _token_of_file(Path(self.token_file).expanduser())
 
     def token(self) -> str:
         """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""

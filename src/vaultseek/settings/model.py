@@ -147,8 +147,11 @@ class IndexSettings(Section):
     @property
     def engine(self) -> MilvusOptions | None:
         """The engine; None for the embedded one."""
-        if self.backend == "embedded":
-            return None
+        return None if self.backend == "embedded" else self.milvus
+
+    @property
+    def milvus(self) -> MilvusOptions:
+        """The way to Milvus, in use or not."""
         return MilvusOptions(
             uri=self.uri,
             prefix=self.collections,

@@ -121,3 +121,62 @@ def test_show_says_where_each_value_comes_from(run: Run, file: Path) -> None:
 def test_every_form_has_an_example(run: Run, command: str) -> None:
     shown = run("config", command, "--help").stdout
     assert f"  vaultseek config {command}" in shown or f"vaultseek config {command})" in shown
+
+
+def test_check_names_what_no_server_can_be_reached_with(run: Run, file: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("t")
+    token.chmod(0o644)
+    key = tmp_path / "key"
+    key.write_text("k")
+    key.chmod(0o644)
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f"""[index]
+backend = "milvus"
+uri = "x.db"
+token_file = "{token}"
+certificate = "/nowhere/at/all.pem"
+token_variable = "MY_TOKEN"
+[model]
+class = "package.Class"
+options = {{api_key = "sk-never"}}
+key_file = "{key}"
+[reranker]
+class = "package.Class"
+key_variable = "MY_KEY"
+options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
+"""
+    )
+    checked = run("config", "check", "--json")
+    assert checked.returncode == 2
+    assert "sk-never" not in checked.stdout
+    problems = [(each["line"], each["key"]) for each in json.loads(checked.stdout)["problems"]]
+    assert problems == [
+        (3, "index.uri"),
+        (4, "index.token_file"),
+        (5, "index.certificate"),
+        (6, "index.token_variable"),
+        (9, "model.options.api_key"),
+        (10, "model.key_file"),
+        (14, "reranker.options.default_headers.Authorization"),
+    ]
+    messages = run("config", "check").stderr
+    assert "'x.db', not a whole path" in messages
+    assert "chmod 600" in messages
+    assert "key_file" in messages
+
+    for text, said in (
+        ('[index]\nbackend = "milvus"\n', "line 1: index.uri: missing: "),
+        ('[index]\nuri = "junk"\n', "line 2: index.uri: 'junk', expected http://"),
+        ('[model]\nclass = "nonsense"\n', "is no class"),
+    ):
+        file.write_text(text)
+        assert said in run("config", "check").stderr
+    token.chmod(0o600)
+    key.chmod(0o600)
+    file.write_text(
+        f'[index]\nbackend = "milvus"\nuri = "https://m.example:19530"\ntoken_file = "{token}"\n'
+        f'[model]\nclass = "package.Class"\noptions = {{model = "m", max_tokens = 5}}\nkey_file = "{key}"\n'
+    )
+    assert "no problems" in run("config", "check").stdout

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vaultseek.settings.model import Settings
-    from vaultseek.settings.origin import SettingProblem
+    from vaultseek.settings.origin import Origin, SettingProblem
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -76,12 +76,16 @@ def check(invocation: Invocation, json_: bool) -> int:
     vaultseek config check
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
+    from vaultseek.settings.access import access_problems
     from vaultseek.settings.load import examine
+    from vaultseek.settings.origin import Origin
 
     file = _file(invocation)
     try:
         settings, wrong = examine(invocation.config)
-        problems = _problems([*wrong, *_of_added_vaults(settings, file)], file)
+        origin = Origin(file)
+        wrong = (*wrong, *_of_added_vaults(settings, origin), *access_problems(settings, origin))
+        problems = _problems(wrong, file)
     except ConfigError as error:
         problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
     if json_:
@@ -151,13 +155,12 @@ def _existing(file: Path) -> str | None:
     return str(file) if file.exists() else None
 
 
-def _of_added_vaults(settings: Settings, file: Path) -> list[SettingProblem]:
+def _of_added_vaults(settings: Settings, origin: Origin) -> list[SettingProblem]:
     """Return the problem of settings that do not go with a vault of ``vaultseek vault add``."""
-    from vaultseek.settings.origin import Origin
     from vaultseek.settings.registry import read_registry
     from vaultseek.settings.resolve import engine_in_vault
 
-    problem = engine_in_vault(settings, read_registry().vaults, Origin(file))
+    problem = engine_in_vault(settings, read_registry().vaults, origin)
     return [] if problem is None else [problem]
 
 
