@@ -272,3 +272,12 @@ def test_the_reranker_of_the_documentation(server):
     model = ServedReranker(Service(name, json.dumps({"base_url": server.url, "model_name": "m"})))
     scores = rerank.score(model, "green tea", ["black coffee", "green tea leaves", "tea"])
     assert scores.argsort().tolist() == [0, 2, 1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of the libraries
+def test_what_a_server_answered_is_told_though_its_class_would_try_for_minutes(server, encoder):
+    server.status = 500
+    options = {"api_base": f"{server.url}/v1", "model_name": "m"}
+    model = encoder("llama_index.embeddings.openai_like.OpenAILikeEmbedding", options=options, seconds=5.0)
+    with pytest.raises(WorkerUnavailable, match="500"):
+        model.encode(["one"], pause=pause)

@@ -143,6 +143,9 @@ class Server:
         if key is not None:
             MASK.add(key)
             options[self.service.key_option] = key
+        if "max_retries" in getattr(self._class, "model_fields", ()):
+            # Calls are tried again here, within a time; and what was wrong is told by the last one.
+            options.setdefault("max_retries", 0)
         try:
             return self._class(**options)
         except (TypeError, ValueError, AttributeError) as error:

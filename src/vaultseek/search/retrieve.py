@@ -81,7 +81,7 @@ def combine_lanes(keyword: KeywordRetrieval, semantic: SemanticRetrieval) -> Ret
     """Return both lanes' answers together. Raises Unavailable if no lane can answer."""
     partial = {**({"keyword": keyword.reason} if keyword.reason else {}), **semantic.reasons}
     if keyword.answer is None and semantic.answer is None:
-        reasons = "; ".join(reason.text for reason in partial.values())
+        reasons = "; ".join(dict.fromkeys(reason.text for reason in partial.values()))
         raise Unavailable(f"no lane can answer now, try again: {reasons}")
     spent = {"keyword": keyword.milliseconds, "semantic": semantic.milliseconds}
     if semantic.answer is not None:  # the worker's part of the semantic lane
