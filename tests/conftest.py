@@ -19,7 +19,7 @@ hypothesis.settings.load_profile("vaultseek")
 
 pytest_plugins = ["raw_server", "daemons"]
 HERE = Path(__file__).parent
-OF_PROCESSES = {HERE / "e2e", HERE / "faults", HERE / "worker"}
+OF_PROCESSES = {HERE / name for name in ("e2e", "faults", "worker", "daemon", "index", "indexing", "client")}
 """Folders of tests that wait for programs. One that fails is tried again, and named as tried again."""
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
