@@ -24,7 +24,7 @@ from llama_index.core.schema import BaseNode
 
 from vaultseek.evaluate.judgements import ALL
 from vaultseek.evaluate.variants import DEFAULT, SEMANTIC
-from vaultseek.indexing import embed, reading
+from vaultseek.indexing import reading, unembedded
 from vaultseek.markdown.chunk import chunk
 from vaultseek.model import Chunk, Note, TokenCount
 
@@ -109,7 +109,7 @@ def _chunks(note: Note, parts: Iterator[tuple[str, tuple[str, ...]]]) -> tuple[C
 def cut_by(way: str) -> None:
     """Have every index of this process cut its notes in this way."""
     reading.chunk = WAYS[way]  # type: ignore[assignment,unused-ignore]
-    embed.CHUNKER_VERSION = 1_000_000 + list(WAYS).index(way)  # so that notes are read again
+    unembedded.CHUNKER_VERSION = 1_000_000 + list(WAYS).index(way)  # so that notes are read again
     # In reader processes notes would be cut as always.
     reading.NoteReader.describe = lambda self: None  # type: ignore[method-assign,unused-ignore]
 
