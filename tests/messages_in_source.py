@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,9 +51,12 @@ def problems() -> Iterator[Message]:
                     yield Message(code, text, f"{file}:{node.lineno}")
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for file in sorted(SOURCE.rglob("*.py")):
-        yield file.relative_to(SOURCE).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
+@cache
+def _modules() -> list[tuple[str, ast.Module]]:
+    return [
+        (file.relative_to(SOURCE).as_posix(), ast.parse(file.read_text(encoding="utf-8")))
+        for file in sorted(SOURCE.rglob("*.py"))
+    ]
 
 
 def _text(node: ast.expr) -> str:
