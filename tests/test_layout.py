@@ -49,7 +49,7 @@ ORDER = [
 ENGINES = {
     "whoosh": {"index/keyword/commits.py", "languages/stems.py"},
     "chromadb": {"index/vectors/chroma.py"},
-    "llama_index": {"index/vectors/chroma.py", "llama.py", "models/served.py"},
+    "llama_index": {"llama.py", "models/served.py"},
     "huggingface_hub": {"models/fetch.py"},
     "pymilvus": {
         "index/backend/lite_main.py",

@@ -24,7 +24,6 @@ from vaultseek.worker.store_process import RemoteDirectory, StoreProcess
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what the libraries warn of while they are imported is theirs
     import chromadb  # noqa: F401
-    import llama_index.core.schema  # noqa: F401
 
     from vaultseek.index.vectors import chroma as semantic_chroma
 
@@ -320,24 +319,4 @@ def test_a_full_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(WorkerUnavailable, match="the disk is full; free some space"):
         # whatever fails while there is no space
         store.write(entries(unit(3, 9), first=3), array([]))
-    directory.close()
-
-
-def test_llama_index_gets_its_own_interface(tmp_path: Path) -> None:
-    from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters, VectorStoreQuery
-
-    directory = semantic_chroma.ChromaDirectory(tmp_path)
-    store = directory.collection("chunks", create=True)
-    stored = entries(unit(30), per_note=3)
-    store.write(stored, array([]))
-    assert isinstance(store, semantic_chroma.ChromaStore)
-    vector = stored.vectors[4].tolist()
-    plain = store.llama_index.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=2))
-    assert plain.ids[0] == "4"
-    assert plain.nodes is None
-    filters = MetadataFilters(filters=[MetadataFilter(key=semantic_chroma.NOTE, value=9)])
-    filtered = store.llama_index.query(
-        VectorStoreQuery(query_embedding=vector, similarity_top_k=5, filters=filters)
-    )
-    assert set(filtered.ids) == {"27", "28", "29"}
     directory.close()

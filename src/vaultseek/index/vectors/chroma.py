@@ -3,13 +3,6 @@
 An entry is a number, the id of its note and the vector, never text: Chroma keeps deleted rows on disk. A
 search returns numbers.
 
-LlamaIndex gives the type of the store (``ChromaVectorStore``), so that a pipeline of it can use the
-collection, the values of a query and its answer, and deleting. Adding and asking are our own methods. Its
-``add`` leaves an id that the store has as it was, so that a write could not be repeated after a crash, and
-keeps five more fields of each vector. Its ``query`` fetches these to rebuild nodes from them, which takes
-three times as long for a hundred neighbours and seven times for 600; ids are all that a search needs, and
-``VectorStoreQueryResult.nodes`` is optional.
-
 Chroma's own data and the store's state are in one SQLite file, written in order, so that the state is never
 newer than the vectors. The graph files beside it are not written safely; a loss there is noticed when the
 store is read or written, and raises ``IndexDamaged``.
@@ -18,7 +11,6 @@ store is read or written, and raises ``IndexDamaged``.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 import sqlite3
@@ -147,39 +139,36 @@ class ChromaDirectory:
 
 
 class ChromaStore:
-    """One collection of Chroma's, cosine distance; ``llama_index`` is the same as a store of LlamaIndex's."""
+    """One collection of Chroma's, cosine distance."""
 
     def __init__(self, path: Path, collection: Any) -> None:
         self._path = path
         self._collection = collection
-        self.llama_index = _llama_store()(chroma_collection=collection)
 
     def write(self, batch: VectorBatch, deletes: Numbers, state: StoreState | None = None) -> None:
         """See ``VectorStore.write``; the state is in the collection's metadata."""
-        rows = zip(_ids(batch.numbers), batch.notes.tolist(), batch.vectors, strict=True)
-        nodes = [
-            _empty_node().model_copy(update={"id_": id, "embedding": vector, "metadata": {NOTE: note}})
-            for id, note, vector in rows
-        ]
         gone = _ids(deletes)
         with _translate_errors(self._path):
             for start in range(0, len(gone), VECTOR_IDS):
-                self.llama_index.delete_nodes(gone[start : start + VECTOR_IDS])
-            if nodes:
-                self.llama_index.add(nodes)
+                self._collection.delete(ids=gone[start : start + VECTOR_IDS])
+            if len(batch):
+                self._collection.upsert(
+                    ids=_ids(batch.numbers),
+                    embeddings=batch.vectors,
+                    metadatas=[{NOTE: note} for note in batch.notes.tolist()],
+                )
             if state is not None:
                 version = {} if state.version is None else {VERSION: state.version}
                 self._collection.modify(metadata={WRITE: state.write, **version})
 
     def nearest(self, vector: Vectors, k: int) -> Numbers:
         """See ``VectorStore.nearest``."""
-        from llama_index.core.vector_stores.types import VectorStoreQuery
-
         if k <= 0:
             return _numbers([])
         with _translate_errors(self._path):
-            query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=k)
-            return _numbers(self.llama_index.query(query).ids)
+            # Ids alone: what else Chroma can return takes several times as long.
+            result = self._collection.query(query_embeddings=[vector], n_results=k, include=[])
+            return _numbers(result["ids"][0])
 
     def page(self, start: int) -> VectorBatch:
         """Return some vectors from the ``start``-th on, none after the last."""
@@ -212,48 +201,6 @@ def _ids(numbers: Numbers) -> list[str]:
 def _numbers(ids: Sequence[str]) -> Numbers:
     """Return ids as numbers; a store made by an earlier version has ``note:`` before the number of a note."""
     return np.array([int(id.rpartition(":")[2]) for id in ids], dtype=np.int64)
-
-
-@functools.cache
-def _empty_node() -> Any:
-    """Return the node that all others are copied from, because copying one is much cheaper."""
-    from llama_index.core.schema import TextNode
-
-    return TextNode(text="")
-
-
-@functools.cache
-def _llama_store() -> Any:
-    """Return the class that gives a Chroma collection LlamaIndex's interface, without texts or nodes."""
-    from llama_index.core.vector_stores.types import VectorStoreQueryResult
-    from llama_index.vector_stores.chroma import ChromaVectorStore
-
-    class NoteVectorStore(ChromaVectorStore):  # type: ignore[misc] # LlamaIndex's types are not followed
-        """LlamaIndex's store for Chroma with ids and vectors only; adding an existing id replaces it."""
-
-        stores_text: bool = False
-
-        def add(self, nodes: Sequence[Any], **add_kwargs: Any) -> list[str]:
-            ids = [node.node_id for node in nodes]
-            self.client.upsert(
-                ids=ids,
-                embeddings=np.array([node.embedding for node in nodes], dtype=np.float32),
-                metadatas=[{NOTE: node.metadata[NOTE]} for node in nodes],
-            )
-            return ids
-
-        def query(self, query: Any, **kwargs: Any) -> Any:
-            if query.filters is not None or query.query_embedding is None or kwargs:
-                return super().query(query, **kwargs)
-            result = self.client.query(
-                query_embeddings=[query.query_embedding],
-                n_results=query.similarity_top_k,
-                include=["distances"],
-            )
-            cosines = [1.0 - distance for distance in result["distances"][0]]
-            return VectorStoreQueryResult(ids=result["ids"][0], similarities=cosines)
-
-    return NoteVectorStore
 
 
 def _forget(path: Path) -> None:
