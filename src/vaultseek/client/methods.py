@@ -74,7 +74,8 @@ def _method(method: str, *positional: str) -> Callable[..., Any]:
 
     def call(self: Any, *values: object, timeout: float | None = DEFAULT_TIMEOUT, **options: object) -> Any:
         if len(values) > len(names):
-            raise TypeError(f"{method!r} takes {len(names)} parameters by position; name the others")
+            known = ", ".join(names) or "none"
+            raise TypeError(f"{method!r} takes these parameters by position: {known}; name the others")
         given = dict(**dict(zip(names, values, strict=False)), **options)  # no name twice
         # None and False stand for what is not given.
         params = {
