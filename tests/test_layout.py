@@ -208,7 +208,7 @@ def test_no_folder_has_a_single_module():
 
 def test_classes_have_few_public_members():
     large = {}
-    for file in set(modules()) - generated():
+    for file in modules():
         for node in ast.walk(tree_of(file)):
             if isinstance(node, ast.ClassDef) and (count := len(public_members(node))) > MAX_PUBLIC_MEMBERS:
                 large[f"{relative(file)}: {node.name}"] = count
@@ -221,17 +221,10 @@ def public_members(node: ast.ClassDef) -> set[str]:
     return {function.name for function in functions if not function.name.startswith("_")}
 
 
-def generated() -> set[Path]:
-    """Return the modules written by a program, whose classes are as large as the protocol."""
-    return {
-        file for file in modules() if "Written by ``python -m" in (ast.get_docstring(tree_of(file)) or "")
-    }
-
-
 def test_docstrings_begin_with_a_verb_or_a_noun():
     assert [
         f"{relative(file)}:{node.lineno}: {node.value.value.splitlines()[0]}"
-        for file in set(modules()) - generated()
+        for file in modules()
         for node in ast.walk(tree_of(file))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

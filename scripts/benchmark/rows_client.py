@@ -17,8 +17,7 @@ from benchmark.daemon import Daemon
 from benchmark.figures import MILLISECONDS, Figure, Times, alternate, number
 from benchmark.registry import row
 from benchmark.worlds import Bench, World
-from vaultseek.client import Client
-from vaultseek.client_async import AsyncClient
+from vaultseek.client import AsyncClient, Client
 from vaultseek.errors import VaultseekError
 
 KEYS = 30

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vaultseek.client import Client, launch
-from vaultseek.client.methods import Methods
+from vaultseek.client.methods import TABLE
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,20 @@ PRINTED = {
     "With asyncio": r"^E-4107 → Reference/E-4107\.md$",
 }
 """A line that each example prints, by its heading."""
+WRONG = """
+import asyncio
+from vaultseek.client import AsyncClient, Client
+
+def blocking(client: Client) -> str:
+    client.search("pump", limt=3)
+    client.note(5)
+    return client.why("pump", path="Sump")["verdict"]
+
+async def awaited(client: AsyncClient) -> int:
+    found, paused = await asyncio.gather(client.search("pump"), client.pause_vault("notes"))
+    return paused["paused"] + found["count"] + found["results"][0]["preview"]
+"""
+"""A program with a wrong parameter, a value of the wrong type and a field of the wrong type."""
 
 
 @pytest.fixture
@@ -55,7 +69,8 @@ def test_the_examples_print_what_they_promise(notes: Path, capsys: pytest.Captur
         assert re.search(PRINTED[heading_of(example)], capsys.readouterr().out, re.MULTILINE), example
 
 
-def test_the_types_of_the_examples_are_right(tmp_path: Path) -> None:
+def test_the_types_of_the_examples_are_right_and_wrong_ones_are_found(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
     for number, example in enumerate(EXAMPLES):
         (tmp_path / f"example_{number}.py").write_text(example, encoding="utf-8")
     config = [
@@ -65,7 +80,7 @@ def test_the_types_of_the_examples_are_right(tmp_path: Path) -> None:
         "--cache-dir",
         str(tmp_path / "cache"),
     ]
-    files = [str(file) for file in sorted(tmp_path.glob("example_*.py"))]
+    files = [str(file) for file in sorted(tmp_path.glob("*.py"))]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *config, *files],
         capture_output=True,
@@ -73,14 +88,14 @@ def test_the_types_of_the_examples_are_right(tmp_path: Path) -> None:
         cwd=PROJECT,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    errors = (line.split(":") for line in done.stdout.splitlines() if " error: " in line)
+    assert {(Path(file).name, line) for file, line, *_ in errors} == {
+        ("wrong.py", "6"),
+        ("wrong.py", "7"),
+        ("wrong.py", "12"),
+    }, done.stdout
 
 
 def test_the_page_names_every_method() -> None:
-    methods = {name for name in vars(Methods) if not name.startswith("_")}
-    assert {name for name in methods if f"`{name}`" not in PAGE} <= {
-        "call",
-        "schema",
-        "shutdown",
-        "unsubscribe",
-    }
+    unnamed = {name for name in TABLE if f"`{name}`" not in PAGE}
+    assert unnamed <= {"schema", "shutdown", "unsubscribe"}

@@ -16,14 +16,14 @@ import pytest
 from vaultseek import errors, limits
 from vaultseek.client import Client
 from vaultseek.errors import Cancelled, UsageError, VaultseekError
-from vaultseek.messages.check import SCHEMA_FILE
 from vaultseek.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
+from vaultseek.messages.schema import schemas
 from vaultseek.model import REASON_CODES
 from vaultseek.wire import protocol
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "protocol.md"
-SCHEMA = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+SCHEMA = schemas()
 SHOWN = "/home/ana/notes"
 EXACT = {"path", "title", "vault", "target", "resolved", "kind", "verdict", "code", "line", "direction"}
 UNORDERED = {"results", "vaults", "pairs"}
@@ -134,7 +134,7 @@ def test_the_document_lists_every_code_of_an_error():
     }
 
 
-def test_the_daemon_serves_the_schema_that_is_shipped(notes):
+def test_the_daemon_serves_the_schema(notes):
     with Client(validate=True) as client:
         assert client.call("$/schema") == SCHEMA
 

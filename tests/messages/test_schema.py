@@ -1,18 +1,32 @@
-"""The protocol as models: the shipped schema, and requests and answers checked by it."""
+"""The protocol as types: the schema, and requests and answers checked by it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from vaultseek.errors import ProtocolError, UsageError
 from vaultseek.messages import check
+from vaultseek.messages.schema import schemas
 
 ADDED = {"name": "notes", "path": "/home/ana/notes"}
 
 
-def test_the_shipped_schema_is_that_of_the_models():
-    shipped = json.loads(check.SCHEMA_FILE.read_text(encoding="utf-8"))
-    assert shipped == check.schemas(), "run `python -m vaultseek.messages`"
+def test_the_schema_can_be_printed():
+    command = [sys.executable, "-m", "vaultseek.messages"]
+    printed = subprocess.run(command, capture_output=True, check=True).stdout
+    assert json.loads(printed) == schemas()
+
+
+def test_the_schema_describes_fields_and_inherited_ones():
+    search = schemas()["methods"]["search"]["answer"]
+    assert search["description"].startswith("Results")
+    assert search["properties"]["vault_path"]["description"].startswith("Absolute")
+    assert search["$defs"]["FullResult"]["properties"]["kind"]["description"].startswith("The kind of file")
+    assert "vault_path" in search["required"]
+    assert "weak" not in search["required"]
+    assert schemas()["methods"]["$/cancelRequest"]["answer"] == {"type": "null"}
 
 
 def test_a_request_as_documented_passes_with_what_may_go_with_any():
@@ -50,7 +64,7 @@ def test_answers_may_say_more_than_is_documented():
     [
         ("vault/add", {"name": "notes"}, "path"),
         ("vault/add", {**ADDED, "name": None}, "name"),
-        ("vault/list", {"vaults": [{"name": "notes"}]}, r"vaults\.0\.path"),
+        ("vault/list", {"vaults": [{"name": "notes"}]}, r"vaults\.0\.from"),
         ("vault/add", None, "all of it"),
         ("shutdown", [], "all of it"),
         ("$/cancelRequest", {}, "all of it"),

@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-from vaultseek.client.async_methods import AsyncMethods
 from vaultseek.client.conversation import (
     DEFAULT_TIMEOUT,
     Answer,
@@ -26,6 +25,7 @@ from vaultseek.client.conversation import (
     timed_out,
     went_away,
 )
+from vaultseek.client.methods import AsyncMethods
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
 from vaultseek.model import JSON

@@ -130,11 +130,6 @@ def notification(method: str, params: JSON | None) -> bytes:
     return encode(protocol.notification(method, params or {}))
 
 
-def without_defaults(**params: object) -> JSON:
-    """Return the parameters that were given: neither None nor False."""
-    return {name: value for name, value in params.items() if value is not None and value is not False}
-
-
 def may_repeat(method: str, *, connected_before: bool) -> bool:
     """True if a request whose connection broke may be sent once more, over a new connection.
 

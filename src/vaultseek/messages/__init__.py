@@ -1,7 +1,6 @@
-"""The protocol as models: parameters and answer of every method, as JSON Schema and to check messages by.
+"""The protocol as types, the one source: parameters and answer of every method.
 
-The daemon checks requests by these models, and so can clients with answers. ``python -m vaultseek.messages``
-writes what is made from them: ``schema.json`` for programs in other languages, and the typed methods of the
-Python clients. The models of answers take long to make, so a program that only reads requests never loads
-them: import ``params`` for these, and ``check`` for the rest.
+The daemon checks requests by them, and so can clients with answers. The JSON Schema for other languages
+(``python -m vaultseek.messages`` prints it) and the types of the Python clients are made from them.
+``params`` needs pydantic, ``answers`` does not; ``check`` and ``schema`` need both.
 """

@@ -1,66 +1,67 @@
-"""Answers of each method of the protocol. Fields without a default are always there; others may be added."""
+"""Answers of each method of the protocol, the one source: their check, their schema and the clients' types.
+
+``NotRequired`` fields may be missing; fields that do not stand here may be added.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from typing_extensions import TypedDict  # pydantic takes the one of ``typing`` from Python 3.12 on
 
 from vaultseek.model import LinkKind, ReasonCode
 
-_WEAK = "True if none of the best notes has a word of the query or is near to it in meaning."
-_METHOD = "The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."
-_FILE_NAME = "The name of the file, without extension, if it says something else than the title."
 
-
-class Answer(BaseModel):
+class Answer(TypedDict):
     """An object whose named fields are always there; clients ignore what they do not know."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
-
-
-_KIND = "The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."
 
 
 class OfVault(Answer):
     """The vault of an answer."""
 
     vault: str
-    vault_path: str = Field(
-        description="Absolute, resolved folder of the vault, where paths of notes start; empty at a searcher."
-    )
+    vault_path: str
+    """Absolute, resolved folder of the vault, where paths of notes start; empty at a searcher."""
 
 
-class About(Answer):
-    """A note in short. ``modified`` is ISO 8601 in UTC."""
+class Titled(Answer):
+    """The name of a note."""
 
     path: str
     title: str
-    file_name: str | None = Field(default=None, description=_FILE_NAME)
-    kind: str = Field(default="note", description=_KIND)
+    file_name: NotRequired[str | None]
+    """The name of the file, without extension, if it says something else than the title."""
+
+
+class About(Titled):
+    """A note in short. ``modified`` is ISO 8601 in UTC."""
+
+    kind: NotRequired[str]
+    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
     tags: list[str]
     modified: str
+
+
+class OfNote(OfVault, Titled):
+    """The note of an answer."""
 
 
 class LanePart(Answer):
     """Rank and score of a note in one lane; ``score`` is the lane's own."""
 
-    rank: int | None = Field(description="Place from 1; None for a note that another lane proposed.")
+    rank: int | None
+    """Place from 1; None for a note that another lane proposed."""
     score: float | None
-    fused_rank: float | None = Field(
-        default=None, description="With ``explain``: the rank that entered the formula."
-    )
-    weight: float | None = Field(default=None, description="With ``explain``: weight of the lane.")
-    contribution: float | None = Field(
-        default=None, description="With ``explain``: weight / (k + rank), or the weighted normalised score."
-    )
-    baseline: float | None = Field(
-        default=None,
-        description="With ``explain``: the part of it that a note gets of which the lane knows nothing.",
-    )
-    gain: float | None = Field(
-        default=None, description="With ``explain``: what counts, contribution less baseline."
-    )
+    fused_rank: NotRequired[float | None]
+    """With ``explain``: the rank that entered the formula."""
+    weight: NotRequired[float | None]
+    """With ``explain``: weight of the lane."""
+    contribution: NotRequired[float | None]
+    """With ``explain``: weight / (k + rank), or the weighted normalised score."""
+    baseline: NotRequired[float | None]
+    """With ``explain``: the part of it that a note gets of which the lane knows nothing."""
+    gain: NotRequired[float | None]
+    """With ``explain``: what counts, contribution less baseline."""
 
 
 class Lane(Answer):
@@ -77,7 +78,8 @@ class Index(Answer):
     notes: int
     chunks: int
     embedded: int
-    pending: int = Field(description="Notes to read plus vectors to compute.")
+    pending: int
+    """Notes to read plus vectors to compute."""
     revision: int
 
 
@@ -86,9 +88,8 @@ class Reranked(Answer):
 
     score: float
     rank_before: int
-    score_before: float | None = Field(
-        default=None, description="With ``explain``: the note's own score; the one shown is that of its rank."
-    )
+    score_before: NotRequired[float | None]
+    """With ``explain``: the note's own score; the one shown is that of its rank."""
 
 
 class Arithmetic(Answer):
@@ -98,16 +99,22 @@ class Arithmetic(Answer):
     of the quotient if ``best`` is 0.
     """
 
-    gain: float = Field(description="Sum of the lanes' gains.")
-    company: float = Field(description="Gain or loss by similar candidates.")
-    recency: float = Field(description="Factor for the note's age.")
-    anchors: float = Field(description="Factor for the identifiers, phrases and names of the query in it.")
-    bound: float = Field(
-        description="Factor that keeps notes by link alone, or without any word, below others."
-    )
-    name: float = Field(description="Gain of a note whose name is the query.")
-    best: float = Field(description="The value that all scores are divided by.")
-    vault: float = Field(default=1.0, description="In an answer of all vaults: the vault's share.")
+    gain: float
+    """Sum of the lanes' gains."""
+    company: float
+    """Gain or loss by similar candidates."""
+    recency: float
+    """Factor for the note's age."""
+    anchors: float
+    """Factor for the identifiers, phrases and names of the query in it."""
+    bound: float
+    """Factor that keeps notes by link alone, or without any word, below others."""
+    name: float
+    """Gain of a note whose name is the query."""
+    best: float
+    """The value that all scores are divided by."""
+    vault: NotRequired[float]
+    """In an answer of all vaults: the vault's share."""
 
 
 class Via(Answer):
@@ -125,65 +132,68 @@ class IndexNow(Index):
     reason: str | None
 
 
-class Result(Answer):
+class Result(Titled):
     """A note in the answer to a search. Scores are in [0, 1], the best has 1."""
 
     rank: int
-    path: str
-    title: str
-    file_name: str | None = Field(default=None, description=_FILE_NAME)
-    kind: str = Field(default="note", description=_KIND)
+    kind: NotRequired[str]
+    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
     score: float
     modified: str
 
 
-class FullResult(Result):
-    """A result with its best passage. Lines are 1-based and inclusive."""
+class FullResult(Result, total=False):
+    """A result with its best passage, unless ``brief`` left that out. Lines are 1-based and inclusive."""
 
-    place: str | None = Field(
-        default=None,
-        description="Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas.",
-    )
+    place: str | None
+    """Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas."""
     heading_path: list[str]
     chunk_id: str | None
     start_line: int
     end_line: int
-    line: int = Field(default=1, description="The line of the passage with most of the query's words.")
-    column: int = Field(default=1, description="The character of that line where the first of them begins.")
-    line_text: str = Field(default="", description="The text of that line, or its beginning.")
-    property: str | None = Field(
-        default=None, description="The property that matches, if not the text; ``preview`` shows it."
-    )
+    line: int
+    """The line of the passage with most of the query's words."""
+    column: int
+    """The character of that line where the first of them begins."""
+    line_text: str
+    """The text of that line, or its beginning."""
+    property: str | None
+    """The property that matches, if not the text; ``preview`` shows it."""
     preview: str
-    highlights: list[list[int]] = Field(description="Ranges ``[start, end)`` of characters of ``preview``.")
+    highlights: list[list[int]]
+    """Ranges ``[start, end)`` of characters of ``preview``."""
     tags: list[str]
     lanes: dict[str, LanePart | None]
-    via: Via | None = Field(
-        default=None, description="The linked note that led to this one, if no lane proposed it by itself."
-    )
+    via: Via | None
+    """The linked note that led to this one, if no lane proposed it by itself."""
     recency: float
-    confidence: float | None = Field(
-        default=None, description="Confidence that the note is relevant to the query, in [0, 1]."
-    )
-    certainty: float | None = Field(
-        default=None,
-        description="Confidence as lists show it: the nearest to it that falls as the order does.",
-    )
-    rerank: Reranked | None = Field(description="None if the result was not reranked.")
-    arithmetic: Arithmetic | None = Field(default=None, description="With ``explain``.")
+    confidence: float | None
+    """Confidence that the note is relevant to the query, in [0, 1]."""
+    certainty: float | None
+    """Confidence as lists show it: the nearest to it that falls as the order does."""
+    rerank: Reranked | None
+    """None if the result was not reranked."""
+    arithmetic: Arithmetic | None
+    """With ``explain``."""
     search_method: str
-    vectorRank: int | None = Field(description="Same as ``lanes.semantic.rank``.")  # noqa: N815 - a name of others
-    bm25Rank: int | None = Field(description="Same as ``lanes.keyword.rank``.")  # noqa: N815
-    content_preview: str = Field(description="Same as ``preview``.")
+    vectorRank: int | None
+    """Same as ``lanes.semantic.rank``."""
+    bm25Rank: int | None
+    """Same as ``lanes.keyword.rank``."""
+    content_preview: str
+    """Same as ``preview``."""
 
 
 class Interpreted(Answer):
     """The query as it was understood."""
 
-    rank_text: str = Field(description="The words that rank; empty for filters alone.")
+    rank_text: str
+    """The words that rank; empty for filters alone."""
     phrases: list[str]
-    filters: list[str] = Field(description="Every condition, in words.")
-    notes: list[str] = Field(description="The parts that were ignored, and why.")
+    filters: list[str]
+    """Every condition, in words."""
+    notes: list[str]
+    """The parts that were ignored, and why."""
 
 
 class Nearest(Answer):
@@ -193,43 +203,42 @@ class Nearest(Answer):
     confidence: float
 
 
-class Search(OfVault):
-    """Results, best first; ``partial`` names the lanes that were left out."""
+class Summary(Answer):
+    """The facts about a list of results."""
+
+    search_method: str
+    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."""
+    took_ms: float
+    count: int
+    weak: NotRequired[bool]
+    """True if none of the best notes has a word of the query or is near to it in meaning."""
+
+
+class VaultSearch(OfVault, Summary):
+    """The part of a vault in the answer to a search of all vaults."""
+
+    partial: list[Lane]
+    """The lanes that were left out."""
+    index: IndexNow
+    nearest: NotRequired[Nearest | None]
+    """Only if no note is near enough."""
+    total: NotRequired[int | None]
+    """For a query of filters alone: how many notes match."""
+
+
+class Search(VaultSearch):
+    """Results, best first."""
 
     query: str
     mode: str
-    search_method: str = Field(description=_METHOD)
-    took_ms: float
-    results: list[FullResult | Result]
-    count: int
-    weak: bool = Field(default=False, description=_WEAK)
-    partial: list[Lane]
-    index: IndexNow
+    results: list[FullResult]
     interpreted: Interpreted
-    nearest: Nearest | None = Field(default=None, description="Only if no note is near enough.")
-    total: int | None = Field(default=None, description="For a query of filters alone: how many notes match.")
-    explain: dict[str, Any] | None = Field(default=None, description="With ``explain``.")
-
-
-class VaultSearch(OfVault):
-    """The part of a vault in the answer to a search of all vaults."""
-
-    search_method: str = Field(description=_METHOD)
-    took_ms: float
-    count: int
-    weak: bool = Field(default=False, description=_WEAK)
-    partial: list[Lane]
-    index: IndexNow
-    nearest: Nearest | None = Field(default=None, description="Only if no note is near enough.")
-    total: int | None = Field(default=None, description="For a query of filters alone: how many notes match.")
+    explain: NotRequired[dict[str, Any] | None]
+    """With ``explain``."""
 
 
 class FullResultOfVault(FullResult, OfVault):
     """A result with its vault."""
-
-
-class ResultOfVault(Result, OfVault):
-    """A result in short, with its vault."""
 
 
 class LaneOfVault(Lane):
@@ -238,16 +247,12 @@ class LaneOfVault(Lane):
     vault: str
 
 
-class SearchAll(Answer):
+class SearchAll(Summary):
     """Results of every vault, best first."""
 
     query: str
     mode: str
-    search_method: str = Field(description=_METHOD)
-    took_ms: float
-    results: list[FullResultOfVault | ResultOfVault]
-    count: int
-    weak: bool = Field(default=False, description=_WEAK)
+    results: list[FullResultOfVault]
     partial: list[LaneOfVault]
     interpreted: Interpreted
     vaults: list[VaultSearch]
@@ -258,10 +263,12 @@ class WhyLane(Answer):
 
     rank: int | None
     score: float | None
-    code: ReasonCode | None = None
-    reason: str | None = None
-    of: int | None = Field(default=None, description="Notes in the lane.")
-    matched: list[str] | None = Field(default=None, description="Words of the query that the note has.")
+    code: NotRequired[ReasonCode | None]
+    reason: NotRequired[str | None]
+    of: NotRequired[int | None]
+    """Notes in the lane."""
+    matched: NotRequired[list[str] | None]
+    """Words of the query that the note has."""
 
 
 class Condition(Answer):
@@ -271,22 +278,19 @@ class Condition(Answer):
     satisfied: bool
 
 
-class Why(OfVault):
+class Why(OfNote):
     """The rank of a note in the answer to a query, or the stage at which it was lost."""
 
-    path: str
-    title: str
-    file_name: str | None = Field(default=None, description=_FILE_NAME)
     query: str
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
     code: ReasonCode
     reason: str
     interpreted: Interpreted
     partial: list[Lane]
-    result: FullResult | Result | None = None
-    filters: list[Condition] | None = None
-    lanes: dict[str, WhyLane] | None = None
-    explain: dict[str, Any] | None = None
+    result: NotRequired[FullResult | None]
+    filters: NotRequired[list[Condition] | None]
+    lanes: NotRequired[dict[str, WhyLane] | None]
+    explain: NotRequired[dict[str, Any] | None]
 
 
 class Heading(Answer):
@@ -314,15 +318,14 @@ class Note(OfVault, About):
     headings: list[Heading]
     created: str
     chunks: list[Passage]
-    lines: int = Field(description="Number of lines of the whole note.")
+    lines: int
+    """Number of lines of the whole note."""
     start_line: int
     end_line: int
     text: str
     truncated: bool
-    from_index: bool = Field(
-        default=False,
-        description="True at a searcher: the lines of properties are blank.",
-    )
+    from_index: NotRequired[bool]
+    """True at a searcher: the lines of properties are blank."""
 
 
 class RelatedNote(About):
@@ -333,14 +336,6 @@ class RelatedNote(About):
     link: Literal["out", "in", "both"] | None
     lanes: dict[str, LanePart]
     preview: str
-
-
-class OfNote(OfVault):
-    """The note of an answer."""
-
-    path: str
-    title: str
-    file_name: str | None = Field(default=None, description=_FILE_NAME)
 
 
 class Related(OfNote):
@@ -360,10 +355,10 @@ class Link(Answer):
     alias: str | None
     line: int
     property: str | None
-    column: int | None = Field(default=None, description="First column of the link in its line, from 1.")
-    end_column: int | None = Field(
-        default=None, description="The column after the link's last, in that line."
-    )
+    column: NotRequired[int | None]
+    """First column of the link in its line, from 1."""
+    end_column: NotRequired[int | None]
+    """The column after the link's last, in that line."""
 
 
 class OutgoingLink(Link):
@@ -472,9 +467,9 @@ class Property(Answer):
 class Properties(OfVault, Counted):
     """Every property; with a name, ``property`` and its ``values`` instead."""
 
-    properties: list[Property] = Field(default_factory=list)
-    property: str | None = None
-    values: list[Value] = Field(default_factory=list)
+    properties: NotRequired[list[Property]]
+    property: NotRequired[str | None]
+    values: NotRequired[list[Value]]
 
 
 class Orphans(OfVault, Counted):
@@ -488,8 +483,10 @@ class Alike(Answer):
 
     rank: int
     score: float
-    text: float = Field(description="The share of text that both have; text of many notes does not count.")
-    meaning: float = Field(description="The cosine of their vectors; 0 without vectors.")
+    text: float
+    """The share of text that both have; text of many notes does not count."""
+    meaning: float
+    """The cosine of their vectors; 0 without vectors."""
     notes: list[About]
 
 
@@ -520,13 +517,15 @@ class TableSummary(Answer):
 
     column: str
     name: str
-    value: Any = Field(default=None, description="None if no value of the column is of the right kind.")
+    value: NotRequired[Any]
+    """None if no value of the column is of the right kind."""
 
 
 class TableGroup(Answer):
     """The rows with one value of the column that the table is grouped by; they follow each other."""
 
-    value: Any = Field(default=None, description="None for the rows without a value.")
+    value: NotRequired[Any]
+    """None for the rows without a value."""
     count: int
     summaries: list[TableSummary]
 
@@ -541,18 +540,24 @@ class TableView(Answer):
 class Table(Answer):
     """A table: a view of a base, or the notes that a query finds."""
 
-    name: str = Field(description="Name of the view; empty for a query.")
+    name: str
+    """Name of the view; empty for a query."""
     type: str
-    path: str | None = Field(default=None, description="File of the base, or note with its block.")
-    line: int | None = Field(default=None, description="Line of the block, or of the embed, in the note.")
+    path: NotRequired[str | None]
+    """File of the base, or note with its block."""
+    line: NotRequired[int | None]
+    """Line of the block, or of the embed, in the note."""
     columns: list[TableColumn]
     rows: list[TableRow]
-    group: str | None = Field(default=None, description="Heading of the column that the rows are grouped by.")
+    group: NotRequired[str | None]
+    """Heading of the column that the rows are grouped by."""
     groups: list[TableGroup]
     summaries: list[TableSummary]
     count: int
-    total: int = Field(description="Rows without the limit.")
-    problems: list[str] = Field(description="Sentences on what is wrong or not supported.")
+    total: int
+    """Rows without the limit."""
+    problems: list[str]
+    """Sentences on what is wrong or not supported."""
     views: list[TableView]
 
 
@@ -564,24 +569,28 @@ class Tables(OfVault):
     partial: list[Lane]
 
 
-class Item(Answer):
-    """A completion; the other fields depend on its kind."""
+_NamedBy = TypedDict("_NamedBy", {"is": NotRequired[Literal["name", "title", "alias"] | None]})
+
+
+class Item(_NamedBy, Answer):
+    """A completion; the other fields depend on its kind. Of a note, ``is`` says what of it ``text`` is."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy"]
-    path: str | None = Field(default=None, description="Of a note.")
-    title: str | None = Field(default=None, description="Of a note.")
-    is_: Literal["name", "title", "alias"] | None = Field(
-        default=None, alias="is", description="Of a note: the part of it that ``text`` is."
-    )
-    level: int | None = Field(default=None, description="Of a heading.")
-    line: int | None = Field(default=None, description="Of a heading or block, 1-based.")
-    of: str | None = Field(default=None, description="Of a block: its text.")
-    count: int | None = Field(default=None, description="Of a tag, property or value: its notes.")
-    link: str | None = Field(
-        default=None,
-        description="With ``source``: the target of a link from there, as the vault writes links.",
-    )
+    path: NotRequired[str | None]
+    """Of a note."""
+    title: NotRequired[str | None]
+    """Of a note."""
+    level: NotRequired[int | None]
+    """Of a heading."""
+    line: NotRequired[int | None]
+    """Of a heading or block, 1-based."""
+    of: NotRequired[str | None]
+    """Of a block: its text."""
+    count: NotRequired[int | None]
+    """Of a tag, property or value: its notes."""
+    link: NotRequired[str | None]
+    """With ``source``: the target of a link from there, as the vault writes links."""
 
 
 class Completions(OfVault):
@@ -589,7 +598,8 @@ class Completions(OfVault):
 
     kind: str
     items: list[Item]
-    markdown: bool = Field(default=False, description="With ``source``: the vault wants Markdown links.")
+    markdown: NotRequired[bool]
+    """With ``source``: the vault wants Markdown links."""
 
 
 class Similar(Answer):
@@ -605,21 +615,28 @@ class ResolvedLink(Answer):
 
     resolved: str | None
     title: str | None
-    target_line: int | None = Field(description="Line of the heading or block, 1-based.")
-    candidates: list[str] = Field(description="Other files that the link may mean.")
+    target_line: int | None
+    """Line of the heading or block, 1-based."""
+    candidates: list[str]
+    """Other files that the link may mean."""
     by_alias: bool
     problem: Literal["missing_note", "missing_heading", "missing_block", "ambiguous"] | None
-    message: str | None = Field(description="The problem in words.")
-    moved: str | None = Field(default=None, description="With ``moves``: the target to be written instead.")
-    create: str | None = Field(default=None, description="Path at which a missing note would be made.")
-    similar: list[Similar] = Field(default_factory=list, description="Notes called much like a missing one.")
+    message: str | None
+    """The problem in words."""
+    moved: NotRequired[str | None]
+    """With ``moves``: the target to be written instead."""
+    create: NotRequired[str | None]
+    """Path at which a missing note would be made."""
+    similar: NotRequired[list[Similar]]
+    """Notes called much like a missing one."""
 
 
 class Resolved(OfVault):
     """Links in the order of the request."""
 
     links: list[ResolvedLink]
-    markdown: bool = Field(description="The vault wants Markdown links.")
+    markdown: bool
+    """The vault wants Markdown links."""
 
 
 class PlacedProblem(Answer):
@@ -631,7 +648,8 @@ class PlacedProblem(Answer):
     end_column: int | None
     code: str
     message: str
-    target: str | None = Field(description="Of a link: its target as written.")
+    target: str | None
+    """Of a link: its target as written."""
 
 
 class Problems(OfVault, Counted):
@@ -645,7 +663,8 @@ class NamedNote(Answer):
 
     path: str
     title: str
-    link: str = Field(description="The target of a link to it.")
+    link: str
+    """The target of a link to it."""
 
 
 class NamePlace(Answer):
@@ -662,7 +681,8 @@ class Mentioned(OfVault):
     """Names of notes in a text."""
 
     mentions: list[NamePlace]
-    markdown: bool = Field(description="The vault wants Markdown links.")
+    markdown: bool
+    """The vault wants Markdown links."""
 
 
 class ProposedEdit(Answer):
@@ -680,15 +700,18 @@ class Rename(OfVault):
     """The edits that a rename needs, in the paths of now; nothing is written."""
 
     edits: list[ProposedEdit]
-    notes: int = Field(description="Number of notes with an edit.")
+    notes: int
+    """Number of notes with an edit."""
 
 
-class Vault(Answer):
+_KnownFrom = TypedDict("_KnownFrom", {"from": Literal["config", "added", "request"]})
+
+
+class Vault(_KnownFrom, Answer):
     """A vault; ``from`` is the configuration, ``vault/add``, or a request that named its folder."""
 
     name: str
     path: str
-    from_: Literal["config", "added", "request"] = Field(alias="from")
     state: str
     notes: int
 
@@ -727,14 +750,15 @@ class WorkerStatus(Answer):
     code: ReasonCode | None
     reason: str | None
     model: str | None
-    pid: int | None = None
-    memory_bytes: int | None = None
-    restarts: int = 0
-    doing: str = Field(default="", description="Current work, in words.")
-    computing: str | None = Field(default=None, description="The way that vectors are computed, in words.")
-    sends: str | None = Field(
-        default=None, description="Text that is sent to a server, and to which, in words."
-    )
+    pid: NotRequired[int | None]
+    memory_bytes: NotRequired[int | None]
+    restarts: NotRequired[int]
+    doing: NotRequired[str]
+    """Current work, in words."""
+    computing: NotRequired[str | None]
+    """The way that vectors are computed, in words."""
+    sends: NotRequired[str | None]
+    """Text that is sent to a server, and to which, in words."""
 
 
 class DaemonStatus(Answer):
@@ -766,20 +790,22 @@ class NoteProblem(Answer):
     line: int | None
 
 
-class VaultModels(Answer):
-    """The models of one vault, by their names in the settings."""
+class VaultModels(Answer, total=False):
+    """The models of one vault, by their names in the settings; empty until it is open."""
 
     main: str
-    why: str | None = Field(default=None, description="The reason why it was chosen.")
-    only_english: bool = Field(description="True if ``main`` reads no other language.")
-    second: str | None = Field(description="Model for questions in other languages.")
-    second_notes_left: int | None = Field(
-        description="Notes without up-to-date vectors of ``second``; None before that is known."
-    )
-    second_problem: str | None = Field(
-        default=None, description="The reason why vectors of ``second`` cannot be made now."
-    )
-    advice: str | None = Field(description="Advice on installing a model for other languages.")
+    why: str | None
+    """The reason why it was chosen."""
+    only_english: bool
+    """True if ``main`` reads no other language."""
+    second: str | None
+    """Model for questions in other languages."""
+    second_notes_left: int | None
+    """Notes without up-to-date vectors of ``second``; None before that is known."""
+    second_problem: str | None
+    """The reason why vectors of ``second`` cannot be made now."""
+    advice: str | None
+    """Advice on installing a model for other languages."""
 
 
 class VaultStatus(Index):
@@ -793,95 +819,116 @@ class VaultStatus(Index):
     lanes: dict[str, LaneStatus]
     problems: list[NoteProblem]
     problem_count: int
-    embeddings_computed: int = Field(default=0, description="Since the index was made.")
-    share: float = Field(default=1.0, description="The share of the index that is there: an estimate.")
-    rate: float = Field(default=0.0, description="Vectors per second.")
-    eta_seconds: float | None = Field(default=None, description="Estimate, None if there is none.")
-    last_change: float | None = Field(default=None, description="Seconds since the epoch.")
+    models: NotRequired[VaultModels]
+    embeddings_computed: NotRequired[int]
+    """Since the index was made."""
+    share: NotRequired[float]
+    """The share of the index that is there: an estimate."""
+    rate: NotRequired[float]
+    """Vectors per second."""
+    eta_seconds: NotRequired[float | None]
+    """Estimate, None if there is none."""
+    last_change: NotRequired[float | None]
+    """Seconds since the epoch."""
 
 
 class IndexedVault(VaultStatus):
     """A vault of which everything is indexed."""
 
-    remembered: bool = Field(default=False, description="True if this call added the vault.")
+    remembered: NotRequired[bool]
+    """True if this call added the vault."""
 
 
 class TextsToEmbed(OfVault):
     """Texts whose vectors are missing, and the model that makes them."""
 
-    model: str = Field(description="Name of the model, as in the settings.")
-    fingerprint: str = Field(description="Identity of the model: vectors of any other are refused.")
-    texts: dict[str, str] = Field(
-        description="Texts by key, newest notes first. Each is returned once; none means: ask again later."
-    )
+    model: str
+    """Name of the model, as in the settings."""
+    fingerprint: str
+    """Identity of the model: vectors of any other are refused."""
+    texts: dict[str, str]
+    """Texts by key, newest notes first. Each is returned once; none means: ask again later."""
 
 
 class NoteFile(Answer):
     """A note to parse."""
 
-    key: str = Field(description="Key by which ``index/notes`` brings it.")
+    key: str
+    """Key by which ``index/notes`` brings it."""
     path: str
-    content: str = Field(description="The bytes of the file, in base64.")
+    content: str
+    """The bytes of the file, in base64."""
 
 
 class NotesToParse(OfVault):
     """Notes to parse, and the model that they are cut for."""
 
-    model: str = Field(description="Name of the model, as in the settings.")
-    fingerprint: str = Field(description="Identity of the model.")
-    window: int = Field(description="Tokens that the model reads.")
-    files: list[NoteFile] = Field(
-        description="New and changed notes. Each is returned once; none means: ask again later."
-    )
+    model: str
+    """Name of the model, as in the settings."""
+    fingerprint: str
+    """Identity of the model."""
+    window: int
+    """Tokens that the model reads."""
+    files: list[NoteFile]
+    """New and changed notes. Each is returned once; none means: ask again later."""
 
 
 class KeptNotes(OfVault):
     """Parsed notes that were taken."""
 
-    kept: int = Field(description="Number of notes that were asked for. Each is checked when it is indexed.")
+    kept: int
+    """Number of notes that were asked for. Each is checked when it is indexed."""
 
 
 class KeptVectors(OfVault):
     """Vectors that were stored in the ledger."""
 
-    kept: int = Field(description="Number of vectors that were asked for and can be used.")
+    kept: int
+    """Number of vectors that were asked for and can be used."""
 
 
-class Refreshed(Answer):
+class Refreshed(OfVault):
     """A vault that was compared with the disk."""
 
-    vault: str
-    vault_path: str
-    remembered: bool = Field(default=False, description="True if this call added the vault.")
+    remembered: NotRequired[bool]
+    """True if this call added the vault."""
 
 
-class Compacted(Answer):
+class Compacted(OfVault):
     """A vault whose index has nothing of deleted text any more."""
 
-    vault: str
-    vault_path: str
-    bytes: int = Field(description="Bytes of all files of the index.")
-    freed_bytes: int = Field(description="Bytes that the index takes less than before.")
+    bytes: int
+    """Bytes of all files of the index."""
+    freed_bytes: int
+    """Bytes that the index takes less than before."""
 
 
 class EngineNumber(Answer):
     """The number of something in the ledger and in the engine."""
 
-    of: str = Field(description="notes, passages, or vectors or second vectors of one of these.")
+    of: str
+    """notes, passages, or vectors or second vectors of one of these."""
     ledger: int
-    engine: int | None = Field(description="None if that cannot be asked now.")
+    engine: int | None
+    """None if that cannot be asked now."""
 
 
 class Verified(OfVault):
     """The numbers of a vault in its engine, beside those of its ledger."""
 
-    engine: str = Field(description="embedded or milvus.")
-    place: str | None = Field(description="The address or file of Milvus; None for the embedded engine.")
+    engine: str
+    """embedded or milvus."""
+    place: str | None
+    """The address or file of Milvus; None for the embedded engine."""
     numbers: list[EngineNumber]
-    pending: int = Field(description="Notes to read plus vectors to store, which explain a difference.")
-    same: bool = Field(description="True if each number is the same.")
-    filled_again: bool = Field(description="True if the engine is being filled again, as was asked for.")
-    reason: str | None = Field(description="The reason why some numbers are missing.")
+    pending: int
+    """Notes to read plus vectors to store, which explain a difference."""
+    same: bool
+    """True if each number is the same."""
+    filled_again: bool
+    """True if the engine is being filled again, as was asked for."""
+    reason: str | None
+    """The reason why some numbers are missing."""
 
 
 class Status(Answer):
@@ -895,14 +942,12 @@ class Progress(Answer):
     """Progress of a vault; ``eta_seconds`` is an estimate, None if there is none."""
 
     vault: str
-    phase: str = Field(description="``reading``, ``embedding`` or ``done``.")
-    share: float = Field(
-        default=0.0,
-        description="The share that is done, 0 to 1: notes read, vectors computed; an estimate.",
-    )
-    waiting_for: str | None = Field(
-        default=None, description="The reason why no vectors can be computed now, or None."
-    )
+    phase: str
+    """``reading``, ``embedding`` or ``done``."""
+    share: NotRequired[float]
+    """The share that is done, 0 to 1: notes read, vectors computed; an estimate."""
+    waiting_for: NotRequired[str | None]
+    """The reason why no vectors can be computed now, or None."""
     notes: int
     notes_done: int
     notes_total: int
@@ -950,11 +995,8 @@ class Hello(Answer):
     protocol_version: int
     server: Server
     capabilities: Capabilities
-    proof: str | None = Field(default=None, description="On the port only: the proof in the address file.")
-
-
-class Nothing(RootModel[None]):
-    """Always null."""
+    proof: NotRequired[str | None]
+    """On the port only: the proof in the address file."""
 
 
 class Done(Answer):

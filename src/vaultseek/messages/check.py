@@ -1,35 +1,29 @@
-"""JSON Schema of every message, and the check of requests and answers by the models."""
+"""The check of requests and answers by the models of the protocol."""
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from vaultseek.errors import ProtocolError
 from vaultseek.messages import params
-from vaultseek.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
+from vaultseek.messages.answers import Answer
+from vaultseek.messages.methods import METHODS, OF_EVERY_REQUEST
 from vaultseek.text import SHOWN_CHARS
 
 if TYPE_CHECKING:
     from vaultseek.model import JSON
 
-SCHEMA_FILE = Path(__file__).with_name("schema.json")
+with_config(ConfigDict(extra="allow", strict=True))(Answer)  # and with it all answers, which are kinds of it
 
 
-@lru_cache(maxsize=1)
-def schemas() -> JSON:
-    """Return JSON Schema 2020-12: ``methods``, each with ``params`` and ``answer``, and ``notifications``."""
-    return {
-        "methods": {
-            name: {"params": method.params.model_json_schema(), "answer": method.answer.model_json_schema()}
-            for name, method in METHODS.items()
-        },
-        "notifications": {name: model.model_json_schema() for name, model in NOTIFICATIONS.items()},
-    }
+@cache
+def adapter(answer: Any) -> TypeAdapter[Any]:
+    """Return what pydantic makes of a type of an answer; that takes milliseconds."""
+    return TypeAdapter(answer)
 
 
 def check_request(method: str, request: JSON) -> None:
@@ -45,7 +39,7 @@ def check_answer(method: str, answer: object) -> None:
     if method not in METHODS:
         return
     try:
-        METHODS[method].answer.model_validate(answer)
+        adapter(METHODS[method].answer).validate_python(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))[:SHOWN_CHARS] or "all of it"

@@ -1,21 +1,19 @@
-"""The methods of the protocol: parameters, answer, and how the Python clients call and describe each."""
+"""The methods of the protocol: parameters, answer, and the description of each for the Python clients."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-import vaultseek.messages.answers as answers
-import vaultseek.messages.params as params
+from vaultseek.messages import answers, params
 
 
 class Method(NamedTuple):
-    """A method of the protocol. ``python`` is its name in the clients, None if they have none for it."""
+    """A method of the protocol; ``answer`` is the type of its answer."""
 
     params: type[BaseModel]
-    answer: type[BaseModel]
-    python: str | None = None
+    answer: Any
     summary: str = ""
     raises: str = ""
 
@@ -26,7 +24,6 @@ METHODS: dict[str, Method] = {
     "search": Method(
         params.SearchParams,
         answers.Search,
-        "search",
         "Search a vault and return notes, best first, each with its best passage.\n\n"
         "Lines are 1-based and inclusive. ``highlights`` are ranges ``[start, end)`` of characters of "
         "``preview``. ``partial`` names the lanes that were left out, with a code of the cause.",
@@ -35,7 +32,6 @@ METHODS: dict[str, Method] = {
     "search/all": Method(
         params.AllVaultsParams,
         answers.SearchAll,
-        "search_all",
         "Search every vault and return notes, best first, each with its vault.\n\n"
         "Scores of a vault count as much as its best note is certain. ``vaults`` has the state of each.",
         "BadQuery, Unavailable if no lane can answer, UsageError if there is no vault",
@@ -43,14 +39,12 @@ METHODS: dict[str, Method] = {
     "search/why": Method(
         params.WhyParams,
         answers.Why,
-        "why",
         "Explain the rank of a note in the answer to a query, or the stage at which it was lost.",
         f"BadQuery, Unavailable, {_NOTE}",
     ),
     "note/get": Method(
         params.GetParams,
         answers.Note,
-        "note",
         "Return the text and metadata of a note, as it is on disk.\n\n"
         "Lines are 1-based and inclusive. ``truncated`` is true if the text was cut before ``end_line``.",
         _NOTE,
@@ -58,62 +52,54 @@ METHODS: dict[str, Method] = {
     "note/related": Method(
         params.RelatedParams,
         answers.Related,
-        "related",
         "Return the notes most similar to a note, best first: by meaning, links and words.",
         _NOTE,
     ),
     "links/outgoing": Method(
-        params.LinksParams, answers.Outgoing, "outgoing", "Return the links of a note, in their order.", _NOTE
+        params.LinksParams, answers.Outgoing, "Return the links of a note, in their order.", _NOTE
     ),
     "links/backlinks": Method(
         params.LinksParams,
         answers.Backlinks,
-        "backlinks",
         "Return the links of other notes to a note, each with its 1-based line and that line's text.",
         _NOTE,
     ),
     "links/unresolved": Method(
         params.UnresolvedParams,
         answers.Unresolved,
-        "unresolved",
         "Return the links of the vault, or of one note, that lead nowhere.",
         _NOTE,
     ),
     "links/unlinked": Method(
         params.LinksParams,
         answers.Unlinked,
-        "unlinked",
         "Return the lines that mention a note by title, alias or file name without a link to it.",
         _NOTE,
     ),
     "graph/neighbors": Method(
         params.NeighborsParams,
         answers.Neighbors,
-        "neighbors",
         "Return the notes around a note, nearest first, and the links between them.",
         _NOTE,
     ),
-    "vault/tags": Method(params.ListParams, answers.Tags, "tags", "Return every tag of the vault."),
+    "vault/tags": Method(params.ListParams, answers.Tags, "Return every tag of the vault."),
     "vault/properties": Method(
         params.PropertiesParams,
         answers.Properties,
-        "properties",
         "Return every property of the vault, or with ``name`` every value of one.",
     ),
     "vault/orphans": Method(
-        params.OrphansParams, answers.Orphans, "orphans", "Return the notes that no other note links to."
+        params.OrphansParams, answers.Orphans, "Return the notes that no other note links to."
     ),
     "vault/duplicates": Method(
         params.DuplicatesParams,
         answers.Duplicates,
-        "duplicates",
         "Return the pairs of notes that are most alike, by the text that they share and by meaning.\n\n"
         "There is no threshold: the list goes on with notes that are no duplicates.",
     ),
     "vault/table": Method(
         params.TableParams,
         answers.Tables,
-        "table",
         "Return the tables of a base, of a note with bases, or of the notes that a query finds.\n\n"
         "``problems`` of a table name what is wrong in a base or not supported.",
         f"BadQuery, UsageError for a base that cannot be evaluated, {_NOTE}",
@@ -121,73 +107,63 @@ METHODS: dict[str, Method] = {
     "complete": Method(
         params.CompleteParams,
         answers.Completions,
-        "complete",
         "Complete the name of a note, heading, block, tag, property or value; the likeliest first.",
         "UsageError if ``note`` or ``property`` is missing for a kind that needs it",
     ),
     "links/resolve": Method(
         params.ResolveParams,
         answers.Resolved,
-        "resolve_links",
         "Return where links of a note lead, which need not be saved, and what is wrong with them.",
         "BadPath",
     ),
     "links/mentioned": Method(
         params.MentionedParams,
         answers.Mentioned,
-        "mentioned",
         "Return the notes that a text names outside of links and code, each with its place.",
         "BadPath",
     ),
     "vault/problems": Method(
         params.ProblemsParams,
         answers.Problems,
-        "problems",
         "Return the faults of a note or of all: links that lead nowhere or to several files, frontmatter.",
         _NOTE,
     ),
     "vault/rename": Method(
         params.RenameParams,
         answers.Rename,
-        "propose_rename",
         "Return the edits that renaming files, a heading or a tag needs. Nothing is written.",
         f"UsageError, {_NOTE}",
     ),
-    "vault/list": Method(params.Nothing, answers.Vaults, "vaults", "Return every vault the daemon knows."),
+    "vault/list": Method(params.Nothing, answers.Vaults, "Return every vault the daemon knows."),
     "vault/add": Method(
         params.AddVaultParams,
         answers.AddedVault,
-        "add_vault",
         "Follow one more folder of notes, also after the daemon was restarted.",
         "VaultMissing, or UsageError if the folder or the name is a vault already",
     ),
     "vault/remove": Method(
         params.RemoveVaultParams,
         answers.RemovedVault,
-        "remove_vault",
         "Stop following a vault that was added; its notes are not touched.",
         "VaultMissing, or UsageError for a vault of the configuration file",
     ),
     "vault/pause": Method(
         params.NamedVaultParams,
         answers.PausedVault,
-        "pause_vault",
         "Pause a vault: searches are answered from its index, changes are not followed.",
         "VaultMissing",
     ),
     "vault/resume": Method(
-        params.NamedVaultParams, answers.PausedVault, "resume_vault", "Resume a paused vault.", "VaultMissing"
+        params.NamedVaultParams, answers.PausedVault, "Resume a paused vault.", "VaultMissing"
     ),
     "index/status": Method(
         params.VaultParams,
         answers.Status,
-        "status",
         "Return the state of the daemon, its worker and its vaults, or of one vault.",
     ),
     "index/refresh": Method(
         params.RefreshParams,
         answers.Refreshed,
-        "refresh",
         "Compare a vault with the disk, and return when that is done.\n\n"
         "If most notes are gone, this confirms that they were deleted on purpose.",
         "VaultMissing, or Unavailable if the vault is paused or cannot be indexed",
@@ -195,7 +171,6 @@ METHODS: dict[str, Method] = {
     "index/compact": Method(
         params.VaultParams,
         answers.Compacted,
-        "compact",
         "Remove what is left of deleted text from every file of the index, and return when that is done.\n\n"
         "The daemon does this by itself once a day.",
         "VaultMissing, Busy if another program reads the index, or Unavailable",
@@ -203,14 +178,12 @@ METHODS: dict[str, Method] = {
     "index/wait": Method(
         params.WaitParams,
         answers.IndexedVault,
-        "wait",
         "Return when all that is on disk now is indexed and embedded.",
         "VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded",
     ),
     "index/files": Method(
         params.FilesParams,
         answers.NotesToParse,
-        "notes_to_parse",
         "Return new and changed notes, for a client that parses them.\n\n"
         "It has to wait meanwhile with ``index/wait`` and ``notes_from_client``, on another connection.",
         "VaultMissing, or Unavailable if no client waits so",
@@ -218,7 +191,6 @@ METHODS: dict[str, Method] = {
     "index/notes": Method(
         params.ParsedParams,
         answers.KeptNotes,
-        "keep_notes",
         "Index notes that ``index/files`` has returned, and that the client has parsed.\n\n"
         "Notes that have changed since, or that do not pass the checks, are parsed by the daemon instead.",
         "VaultMissing, or Unavailable if no client waits so",
@@ -226,7 +198,6 @@ METHODS: dict[str, Method] = {
     "index/verify": Method(
         params.VerifyParams,
         answers.Verified,
-        "verify",
         "Compare the numbers of notes, passages and vectors that the engine has with those of the ledger.\n\n"
         "With ``repair`` an engine that has others is filled again; nothing is embedded for that.",
         "VaultMissing, or Unavailable if the engine does not answer",
@@ -234,7 +205,6 @@ METHODS: dict[str, Method] = {
     "index/texts": Method(
         params.TextsParams,
         answers.TextsToEmbed,
-        "texts_to_embed",
         "Return texts whose vectors are missing, for a client that embeds them.\n\n"
         "It has to wait meanwhile with ``index/wait`` and ``vectors_from_client``, on another connection.",
         "VaultMissing, Unavailable if no client waits so, or if the vectors come from a server",
@@ -242,7 +212,6 @@ METHODS: dict[str, Method] = {
     "index/vectors": Method(
         params.VectorsParams,
         answers.KeptVectors,
-        "keep_vectors",
         "Keep the vectors of texts that ``index/texts`` has returned.\n\n"
         "Vectors that are not of the model's length, or not of length 1, are computed by the daemon instead.",
         "VaultMissing, UsageError for vectors of another model, or Unavailable if no client waits so",
@@ -250,24 +219,20 @@ METHODS: dict[str, Method] = {
     "index/subscribe": Method(
         params.SubscribeParams,
         answers.Subscribed,
-        "subscribe",
         "Subscribe to ``index/progress`` and ``index/changed`` of one vault or of all.",
     ),
-    "index/unsubscribe": Method(
-        params.SubscribeParams, answers.Done, "unsubscribe", "End a subscription, or all of them."
-    ),
-    "shutdown": Method(params.Nothing, answers.Done, "shutdown", "Stop the daemon after its answer."),
+    "index/unsubscribe": Method(params.SubscribeParams, answers.Done, "End a subscription, or all of them."),
+    "shutdown": Method(params.Nothing, answers.Done, "Stop the daemon after its answer."),
     "$/schema": Method(
         params.Nothing,
         answers.Schemas,
-        "schema",
         "Return the JSON Schema of every method and notification.",
     ),
     "initialize": Method(params.Hello, answers.Hello),
-    "$/cancelRequest": Method(params.Cancel, answers.Nothing),
+    "$/cancelRequest": Method(params.Cancel, None),
 }
 
-NOTIFICATIONS: dict[str, type[BaseModel]] = {
+NOTIFICATIONS: dict[str, type[answers.Answer]] = {
     "index/progress": answers.Progress,
     "index/changed": answers.Changed,
 }

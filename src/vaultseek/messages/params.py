@@ -29,8 +29,8 @@ class VaultParams(Nothing):
     )
 
 
-class AllVaultsParams(Nothing):
-    """A query to every vault, and how to answer it."""
+class Query(Nothing):
+    """A query, and how to rank the notes that it finds."""
 
     query: str = Field(description="Words, phrases and operators of the query language.")
     limit: int | None = Field(
@@ -40,9 +40,6 @@ class AllVaultsParams(Nothing):
         description="Maximum number of results; by default the settings'.",
     )
     mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
-    explain: bool = Field(default=False, description="Explain the rank of each result.")
-    wait: bool = Field(default=False, description="Index first what is on disk now.")
-    progress: bool = Field(default=False, description="With ``wait``, send ``index/progress`` meanwhile.")
     settings: dict[str, Any] = Field(
         default_factory=dict, description="Settings of ``[search]`` for this request."
     )
@@ -50,6 +47,14 @@ class AllVaultsParams(Nothing):
         default_factory=dict,
         description="Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...",
     )
+
+
+class AllVaultsParams(Query):
+    """A query to every vault, and how to answer it."""
+
+    explain: bool = Field(default=False, description="Explain the rank of each result.")
+    wait: bool = Field(default=False, description="Index first what is on disk now.")
+    progress: bool = Field(default=False, description="With ``wait``, send ``index/progress`` meanwhile.")
     brief: bool = Field(default=False, description="Leave the passages out of the results.")
     plain: bool = Field(
         default=False,
@@ -73,21 +78,8 @@ class NoteParams(VaultParams):
     note: str = Field(description="Path, end of a path, title, alias or file name of the note.")
 
 
-class WhyParams(NoteParams):
+class WhyParams(Query, NoteParams):
     """A query and a note that may be in its answer."""
-
-    query: str = Field(description="Words, phrases and operators of the query language.")
-    limit: int | None = Field(
-        default=None,
-        ge=1,
-        le=limits.RESULTS,
-        description="Maximum number of results; by default the settings'.",
-    )
-    mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="Settings of ``[search]`` for this request."
-    )
-    filters: dict[str, Any] = Field(default_factory=dict, description="Filters as fields, as for ``search``.")
 
 
 class GetParams(NoteParams):
@@ -116,10 +108,8 @@ class ListParams(VaultParams):
     )
 
 
-class LinksParams(ListParams):
+class LinksParams(ListParams, NoteParams):
     """The links of a note."""
-
-    note: str = Field(description="Path, end of a path, title, alias or file name of the note.")
 
 
 class UnresolvedParams(ListParams):

@@ -91,7 +91,7 @@ class Methods:
     async def schema(self, params: JSON, context: RequestContext) -> JSON:
         """Return the JSON Schema of every method's parameters and answer."""
         read(Nothing, params)
-        from vaultseek.messages.check import schemas  # the models of answers take long to make
+        from vaultseek.messages.schema import schemas  # the types of answers take long to read
 
         return await asyncio.to_thread(schemas)
 

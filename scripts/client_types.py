@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Generate src/vaultseek/client/methods.pyi, the types of the clients' methods, from the protocol."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from vaultseek.client.methods import RENAMED, TABLE, Methods
+from vaultseek.messages.methods import METHODS
+
+STUB = Path(__file__).parents[1] / "src" / "vaultseek" / "client" / "methods.pyi"
+HEAD = """\
+# Written by scripts/client_types.py from the models of the protocol; change these instead.
+# fmt: off
+from typing import Any
+
+from vaultseek.messages import answers
+from vaultseek.model import CompletionKind, Mode
+
+TABLE: dict[str, tuple[str, ...]]
+RENAMED: dict[str, str]
+
+class Methods:
+"""
+TWINS = '''
+class AsyncMethods:
+    """The same methods, to be awaited."""
+
+'''
+OF_EVERY_METHOD = (
+    "deadline_ms: float | None = None",
+    "supersedes: int | None = None",
+    "timeout: float | None = ...",
+)
+
+
+def stub() -> str:
+    """Return the text of the stub."""
+    about = textwrap.indent(f'"""{inspect.getdoc(Methods)}\n"""', " " * 4)
+    blocking = "".join(
+        f"\n{_signature('def', name, *call)}:\n{_docstring(call[0])}" for name, call in TABLE.items()
+    )
+    awaited = "".join(f"{_signature('async def', name, *call)}: ...\n" for name, call in TABLE.items())
+    return f"{HEAD}{about}\n{blocking}{TWINS}{awaited}"
+
+
+def _signature(definition: str, name: str, protocol: str, *positional: str) -> str:
+    method = METHODS[protocol]
+    fields = method.params.model_fields
+    # What concerns the vault stands behind a method's own options.
+    named = sorted((field for field in fields if field not in positional), key=("vault", "cwd").__contains__)
+    parameters = ["self", *(_by_position(method.params, field) for field in positional)]
+    parameters += ["*", *(_by_name(method.params, field) for field in named), *OF_EVERY_METHOD]
+    text = f"{definition} {name}({', '.join(parameters)}) -> answers.{method.answer.__name__}"
+    # Lines break between parameters alone.
+    return _filled(re.sub(r"(?<!,) |(?<=dict\[str,) ", "\0", text), 4, hanging=8).replace("\0", " ")
+
+
+def _docstring(protocol: str) -> str:
+    method = METHODS[protocol]
+    paragraphs = [*method.summary.split("\n\n"), *([f"Raises {method.raises}."] if method.raises else [])]
+    text = "\n\n".join(_filled(paragraph, 8) for paragraph in paragraphs).strip()
+    end = '"""' if len(paragraphs) == 1 else f'\n{" " * 8}"""'
+    return f'        """{text}{end}\n'
+
+
+def _by_position(model: type[BaseModel], field: str) -> str:
+    default = ' = ""' if model.model_fields[field].default == "" else ""
+    return f"{RENAMED.get(field, field)}: {_annotation(model, field)}{default}"
+
+
+def _by_name(model: type[BaseModel], field: str) -> str:
+    kind = _annotation(model, field)
+    if kind == "bool":
+        return f"{field}: bool = False"
+    return f"{field}: {kind.removesuffix(' | None')} | None = None"
+
+
+def _annotation(model: type[BaseModel], field: str) -> str:
+    """Return the type of a parameter as it is written; objects are passed as dictionaries."""
+    written = next(base.__annotations__[field] for base in model.__mro__ if field in base.__annotations__)
+    return re.sub(r"\b(WrittenLink|Move)\b", "dict[str, Any]", written)
+
+
+def _filled(text: str, indent: int, hanging: int = 0) -> str:
+    first, others = " " * indent, " " * (hanging or indent)
+    return textwrap.fill(text, 110, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")
+    print(f"written: {STUB}")
