@@ -268,13 +268,18 @@ class VaultFollower:
 
     async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
         """Read some of the files that wait, for about a second, or none if a change comes first."""
+        await asyncio.wait((hints,), timeout=self._files.pause())
+        if hints.done():
+            return
         part = self._files.next()
         began = time.monotonic()
-        if not await self._preparation.is_done(part, hints):
+        failed = await self._preparation.failed(part, hints)
+        if failed is None:
             self._files.put_back(part)
             return
+        self._files.try_later(failed)
         try:
-            await self._apply(Changes(read=part))
+            await self._apply(Changes(read=tuple(path for path in part if path not in failed)))
         except Cancelled:
             raise
         except Exception as error:
