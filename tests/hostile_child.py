@@ -34,13 +34,13 @@ def attempts(places: dict[str, str]) -> dict[str, Callable[[], object]]:
         "read the passwords": Path("/etc/passwd").read_text,
         "list a folder": lambda: os.listdir(places["folder"]),  # noqa: PTH208
         "write a file": lambda: Path(places["folder"], "written").touch(),
-        "write to a temporary folder": lambda: Path("/tmp", f"vaultseek-{os.getpid()}").touch(),  # noqa: S108
+        "write to a temporary folder": lambda: Path("/tmp", f"vaultseek-{os.getpid()}").touch(),
         "delete a file": lambda: Path(places["note"]).unlink(),
         "read the parent's environment": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
         "connect by TCP": lambda: socket.create_connection(("127.0.0.1", int(places["port"])), 5).close(),
         "send a datagram": datagram,
         "connect to the daemon": connect,
-        "run a program": lambda: subprocess.run(["/bin/sh", "-c", "true"], check=True),  # noqa: S603
+        "run a program": lambda: subprocess.run(["/bin/sh", "-c", "true"], check=True),
     }
 
 

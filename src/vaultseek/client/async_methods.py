@@ -706,6 +706,7 @@ class AsyncMethods:
         *,
         moves: list[dict[str, Any]] | None = None,
         similar: bool = False,
+        wait: bool = False,
         vault: str | None = None,
         cwd: str | None = None,
         deadline_ms: float | None = None,
@@ -719,6 +720,7 @@ class AsyncMethods:
             links: Links to look up.
             moves: Files that are about to move: links that have to change have their ``moved`` target.
             similar: Name notes that are called much like a missing one.
+            wait: Index first the notes that are on disk now.
 
         Raises BadPath.
         """
@@ -729,6 +731,7 @@ class AsyncMethods:
                 links=links,
                 moves=moves,
                 similar=similar,
+                wait=wait,
                 vault=vault,
                 cwd=cwd,
                 deadline_ms=deadline_ms,

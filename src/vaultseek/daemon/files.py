@@ -51,10 +51,7 @@ class WaitingFiles:
 
     def next(self) -> tuple[str, ...]:
         """Take the files that are read next, after ``pause``."""
-        if self._paths:
-            part = tuple(self._paths)[: self._size]
-        else:
-            part = tuple(self._later)[:1]
+        part = tuple(self._paths)[: self._size] or tuple(self._later)[:1]
         for path in part:
             self._paths.pop(path, None)
             self._later.pop(path, None)

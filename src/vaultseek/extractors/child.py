@@ -15,8 +15,8 @@ from typing import BinaryIO
 from vaultseek import limits
 from vaultseek.expendable import become_expendable
 from vaultseek.extractors.codec import encode
-from vaultseek.extractors.confinement import confine
 from vaultseek.extractors.composition import named_only
+from vaultseek.extractors.confinement import confine
 from vaultseek.extractors.table import EXTRACTORS
 from vaultseek.failpoints import failpoint
 from vaultseek.model import JSON, Note
