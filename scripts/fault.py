@@ -7,11 +7,13 @@ seconds run, which scripts/test runs, too; with it also those that take minutes,
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ PROJECT = Path(__file__).parents[1]
 LIST = PROJECT / "tests" / "faults" / "list.toml"
 PAGE = PROJECT / "docs" / "faults.md"
 BEGIN, END = "<!-- the list, written by scripts/fault --write -->", "<!-- the end of the list -->"
+WORDS = ("survived", "in part", "failed", "skipped", "not tested")
 HEADINGS = ("number", "what goes wrong", "tests", "result")
 
 
@@ -34,9 +37,11 @@ class Result:
 
     @property
     def word(self) -> str:
-        """Survived, failed or skipped."""
+        """Survived, or survived in part if a test was skipped; failed, or skipped."""
         if self.failed:
             return "failed"
+        if self.skipped:
+            return "in part" if self.passed else "skipped"
         return "survived" if self.passed else "skipped"
 
 
@@ -153,26 +158,31 @@ def _print_results(
         for number, text in faults.items():
             word, detail = _outcome(number, reasons, results, everything)
             counts[word] += 1
-            print(f"  {word:<9} {number:<12} {text}{f' ({detail})' if detail else ''}")
+            print(f"  {word:<10} {number:<12} {text}{f' ({detail})' if detail else ''}")
             for test in results[number].failed if number in results else ():
-                print(f"              {test}")
-    print("\n" + ", ".join(f"{counts[word]} {word}" for word in ("survived", "failed", "skipped")))
+                print(f"               {test}")
+    print("\n" + ", ".join(f"{counts[word]} {word}" for word in WORDS))
 
 
 def _outcome(
     number: str, reasons: dict[str, str], results: dict[str, Result], everything: bool
 ) -> tuple[str, str]:
     result = results.get(number)
+    if number in reasons:
+        return "not tested", reasons[number]
     if result is None:
-        return "skipped", reasons.get(number) or ("no test ran" if everything else "takes minutes: --all")
+        return "skipped", "no test ran" if everything else "takes minutes: --all"
     skipped = ", ".join(dict.fromkeys(result.skipped))
-    return result.word, skipped if result.word == "skipped" or skipped else ""
+    if result.word == "in part":
+        return result.word, f"{len(result.skipped)} skipped: {skipped}"
+    return result.word, skipped
 
 
 def _write_page(
     chapters: dict[str, dict[str, str]], reasons: dict[str, str], results: dict[str, Result]
 ) -> None:
-    lines = [BEGIN, f"Tried on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`.", ""]
+    tried = f"Tried on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`, with vaultseek {_code()}."
+    lines = [BEGIN, tried, ""]
     for title, faults in chapters.items():
         lines += [f"### {title}", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
         for number, text in faults.items():
@@ -183,6 +193,18 @@ def _write_page(
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     PAGE.write_text(before + "\n".join(lines) + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def _code() -> str:
+    """Return the version and the commit of the code that is tried."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=PROJECT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    changed = ", and changes after it" if git("status", "--porcelain", "src") else ""
+    return f"{version('vaultseek')}, commit {git('log', '-1', '--format=%h', 'src')}{changed}"
 
 
 def _reason(report: pytest.TestReport) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import signal
 
-_VARIABLE = "VAULTSEEK_FAILPOINTS"
+VARIABLE = "VAULTSEEK_FAILPOINTS"
 
 
 def _read_plans() -> dict[str, tuple[str, int]]:
     plans: dict[str, tuple[str, int]] = {}
-    for entry in filter(None, os.environ.get(_VARIABLE, "").split(";")):
+    for entry in filter(None, os.environ.get(VARIABLE, "").split(";")):
         name, _, plan = entry.partition("=")
         action, _, count = plan.partition("@")
         plans[name.strip()] = action.strip(), int(count or 0)

@@ -86,6 +86,8 @@ OCR_MEMORY_BYTES = 4096 * MIB
 """The same with OCR."""
 EXTRACTION_IDLE_SECONDS = 30.0
 """Time without work after which that process ends."""
+EXTRACTION_RETRY_SECONDS = 5.0
+"""Shortest pause before a file is tried once more that was being read when that process was ended."""
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB

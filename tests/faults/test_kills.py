@@ -1,11 +1,14 @@
-"""The daemon and its worker are killed again and again while notes change."""
+"""The daemon and every process that it starts are killed again and again while notes change."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
+from collections import Counter
 from pathlib import Path
 
+import psutil
 import pytest
 
 from running import Running
@@ -14,6 +17,14 @@ from worlds import write_files
 pytestmark = pytest.mark.slow
 KILLS = 200
 NOTES = 60
+BURST = 450
+PATIENCE = 2.0
+PROCESSES = {
+    "vaultseek.worker.main": "worker",
+    "vaultseek.worker.store_main": "store",
+    "vaultseek.indexing.reader_process": "reader of notes",
+    "vaultseek.extractors.child": "reader of files",
+}
 WORDS = [
     "pump",
     "valve",
@@ -56,33 +67,81 @@ def edit(root: Path, turn: int, chance: random.Random) -> None:
             write_files(root, {str(there.relative_to(root)): text_of(number, turn)})
 
 
-def kill_often(running: Running, kills: int, seed: int = 5) -> None:
-    """Kill the daemon, or now and then its worker, at random moments during edits, so many times."""
-    chance = random.Random(seed)
-    for turn in range(kills):
+def burst(root: Path, turn: int) -> None:
+    """Write so many notes, and a file, that other processes read them; or delete them again."""
+    folder = root / "burst"
+    if folder.is_dir():
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+        return
+    write_files(folder, {f"{turn} {number}.md": text_of(number, turn) for number in range(BURST)})
+    write_files(folder, {f"{turn}.html": f"<p>winch{turn}</p>"})
+
+
+def contents(root: Path) -> dict[Path, str]:
+    """Return the texts of all notes."""
+    return {file: file.read_text() for file in root.rglob("*.md")}
+
+
+def processes(running: Running) -> dict[str, psutil.Process]:
+    """Return a process of each kind that the daemon has started, by the name of its module."""
+    assert running.process is not None
+    found: dict[str, psutil.Process] = {}
+    for process in running.process.children(recursive=True):
+        try:
+            found |= {PROCESSES[word]: process for word in process.cmdline() if word in PROCESSES}
+        except psutil.Error:
+            continue  # it has just ended
+    return found
+
+
+def edit_often(running: Running, turns: int, killed: Counter[str] | None, seed: int = 5) -> None:
+    """Change notes so many times, and each time kill one process at a random moment, if that is wanted.
+
+    Each kind of process takes its turn, the daemon instead of one that is not there. ``killed`` counts.
+    """
+    chance, order = random.Random(seed), itertools.cycle(["daemon", *PROCESSES.values()])
+    for turn in range(turns):
         if not running.is_alive():
             running.serve()
         with running.client() as client:
             client.vaults(deadline_ms=30_000)
         edit(running.root, turn, chance)
-        time.sleep(chance.random() * 0.6)
-        edit(running.root, turn + kills, chance)
-        assert running.process is not None
-        children = running.process.children()
-        if children and chance.random() < 0.3:
-            chance.choice(children).kill()
-            time.sleep(chance.random() * 0.3)
-        else:
+        burst(running.root, turn)
+        pause, victim = chance.random() * 0.6, next(order)
+        if killed is None:
+            edit(running.root, turn + turns, chance)
+            continue
+        deadline = time.monotonic() + (pause if victim == "daemon" else PATIENCE)
+        while (process := processes(running).get(victim)) is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        edit(running.root, turn + turns, chance)
+        if process is None:
+            victim = "daemon"
             running.kill()
+        else:
+            process.kill()
+        killed[victim] += 1
 
 
-def survive(running, kills: int) -> None:
-    """Assert that the answers are those of a fresh index after so many kills, and after none."""
-    for times in (0, kills):
+def survive(running, kills: int) -> Counter[str]:
+    """Assert that the answers are those of a fresh index after so many kills, and after edits alone.
+
+    Return how often each kind of process was killed.
+    """
+    killed: Counter[str] = Counter()
+    for counter in (None, killed):
         each = running({f"{number}.md": text_of(number, 0) for number in range(NOTES)})
         each.serve()
         each.settle()
-        kill_often(each, times)
+        before = contents(each.root)
+        edit_often(each, kills, counter)
+        if (each.root / "burst").is_dir():
+            burst(each.root, kills)
+        assert len(before.items() - contents(each.root).items()) >= min(kills, NOTES // 2), (
+            "the edits change notes"
+        )
         each.kill()
         each.serve()
         each.settle()
@@ -91,16 +150,17 @@ def survive(running, kills: int) -> None:
         status = each.status()
         assert (status["state"], status["problems"]) == ("ready", [])
         each.end()
+    return killed
 
 
 @pytest.mark.fault("A1", "A9", "Invariant 3")
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_invariant_3_a_few_kills(running):
-    survive(running, 4)
+    assert survive(running, 5)["daemon"] < 5
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.fault("A1", "A4", "A5", "A9", "Invariant 3")
 def test_invariant_3_two_hundred_kills(running):
-    survive(running, KILLS)
+    assert survive(running, KILLS).keys() == {"daemon", *PROCESSES.values()}

@@ -10,6 +10,7 @@ import pytest
 
 from daemons import eventually
 from running import Running
+from vaultseek.errors import Unavailable
 
 pytestmark = pytest.mark.slow
 
@@ -167,6 +168,17 @@ def test_invariant_8_another_user_reads_nothing_and_gets_no_answer(followed):
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.fault("J3")
+def test_j3_a_note_that_cannot_be_read_for_ever_is_logged_once(running):
+    here = running({"bad.md": "never read"}, VAULTSEEK_FAILPOINTS="note.read bad.md=raise:5")
+    here.serve()
+    for _ in range(10):
+        with here.client() as client, pytest.raises(Unavailable):
+            client.refresh(vault=str(here.root), timeout=60)
+    assert here.status()["state"] == "failing"
+    assert here.daemon.log().count("failed; trying again") == 1
 
 
 @pytest.mark.fault("Invariant 10")

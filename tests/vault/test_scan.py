@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,12 @@ def test_a_closed_folder_costs_only_itself(vault, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", scandir)
     assert listed(root) == ["a.md", "locked!unreadable_folder", "open/c.md"]
+
+
+@pytest.mark.fault("D10")
+def test_an_expression_of_the_app_that_takes_long_to_compile_is_left_out(vault):
+    rules = {"userIgnoreFilters": ["/((a{100}){100}){400}/", "Private/"]}
+    root = vault({".obsidian/app.json": json.dumps(rules), "a.md": "", "Private/b.md": ""})
+    began = time.process_time()
+    assert listed(root) == ["a.md"]
+    assert time.process_time() - began < 0.5

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from vaultseek.errors import WorkerUnavailable
@@ -182,6 +183,27 @@ def test_the_process_gives_the_vectors_of_the_worker() -> None:
         process.end()
     with pytest.raises(WorkerUnavailable):
         process.embed(["one"], query=False)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.fault("A9")
+def test_a9_a_kill_of_the_process_that_embeds_in_bulk_costs_no_text(measurements: Measurements) -> None:
+    encoder = embed.load("bundled")
+    process = BulkProcess("bundled", None, encoder.fingerprint)
+    measurements.write(FASTER)
+    bulk = BulkEncoder(encoder, lambda: process, measurements)
+    exact = encoder.encode(BATCH[:8])
+    end = time.monotonic() + 120
+    while "bfloat16," not in bulk.computing or process.is_loading:
+        bulk.encode(BATCH, pause=lambda: None)
+        assert time.monotonic() < end
+    (child,) = (
+        each for each in psutil.Process().children() if "vaultseek.worker.bulk_main" in each.cmdline()
+    )
+    child.kill()
+    assert (bulk.encode(BATCH[:8], pause=lambda: None) * exact).sum(axis=1).min() > 0.999
+    assert "failed" in bulk.computing
 
 
 @pytest.mark.slow

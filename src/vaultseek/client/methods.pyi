@@ -161,9 +161,9 @@ class Methods:
         """
 
     def resolve_links(self, source: str, links: list[dict[str, Any]], *,
-        moves: list[dict[str, Any]] | None = None, similar: bool = False, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.Resolved:
+        moves: list[dict[str, Any]] | None = None, similar: bool = False, wait: bool = False,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Resolved:
         """Return where links of a note lead, which need not be saved, and what is wrong with them.
 
         Raises BadPath.
@@ -386,9 +386,9 @@ class AsyncMethods:
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Completions: ...
     async def resolve_links(self, source: str, links: list[dict[str, Any]], *,
-        moves: list[dict[str, Any]] | None = None, similar: bool = False, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.Resolved: ...
+        moves: list[dict[str, Any]] | None = None, similar: bool = False, wait: bool = False,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Resolved: ...
     async def mentioned(self, source: str, lines: list[str], *, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Mentioned: ...

@@ -22,10 +22,13 @@ class ActivityReporter:
     def __init__(self, vault: OpenVault, notify: Callable[[list[str]], None]) -> None:
         self.notify = notify
         self._vault = vault
+        self._logged = ""
 
     def set_state(self, state: str, reason: Reason | None) -> None:
         """Set the state of the indexing, as ``index/status`` names it."""
         activity = self._vault.activity
+        if state in ("ready", "polling"):
+            self._logged = ""
         if (state, reason) != (activity.state, activity.reason):
             self._vault.activity = replace(activity, state=state, reason=reason)
             self.notify([])
@@ -36,11 +39,13 @@ class ActivityReporter:
         self.notify([])
 
     def report_failure(self, error: Exception) -> None:
-        """Set the state after an error of the indexing."""
+        """Set the state after an error of the indexing; log the same error once until it is over."""
         if paths.is_disk_full(error):
             reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
             self.set_state("disk_full", reason)
         else:
-            log.error("indexing changes of %s failed; trying again", self._vault.name, exc_info=error)
+            if repr(error) != self._logged:
+                self._logged = repr(error)
+                log.error("indexing changes of %s failed; trying again", self._vault.name, exc_info=error)
             message = f"indexing changes failed ({type(error).__name__}); see the log"
             self.set_state("failing", Reason("failing", message))

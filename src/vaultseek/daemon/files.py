@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 from vaultseek.kinds import is_markdown, turn
+from vaultseek.limits import EXTRACTION_RETRY_SECONDS
 from vaultseek.vault.diff import Changes
 
 PART_SECONDS = 1.0
@@ -16,39 +18,56 @@ MOST_FILES = 256
 
 
 class WaitingFiles:
-    """The files of a vault that are no Markdown and are still to be read, pictures after all others."""
+    """The files of a vault that are no Markdown and are still to be read, pictures after all others.
+
+    One whose reader was ended is tried once more after all of them, alone.
+    """
 
     def __init__(self) -> None:
         self._paths: dict[str, None] = {}
+        self._later: dict[str, float] = {}
         self._size = 1
         self._done = self._part = 0
 
     def __bool__(self) -> bool:
-        return bool(self._paths)
+        return bool(self._paths or self._later)
 
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
         """Return how many of all files are read, if ``done`` of the ``total`` that are read now are."""
-        return self._done + done, self._done + total + len(self._paths)
+        return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def put_off(self, changes: Changes) -> Changes:
         """Return the changes without the files to read, which wait from now on, unless they are gone."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
+            self._later.pop(path, None)
         files = [path for path in changes.read if not is_markdown(path)]
         if not files:
             return changes
-        new = [path for path in files if path not in self._paths]
+        new = [path for path in files if path not in self._paths and path not in self._later]
         waiting = [*new, *self._paths] if len(new) <= MOST_FILES else [*self._paths, *new]
         self._paths = dict.fromkeys(sorted(waiting, key=turn))
         return replace(changes, read=tuple(path for path in changes.read if is_markdown(path)))
 
     def next(self) -> tuple[str, ...]:
-        """Take the files that are read next."""
-        part = tuple(self._paths)[: self._size]
+        """Take the files that are read next, after ``pause``."""
+        part = tuple(self._paths)[: self._size] or tuple(self._later)[:1]
         for path in part:
-            del self._paths[path]
+            self._paths.pop(path, None)
+            self._later.pop(path, None)
         self._part = len(part)
         return part
+
+    def pause(self) -> float:
+        """Return the seconds until the next files may be read."""
+        if self._paths or not self._later:
+            return 0.0
+        return max(0.0, next(iter(self._later.values())) - time.monotonic())
+
+    def try_later(self, paths: Iterable[str]) -> None:
+        """Have files wait whose reader was ended."""
+        due = time.monotonic() + EXTRACTION_RETRY_SECONDS
+        self._later |= dict.fromkeys(paths, due)
 
     def put_back(self, part: Sequence[str]) -> None:
         """Have files that ``next`` gave wait on, since something else comes first."""
@@ -57,26 +76,31 @@ class WaitingFiles:
     def took(self, seconds: float) -> None:
         """Choose the size of the next part by the time that the last one took."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
-        self._done = self._done + self._part if self._paths else 0
+        self._done = self._done + self._part if self else 0
 
     def clear(self) -> None:
         """Forget all of them; a comparison of the vault finds them again."""
         self._paths.clear()
+        self._later.clear()
         self._done = 0
 
 
 class FilePreparation:
     """The reading of files into texts, a part at a time, which goes on while the writer does something else.
 
-    ``prepare`` reads the files at some paths; it runs in a thread, for minutes if there is OCR.
+    ``prepare`` reads the files at some paths, and returns those to try once more; it runs in a thread, for
+    minutes if there is OCR.
     """
 
-    def __init__(self, prepare: Callable[[tuple[str, ...]], None]) -> None:
+    def __init__(self, prepare: Callable[[tuple[str, ...]], Set[str]]) -> None:
         self._prepare = prepare
-        self._current: tuple[tuple[str, ...], asyncio.Task[None]] | None = None
+        self._current: tuple[tuple[str, ...], asyncio.Task[Set[str]]] | None = None
 
-    async def is_done(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> bool:
-        """Return True once the texts of ``part`` are there to be indexed; False if ``other`` ends before."""
+    async def failed(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> Set[str] | None:
+        """Return once the texts of ``part`` are there to be indexed, but for those to try once more.
+
+        None if ``other`` ends before.
+        """
         while True:
             if self._current is None:
                 work = asyncio.to_thread(self._prepare, part)
@@ -85,7 +109,8 @@ class FilePreparation:
             prepared, task = self._current
             await asyncio.wait((task, other), return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                return False
+                return None
             self._current = None
             if prepared == part:
-                return True  # what failed fails again where the file is indexed, and is told there
+                # An error comes again where the file is indexed, and is reported there.
+                return task.result() if task.exception() is None else frozenset()

@@ -174,11 +174,11 @@ class VaultFollower:
         """Return how long the vault's folder has been missing; 0 for a paused vault."""
         return self._watch.missing_seconds
 
-    async def rescan(self, *, accept_loss: bool = False) -> None:
+    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
         """Return when everything that was on disk at the moment of the call is indexed.
 
-        With ``accept_loss`` notes are removed from the index even if most of them are gone. Raises
-        VaultMissing or Unavailable.
+        With ``accept_loss`` notes are removed from the index even if most of them are gone; without ``files``
+        only notes are waited for, and no engine. Raises VaultMissing or Unavailable.
         """
         if self.vault.options.paused:
             raise Unavailable(self.vault.options.paused_reason.text, "paused")
@@ -186,8 +186,8 @@ class VaultFollower:
             await self._shard.copy()
             return
         request = partial(self._watch.request_rescan, "a client requested it")
-        await self._scans.wait_for_next(request, accept_loss=accept_loss)
-        while self.vault.engine is not None and not self.vault.engine.is_level:
+        await self._scans.wait_for_next(request, accept_loss=accept_loss, files=files)
+        while files and self.vault.engine is not None and not self.vault.engine.is_level:
             self._scans.check_open(self.vault.name)
             await asyncio.sleep(EMBED_POLL_SECONDS)
         self._scans.check_open(self.vault.name)
@@ -268,13 +268,18 @@ class VaultFollower:
 
     async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
         """Read some of the files that wait, for about a second, or none if a change comes first."""
+        await asyncio.wait((hints,), timeout=self._files.pause())
+        if hints.done():
+            return
         part = self._files.next()
         began = time.monotonic()
-        if not await self._preparation.is_done(part, hints):
+        failed = await self._preparation.failed(part, hints)
+        if failed is None:
             self._files.put_back(part)
             return
+        self._files.try_later(failed)
         try:
-            await self._apply(Changes(read=part))
+            await self._apply(Changes(read=tuple(path for path in part if path not in failed)))
         except Cancelled:
             raise
         except Exception as error:
@@ -392,9 +397,8 @@ class VaultFollower:
         self._watch.request_rescan("the last attempt failed")
 
     async def _finish_scan(self, batch: HintBatch) -> None:
-        if batch.rescan_reason is None or self._files:
-            return
-        await self._scans.finish()
+        if batch.rescan_reason is not None:
+            await self._scans.finish(files=not self._files)
 
     def _spawn(self, work: Work, name: str) -> None:
         title = f"{name} {self.vault.name}"

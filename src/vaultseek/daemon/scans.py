@@ -25,6 +25,7 @@ class Scans:
         self._was_indexed = was_indexed
         self._opened = time.monotonic()
         self._begun = 0
+        self._noted = 0
         self._done = 0
         self._is_closed = False
         self._ended = asyncio.Condition()
@@ -43,10 +44,12 @@ class Scans:
         """Note that a scan begins: it sees everything that is on disk now."""
         self._begun += 1
 
-    async def finish(self) -> None:
-        """Note that everything which the last scan found is indexed."""
+    async def finish(self, *, files: bool = True) -> None:
+        """Note that everything which the last scan found is indexed, or all notes if not the other files."""
         async with self._ended:
-            self._done = self._begun
+            self._noted = self._begun
+            if files:
+                self._done = self._begun
             self._ended.notify_all()
 
     async def close(self) -> None:
@@ -60,13 +63,20 @@ class Scans:
         if self._is_closed:
             raise Unavailable(f"{name} was closed meanwhile; try again")
 
-    async def wait_for_next(self, request: Callable[[], None], *, accept_loss: bool) -> None:
-        """Call ``request`` to ask for a scan, and return when one that begins from now on has ended."""
+    async def wait_for_next(
+        self, request: Callable[[], None], *, accept_loss: bool, files: bool = True
+    ) -> None:
+        """Call ``request`` to ask for a scan, and return when one that begins from now on has ended.
+
+        Without ``files`` only notes are waited for.
+        """
         async with self._ended:
             self.accepts_loss = accept_loss
             target = self._begun + 1
             request()
-            await self._ended.wait_for(lambda: self._is_closed or self._done >= target)
+            await self._ended.wait_for(
+                lambda: self._is_closed or (self._done if files else self._noted) >= target
+            )
 
     async def wait_if_new(self) -> None:
         """Give the first scan of a vault without an index a moment, once: a long one is not waited for."""

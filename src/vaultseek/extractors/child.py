@@ -1,4 +1,4 @@
-"""The process that reads files: bytes in, the text as JSON out. It writes no file and opens no connection."""
+"""The process that reads files: bytes in, the text as JSON out. It has no other file and no connection."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from vaultseek import limits
 from vaultseek.expendable import become_expendable
 from vaultseek.extractors.codec import encode
 from vaultseek.extractors.composition import named_only
+from vaultseek.extractors.confinement import confine
 from vaultseek.extractors.table import EXTRACTORS
 from vaultseek.failpoints import failpoint
 from vaultseek.model import JSON, Note
@@ -35,6 +36,7 @@ def main() -> None:
     become_expendable(int(sys.argv[1]), memory, NICENESS)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    confine()
     with contextlib.suppress(BrokenPipeError):
         while (job := _receive(incoming)) is not None:
             answer = encode(_extract(*job))

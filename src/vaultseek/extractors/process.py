@@ -12,7 +12,7 @@ import threading
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO
 
-from vaultseek import limits
+from vaultseek import failpoints, limits
 from vaultseek.errors import Cancelled
 from vaultseek.extractors.child import LENGTH, LENGTHS
 from vaultseek.extractors.codec import decode
@@ -22,9 +22,15 @@ from vaultseek.kinds import Kind
 from vaultseek.model import Note
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.extractors.child")
+HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", failpoints.VARIABLE)
+"""Variables of the environment that the process gets."""
 PATIENCE = 20
 """Time that a file may take on a busy machine, as a multiple of the processor time that it may take."""
 STOPPED = "vaultseek is stopping; the rest is read after the next start"
+
+
+class ReaderEnded(Exception):
+    """The process ended while it read a file, by the file or by somebody else."""
 
 
 class ExtractionProcess:
@@ -36,12 +42,15 @@ class ExtractionProcess:
         self._busy = threading.Lock()
         self._stopped = False
 
-    def extract(self, kind: Kind, path: str, data: bytes, *, ocr: bool = False) -> Note:
+    def extract(self, kind: Kind, path: str, data: bytes, *, ocr: bool = False, alone: bool = False) -> Note:
         """Return the text of a file; of one that cannot be read the name and a problem.
 
-        Raises Cancelled after ``stop``, OSError if no process can be started.
+        ``alone`` reads it in a process that has read no other file. Raises ReaderEnded, Cancelled after
+        ``stop``, and OSError if no process can be started.
         """
         with self._busy:
+            if alone:
+                self._end()
             for _ in range(2):
                 answer = self._ask(kind, path, data, ocr=ocr)
                 if answer is not None:
@@ -49,9 +58,11 @@ class ExtractionProcess:
                 ending = self._end()
                 if self._stopped:
                     raise Cancelled(STOPPED)
+                if ending == -signal.SIGPROF:
+                    return named_only(path, "too_slow", "reading it takes too long")
                 if ending != 0:
                     break  # with 0 it had just ended for being idle
-            return _unread(path, ending)
+            raise ReaderEnded(path)
 
     def stop(self) -> None:
         """End the process, also in the middle of a file, whose reader gets Cancelled."""
@@ -96,7 +107,8 @@ class ExtractionProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                cwd="/",
+                env=_environment(),
             )
             self._process, self._ocr = process, ocr
         if self._stopped:
@@ -118,6 +130,11 @@ class ExtractionProcess:
         return process.returncode
 
 
+def _environment() -> dict[str, str]:
+    """Return what the process may know of ours, which has the keys of servers: where its libraries are."""
+    return {"OMP_NUM_THREADS": "1"} | {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+
+
 def _receive(stream: IO[bytes], seconds: float) -> bytes | None:
     with DefaultSelector() as selector:  # select.select takes no file above number 1,023
         selector.register(stream, EVENT_READ)
@@ -128,10 +145,3 @@ def _receive(stream: IO[bytes], seconds: float) -> bytes | None:
     (length,) = LENGTH.unpack(prefix)
     answer = stream.read(length)
     return answer if len(answer) == length else None
-
-
-def _unread(path: str, ending: int) -> Note:
-    """Return the name of a file whose reading ended the process."""
-    if ending == -signal.SIGPROF:
-        return named_only(path, "too_slow", "reading it takes too long")
-    return named_only(path, "ends_reader", "reading it ends the program that reads it")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from vaultseek.extractors.cache import TextCache
-from vaultseek.extractors.composition import name_of
-from vaultseek.extractors.process import ExtractionProcess
+from vaultseek.extractors.composition import name_of, named_only
+from vaultseek.extractors.process import ExtractionProcess, ReaderEnded
 from vaultseek.extractors.table import EXTRACTORS
 from vaultseek.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
 from vaultseek.limits import EXTRACTED_CHARS
@@ -25,6 +26,7 @@ class FileReader:
         self.ahead: dict[tuple[str, bytes], Note] = {}
         """Texts that were extracted before they are read, by path and hash, as far as no cache has them."""
         self._directory = cache
+        self._suspects: set[tuple[str, bytes]] = set()
 
     def describe(self) -> JSON:
         """Return the arguments that make the same reader in another process."""
@@ -36,12 +38,27 @@ class FileReader:
         cache = described["cache"]
         return cls(described["switches"], None if cache is None else Path(cache))
 
-    def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> None:
-        """Extract the text of a file, so that ``read`` has it at once. Raises what ``read`` raises."""
-        if sum(len(line) for note in self.ahead.values() for line in note.lines) < EXTRACTED_CHARS:
-            note = self.read(path, data, digest, problem)
-            if not EXTRACTORS[_kind(path)].kept or note.problems:
-                self.ahead[path, digest] = note
+    def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> bool:
+        """Extract the text of a file, so that ``read`` has it at once.
+
+        False if its process was ended, which may be no fault of the file: the caller tries once more, later.
+        Raises what ``read`` raises.
+        """
+        if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
+            return True
+        key = path, digest
+        is_suspect = key in self._suspects
+        self._suspects.discard(key)
+        try:
+            note = self._read(path, data, digest, problem, alone=is_suspect)
+        except ReaderEnded:
+            if not is_suspect:
+                self._suspects.add(key)
+                return False
+            note = _hostile(path)
+        if not EXTRACTORS[_kind(path)].kept or note.problems:
+            self.ahead[key] = note
+        return True
 
     def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
         """Return the text of a file; of one with a problem its name.
@@ -50,6 +67,13 @@ class FileReader:
         """
         if (prepared := self.ahead.pop((path, digest), None)) is not None:
             return prepared
+        for alone in (False, True):
+            with contextlib.suppress(ReaderEnded):
+                return self._read(path, data, digest, problem, alone=alone)
+        return _hostile(path)
+
+    def _read(self, path: str, data: bytes, digest: bytes, problem: Problem | None, *, alone: bool) -> Note:
+        """Return the text of a file from the cache or from its process. Raises what that raises."""
         kind = _kind(path)
         extractor = EXTRACTORS[kind]
         if len(data) > extractor.most_bytes or (problem is not None and problem.code == "too_large"):
@@ -59,7 +83,7 @@ class FileReader:
         ocr = self._with_ocr(path)
         note = self.cache.get(digest, extractor, ocr=ocr)
         if note is None:
-            note = self.process.extract(kind, path, data, ocr=ocr)
+            note = self.process.extract(kind, path, data, ocr=ocr, alone=alone)
             if not _UNSURE.intersection(problem.code for problem in note.problems):
                 self.cache.put(digest, extractor, note, ocr=ocr)
         title = name_of(path) if note.title_source == "name" else note.title
@@ -67,6 +91,10 @@ class FileReader:
 
     def _with_ocr(self, path: str) -> bool:
         return "ocr" in self.switches and _kind(path) in ("pdf", "image")
+
+
+def _hostile(path: str) -> Note:
+    return named_only(path, "ends_reader", "reading it ends the program that reads it")
 
 
 def _kind(path: str) -> Kind:

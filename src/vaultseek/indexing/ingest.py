@@ -107,9 +107,12 @@ class Indexer:
         self._stopped.set()
         self._reader.files.process.stop()
 
-    def prepare(self, paths: Iterable[str]) -> None:
-        """Extract the texts of files, in any thread, so that ``apply`` finds them there."""
-        self._reader.prepare(paths)
+    def prepare(self, paths: Iterable[str]) -> set[str]:
+        """Extract the texts of files, in any thread, so that ``apply`` finds them there.
+
+        Returns those to try once more, later.
+        """
+        return self._reader.prepare(paths)
 
     def prune_texts(self) -> None:
         """Delete the kept texts of files that are gone or have changed."""

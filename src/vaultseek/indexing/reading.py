@@ -107,13 +107,20 @@ class NoteReader:
         """Parse and chunk a note of these bytes, which need not be in the vault."""
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False), b"")
 
-    def prepare(self, paths: Iterable[str]) -> None:
-        """Extract the texts of files that are no Markdown, so that ``read`` does not take long."""
+    def prepare(self, paths: Iterable[str]) -> set[str]:
+        """Extract the texts of files that are no Markdown, so that ``read`` does not take long.
+
+        Returns those to try once more, later (`FileReader.prepare`).
+        """
         self.files.ahead.clear()
+        later = set()
         for path in paths:
             content = self._bytes(path) if file_kind(path) is not None else None
             if content is not None:
-                self.files.prepare(path, content.data, content_digest(content), content.problem)
+                digest = content_digest(content)
+                if not self.files.prepare(path, content.data, digest, content.problem):
+                    later.add(path)
+        return later
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
         """Return a note of which only the name counts, because of this problem; None if it is gone again."""

@@ -99,6 +99,8 @@ async def _at(session: Session, spot: Spot, text: Text, position: types.Position
 async def _of_link(session: Session, spot: Spot, text: Text, link: Link, column: int) -> Renamed | None:
     """Return the note that a link leads to, or with the cursor on its fragment the heading."""
     (target,) = await targets(session, spot, [link])
+    if target.path is None:
+        (target,) = await targets(session, spot, [link], wait=True)
     if target.path is None or link.place is None:
         return None
     written = link.written if link.written and link.written.line == link.place.line else link.place
@@ -152,18 +154,15 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     own = session.text_of(spot, wanted.path)
     if heading is None or own is None:
         raise NotFound("the heading is gone; put the cursor on one")
-    open_texts = await session.open_texts(spot.root)
+    texts = {path: text for path, (_, text) in (await session.open_texts(spot.root)).items()}
+    texts[wanted.path] = own
     headings = own.note.headings
     at = headings.index(heading)
-    edits = [
-        heading_edit(own.note, heading, new),
-        *heading_links(own.note, wanted.path, headings, at, new),
-    ]
+    edits = [heading_edit(own.note, heading, new)]
     if find_heading(heading.text, headings) == heading:
-        edits += await _links_elsewhere(session, spot, wanted.path, heading.text, new, set(open_texts))
-        for path, (_, text) in open_texts.items():
-            if path != wanted.path:
-                edits += await _open_links(session, spot, path, text, wanted.path, headings, at, new)
+        edits += await _links_elsewhere(session, spot, wanted.path, heading.text, new, set(texts))
+    for path, text in texts.items():
+        edits += await _open_links(session, spot, path, text, wanted.path, headings, at, new)
     return workspace_edit(session, spot, _distinct(edits))
 
 
@@ -175,7 +174,7 @@ async def _links_elsewhere(
         answer = await session.ask("vault/rename", spot.root, note=path, heading=heading, to=new)
     except NotFound:  # it is not saved yet: nothing links there
         return []
-    return [edit for edit in edits_of_answer(answer) if edit.path not in without | {path}]
+    return [edit for edit in edits_of_answer(answer) if edit.path not in without]
 
 
 async def _open_links(
@@ -188,7 +187,7 @@ async def _open_links(
     at: int,
     new: str,
 ) -> list[Edit]:
-    """Return the edits of the links of an open note to a heading of another one."""
+    """Return the edits of the links of an open note to a heading of another one, or of its own."""
     links = [link for link in text.note.links if link.heading]
     own = Spot(spot.root, source, spot.shown)
     leading = {target.link.place for target in await targets(session, own, links) if target.path == path}

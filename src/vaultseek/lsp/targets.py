@@ -29,13 +29,19 @@ class Target:
 
 
 async def targets(
-    session: Session, spot: Spot, links: Sequence[Link], *, similar: bool = False, moves: Sequence[JSON] = ()
+    session: Session,
+    spot: Spot,
+    links: Sequence[Link],
+    *,
+    similar: bool = False,
+    moves: Sequence[JSON] = (),
+    wait: bool = False,
 ) -> list[Target]:
-    """Return where links of the note at ``spot`` lead."""
+    """Return where links of the note at ``spot`` lead; with ``wait`` also to what was saved a moment ago."""
     answers: list[JSON] = []
     for start in range(0, len(links), LINKS_AT_ONCE):
         written = [_as_json(link) for link in links[start : start + LINKS_AT_ONCE]]
-        more = {"similar": True} if similar else {}
+        more = {name: True for name, wanted in (("similar", similar), ("wait", wait)) if wanted}
         answer = await session.ask(
             "links/resolve", spot.root, source=spot.path, links=written, moves=list(moves), **more
         )

@@ -224,6 +224,7 @@ class ResolveParams(VaultParams):
         description="Files that are about to move: links that have to change have their ``moved`` target.",
     )
     similar: bool = Field(default=False, description="Name notes that are called much like a missing one.")
+    wait: bool = Field(default=False, description="Index first the notes that are on disk now.")
 
 
 class ProblemsParams(ListParams):

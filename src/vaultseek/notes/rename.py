@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -56,10 +56,13 @@ class Edit:
 
 
 class Vault:
-    """The parts of a vault that renaming needs: names, ledger, and the text of notes on disk."""
+    """The parts of a vault that renaming needs: names, ledger, text of notes, and the files left out."""
 
-    def __init__(self, root: Path, ledger: Ledger, names: Names) -> None:
+    def __init__(
+        self, root: Path, ledger: Ledger, names: Names, skips: Callable[[str], bool] = lambda path: False
+    ) -> None:
         self.portable = not has_obsidian(root)
+        self.skips = skips
         self.ledger = ledger
         self.names = names
         self._root = root
@@ -90,14 +93,22 @@ def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
     for old, new in files.items():
         if not can_be_linked(new) and can_be_linked(old):
             raise UsageError(f"links cannot lead to {quote(new)}; leave out # ^ | [ ] and \\")
+        if _suffix(old) and not _suffix(new):
+            raise UsageError(f"{quote(new)} has no extension; choose {quote(new + _suffix(old))}")
     return {old: new for old, new in files.items() if old != new}
 
 
 def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
-    """Return the edits after which every link leads where it did before, to the new paths of what moved."""
+    """Return the edits after which every link leads where it did before, to the new paths of what moved.
+
+    Raises UsageError.
+    """
     moves = all_moves(moves, vault.names)
     if not moves:
         return []
+    for new in moves.values():
+        if vault.skips(new):
+            raise UsageError(f"{quote(new)} would be hidden or excluded from the vault; choose another place")
     after = vault.names.moved(moves)
     keys: set[str] = set()
     ids = []
@@ -335,10 +346,16 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the path of a note that gets another ``name``, which may be a path without ``.md``."""
-    suffix = NOTE_SUFFIX if old.endswith(NOTE_SUFFIX) and not name.endswith(NOTE_SUFFIX) else ""
+    """Return the path of a file that gets another ``name``, which may be a path without the extension."""
+    name, suffix = name.strip(), _suffix(old)
     folder = "" if "/" in name else old[: old.rfind("/") + 1]
-    return folder + name.strip() + suffix
+    return folder + (name if name.casefold().endswith(suffix.casefold()) else name + suffix)
+
+
+def _suffix(path: str) -> str:
+    """Return the extension of a file's name with its dot; nothing for a name without one."""
+    stem, dot, extension = path.rpartition("/")[2].rpartition(".")
+    return dot + extension if stem else ""
 
 
 def as_moves(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -40,6 +40,8 @@ class LinkMethods:
         """Return where links lead."""
         call = read(ResolveParams, params)
         follower = await self._find(call)
+        if call.wait:
+            await follower.rescan(files=False)
         await follower.wait_if_new()
         answer = await asyncio.to_thread(_resolved, call, follower)
         return about_vault(follower.vault, answer)
@@ -55,7 +57,8 @@ class LinkMethods:
         """Return the edits that a rename needs."""
         call = read(RenameParams, params)
         follower = await self._find(call)
-        await follower.wait_if_new()
+        folder_of(follower.vault, "renaming")
+        await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
         row = None if call.note is None else await find_note(call.note, follower)
         edits = await asyncio.to_thread(_edits, call, follower.vault, row)
         items = [edit.as_json() for edit in edits]
@@ -116,7 +119,8 @@ def _mentioned(call: MentionedParams, vault: OpenVault) -> JSON:
 
 
 def _edits(call: RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
-    place = rename.Vault(folder_of(vault, "renaming"), vault.ledger, vault.indexer.names)
+    root, indexer = folder_of(vault, "renaming"), vault.indexer
+    place = rename.Vault(root, vault.ledger, indexer.names, indexer.skips)
     if call.moves:
         return rename.rename_notes(_moves(call.moves), place)
     if not call.to or not call.to.strip():

@@ -1,0 +1,142 @@
+"""Renames through the language server, with the edits applied and the links followed by another reader."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.uris import to_fs_path
+
+from lsp_client import editor, position
+from vaultseek.client import Client
+from vaultseek.errors import UsageError
+from worlds import write_files
+
+LINK = re.compile(r"\[\[([^]|#]*)(?:#([^]|]*))?[^]]*\]\]|\]\(([^)#]*)(?:#([^)]*))?\)")
+
+
+@pytest.fixture
+def served(daemon, vault):
+    """A daemon with an indexed vault of these files."""
+
+    def serve(files):
+        root = vault(files)
+        assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+        return root
+
+    return serve
+
+
+def dangling(root: Path) -> list[str]:
+    """Return the links that lead to no file or heading, as a reader who knows neither ledger nor parser."""
+    files = [path for path in root.rglob("*") if path.is_file()]
+    wrong = []
+    for note in root.rglob("*.md"):
+        for found in LINK.finditer(note.read_text()):
+            target, heading = unquote(found[1] or found[3] or ""), unquote(found[2] or found[4] or "")
+            names = {target, f"{target}.md"} if target else {note.name}
+            goals = [file for file in files if names & {file.name, file.relative_to(root).as_posix()}]
+            if not goals or (heading and f"# {heading}\n" not in goals[0].read_text()):
+                wrong.append(found[0])
+    return wrong
+
+
+def apply(root: Path, edit: types.WorkspaceEdit) -> int:
+    """Apply an edit of ASCII texts to the files; return how many places were changed."""
+    changed = 0
+    for change in edit.document_changes or ():
+        if isinstance(change, types.RenameFile):
+            Path(to_fs_path(change.old_uri) or "").rename(to_fs_path(change.new_uri) or "")
+            continue
+        assert isinstance(change, types.TextDocumentEdit)
+        file = Path(to_fs_path(change.text_document.uri) or "")
+        lines = file.read_text().split("\n")
+        for each in sorted(change.edits, key=lambda each: each.range.start, reverse=True):
+            assert isinstance(each, types.TextEdit)
+            start, end = each.range.start, each.range.end
+            line = lines[start.line]
+            lines[start.line] = line[: start.character] + each.new_text + line[end.character :]
+            changed += 1
+        file.write_text("\n".join(lines))
+    return changed
+
+
+async def rename(here, path: str, marked: str, name: str) -> types.WorkspaceEdit:
+    """Return the edit of a rename at the mark of a note."""
+    text, at = position(marked)
+    uri = here.open(path, text)
+    return await here.client.text_document_rename_async(
+        types.RenameParams(types.TextDocumentIdentifier(uri), at, name)
+    )
+
+
+OWN = "# Own\n\n## Obj¦ect\n\n[[#Object]] [[Own#Object|Object]] [a](Own.md#Object) [b](#Object)\n"
+
+
+@pytest.mark.fault("K11")
+async def test_a_heading_is_followed_by_the_links_of_its_own_note_by_name(daemon, served):
+    root = served({"Own.md": OWN.replace("¦", ""), "Other.md": "[[Own#Object]]\n"})
+    async with editor(daemon.environment, root) as here:
+        assert apply(root, await rename(here, "Own.md", OWN, "Subject")) == 6
+    assert dangling(root) == []
+    assert "Object" not in (root / "Own.md").read_text().replace("|Object", "")
+
+
+@pytest.mark.fault("K11")
+async def test_an_attachment_keeps_its_extension(daemon, served):
+    root = served({"A.md": "![[image.png]] ![x](image.png)\n", "image.png": b"\x89PNG", "other/b.png": b""})
+    async with editor(daemon.environment, root) as here:
+        for old, new in (("image", "photo"), ("photo", "scan.png"), ("scan", "other/last")):
+            text = (root / "A.md").read_text()
+            apply(root, await rename(here, "A.md", text.replace(old, f"{old[:2]}¦{old[2:]}", 1), new))
+            here.close("A.md")
+            assert (root / new).with_suffix(".png").is_file()
+            assert dangling(root) == []
+
+
+@pytest.mark.fault("K11")
+async def test_what_was_saved_a_moment_ago_follows(daemon, served):
+    root = served({"Pump.md": "# Pump\n", "A.md": "[[Pump]]\n"})
+    async with editor(daemon.environment, root) as here:
+        for turn in range(3):  # a note is saved, and the rename asked for at once
+            old, new = ("Pump", "Valve", "Seal", "Cap")[turn : turn + 2]
+            (root / f"Saved {turn}.md").write_text(f"[[{old}]] [[{old}#{old}]]\n")
+            marked = f"[[{old[:2]}¦{old[2:]}]]\n"
+            apply(root, await rename(here, "A.md", marked, new))
+            here.close("A.md")
+            assert dangling(root) == []
+            (root / f"Again {turn}.md").write_text(f"[[{new}#{old}]]\n")
+            heading = f"# {old[:2]}¦{old[2:]}\n"
+            apply(root, await rename(here, f"{new}.md", heading, new))
+            here.close(f"{new}.md")
+            assert dangling(root) == []
+
+
+@pytest.mark.fault("K11")
+async def test_nothing_is_moved_to_where_it_is_not_seen(daemon, served):
+    root = served(
+        {".obsidian/app.json": '{"userIgnoreFilters": ["Private/"]}', "A.md": "[[B]]\n", "B.md": ""}
+    )
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    async with editor(daemon.environment, root) as here:
+        for name in (".obsidian/x", "sub/.hidden/x", "Private/x", "node_modules/x", "../x", "/x"):
+            with pytest.raises(JsonRpcException, match=r"hidden or excluded|no path inside the vault"):
+                await rename(here, "A.md", "[[B¦]]\n", name)
+            here.close("A.md")
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.fault("K11")
+def test_a_move_that_loses_the_extension_is_refused(daemon, served):
+    root = served({"A.md": "![[image.png]]\n", "image.png": b"\x89PNG"})
+    socket = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock"
+    with Client(socket) as client, pytest.raises(UsageError, match=r"photo\.png"):
+        client.propose_rename(moves=[{"old": "image.png", "new": "photo"}], vault=str(root))
+    write_files(root, {"B.md": "![[image.png]]\n"})
+    with Client(socket) as client:
+        answer = client.propose_rename(moves=[{"old": "image.png", "new": "photo.png"}], vault=str(root))
+    assert sorted(edit["path"] for edit in answer["edits"]) == ["A.md", "B.md"]
