@@ -221,7 +221,11 @@ UNSENT_BYTES = 1 * MIB
 NOTICE_BYTES = 256 * KIB
 """Unsent bytes above which notifications are dropped or only the latest of a kind is kept."""
 CLIENTS = 64
-"""Connections at the same time."""
+"""Connections of the user at the same time, and as many of all tokens together."""
+CLIENTS_OF_TOKEN = 16
+"""Connections with one token at the same time."""
+TOKEN_IDLE_SECONDS = 600.0
+"""Time without a request after which a connection with a token ends; those of the user never do."""
 BACKLOG = 128
 """Connections that wait to be accepted."""
 REQUESTS_IN_FLIGHT = 8
@@ -238,6 +242,12 @@ HALF_FRAME_SECONDS = 10.0
 """Time for the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
 """Time for a client to read RECEIVE_BYTES."""
+HTTP_CLIENTS = 64
+"""Connections of one HTTP server at the same time."""
+HTTP_HEAD_BYTES = 16 * KIB
+"""Largest head of an HTTP request."""
+HTTP_REQUEST_SECONDS = 10.0
+"""Time for a whole HTTP request, from the beginning of its connection or the end of the answer before."""
 DEADLINE_SECONDS = 600.0
 """Longest deadline of a request."""
 CALL_SECONDS = 30.0
