@@ -633,7 +633,7 @@ async def test_a_silent_client_with_a_token_is_disconnected_and_a_silent_user_is
     await until(lambda: len(server.clients) == 3)
     await busy.ask(1, "gate")
     assert await silent.read() is None
-    await until(lambda: [client.principal for client in server.clients] == ["", "b"])
+    await until(lambda: {client.principal for client in server.clients} == {"", "b"})
     gate.opened.set()
     assert (await busy.read())["id"] == 1, "whoever waits for an answer is not idle"
     assert await busy.read() is None
