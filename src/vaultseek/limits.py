@@ -312,6 +312,12 @@ SERVED_TEXTS = 16
 """Texts in one request to an embedding server, unless the settings say otherwise."""
 SERVED_SECONDS = 30.0
 """Time limit of a request to an embedding server in the background, unless the settings say otherwise."""
+SERVED_DIMENSION = 16_384
+"""Longest vector of an embedding server before its first answer."""
+SERVED_NUMBER_BYTES = 40
+"""Bytes in which a server writes one number, with all that is between two."""
+SERVED_ANSWER_BYTES = 256 * KIB
+"""Bytes of the answer of a server beside its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
 """Largest ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB

@@ -57,11 +57,12 @@ class BoundedProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._reading = _stop(self._reading)
+        _stop(self._reading)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._sending, self._reading = _stop(self._sending), _stop(self._reading)
+        _stop(self._sending)
+        _stop(self._reading)
 
     @property
     def _is_answering(self) -> bool:
@@ -72,7 +73,8 @@ class BoundedProtocol(H11Protocol):
     def _await_request(self) -> None:
         """Start the time in which the next request has to arrive; stop it while an answer is made."""
         if self._is_answering:
-            self._sending = _stop(self._sending)
+            _stop(self._sending)
+            self._sending = None
         elif self._sending is None:
             self._sending = self.loop.call_later(limits.HTTP_REQUEST_SECONDS, self.transport.abort)
 
