@@ -25,6 +25,8 @@ from vaultseek.wire.frame import encode
 from vaultseek.wire.protocol import request
 from worlds import write_files
 
+TIMES = {"took_ms", "timings_ms", "milliseconds", "uptime_seconds"}
+
 
 @pytest.fixture
 def server(daemon: Any, tmp_path: Path) -> Any:
@@ -155,6 +157,44 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         assert anna.search("hydraulic")["results"][0]["path"] == "Handbook/Late.md"
         names = json.dumps([anna.call("complete", {"text": "al"}), anna.search("rings when it fails")])
         assert "Alarm" not in names
+
+
+@pytest.mark.fault("K15")
+def test_no_figure_of_any_answer_moves_with_notes_that_a_token_does_not_see(server, daemon, tmp_path):
+    """Scores, counts, terms, revisions and times are those of the visible notes."""
+    root = tmp_path / "wiki"
+    with server("anna") as anna, server("boss") as boss:
+
+        def answers(client: Client) -> dict[str, Any]:
+            return {
+                f"{method} {params}": without_times(
+                    client.call(method, {**params, **({} if method in OF_ALL else {"vault": "wiki"})})
+                )
+                for method, calls in CALLS.items()
+                for params in calls
+            }
+
+        before, all_before = answers(anna), answers(boss)
+        for number in range(12):
+            text = (
+                f"# Pump {number}\nA float switch, floats, a pump alarm; xylophone. #tools [[Pump]] [[Alarm]]"
+            )
+            (root / f"HR/Pump {number}.md").write_text(f"---\nowner: Bo\nkind: {number}\n---\n{text}")
+        (root / "HR/Salaries.md").write_text("Another text, which rings: switch.")
+        (root / "Handbook2/Near.md").unlink()
+        assert daemon.run("index", "--wait", "--vault", "wiki").returncode == 0
+        after, all_after = answers(anna), answers(boss)
+    for call, answer in before.items():
+        assert after[call] == answer, call
+    moved = {call.split()[0] for call in all_before if all_after[call] != all_before[call]}
+    assert moved >= {"search", "search/why", "note/related", "vault/list", "index/status", "vault/tags"}
+
+
+def without_times(answer: Any) -> Any:
+    """Return an answer without what differs between two of the same."""
+    if isinstance(answer, dict):
+        return {key: without_times(value) for key, value in answer.items() if key not in TIMES}
+    return [without_times(each) for each in answer] if isinstance(answer, list) else answer
 
 
 def test_a_token_can_only_read_and_only_named_vaults(server, tmp_path, daemon):

@@ -65,7 +65,8 @@ class Index(TypedDict):
     embedded: int
     pending: int
     """Notes to read plus vectors to compute."""
-    revision: int
+    revision: int | None
+    """None for a token that sees a part of the vault."""
 
 
 class Reranked(TypedDict):

@@ -78,7 +78,7 @@ class Index(Answer):
     chunks: int
     embedded: int
     pending: int = Field(description="Notes to read plus vectors to compute.")
-    revision: int
+    revision: int | None = Field(description="None for a token that sees a part of the vault.")
 
 
 class Reranked(Answer):
