@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of
+from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import UsageError
 from vaultseek.index.ledger import NoteRow
-from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.markdown.spelling import new_target
 from vaultseek.messages.params import MentionedParams, Move, RenameParams, ResolveParams, WrittenLink, read
 from vaultseek.model import JSON, Link
@@ -62,7 +61,7 @@ class LinkMethods:
         return about_vault(follower.vault, {"edits": items, "notes": len({edit.path for edit in edits})})
 
 
-def _resolved(call: ResolveParams, follower: VaultFollower) -> JSON:
+def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
     vault = follower.vault
     names, manner = vault.indexer.names, manner_of(vault.options.root)
     source = vault_path(call.source, vault.options.root)
@@ -82,7 +81,7 @@ def _resolved(call: ResolveParams, follower: VaultFollower) -> JSON:
     return {"links": items, "markdown": manner.links.markdown}
 
 
-def _similar(target: str, source: str, follower: VaultFollower, manner: Manner) -> list[JSON]:
+def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -> list[JSON]:
     names = follower.vault.indexer.names
     items = []
     for text in similar_names(target, follower.completer):
@@ -92,7 +91,7 @@ def _similar(target: str, source: str, follower: VaultFollower, manner: Manner) 
     return items
 
 
-def _mentioned(call: MentionedParams, vault: OpenVault) -> JSON:
+def _mentioned(call: MentionedParams, vault: SeenVault) -> JSON:
     source = vault_path(call.source, vault.options.root)
     own = vault.ledger.notes.by_path(source)
     named = named_in(call.lines, vault.ledger, own.id if own else None)
@@ -115,7 +114,7 @@ def _mentioned(call: MentionedParams, vault: OpenVault) -> JSON:
     return {"mentions": items, "markdown": style.markdown}
 
 
-def _edits(call: RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
+def _edits(call: RenameParams, vault: SeenVault, row: NoteRow | None) -> list[rename.Edit]:
     place = rename.Vault(folder_of(vault, "renaming"), vault.ledger, vault.indexer.names)
     if call.moves:
         return rename.rename_notes(_moves(call.moves), place)
