@@ -14,7 +14,7 @@ from vaultseek.search.port import SearchedVault
 
 
 class LinkTargets(Protocol):
-    """Whoever knows the files that links may lead to."""
+    """The files that links may lead to."""
 
     @property
     def names(self) -> Names: ...
@@ -34,7 +34,7 @@ class SeenVault(SearchedVault, Protocol):
 
 
 class SeenFollower(Protocol):
-    """What is known of a vault that is followed; `VaultFollower` describes the methods."""
+    """A vault that is followed, or the part of it that a client may see; `VaultFollower` has the details."""
 
     @property
     def vault(self) -> SeenVault: ...
