@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -27,6 +28,14 @@ class EmbeddingServer:
         """Requests that fail with 503 before the next one succeeds."""
         self.zeros = 0
         """Requests that are answered with vectors of zeros before the next one is answered well."""
+        self.redirect = ""
+        """The address that every request is redirected to."""
+        self.endless = False
+        """Answer without end."""
+        self.drips = False
+        """Answer a byte at a time without end."""
+        self.sent = 0
+        """Bytes of the last answer without end."""
         self.encoder = HashingEncoder(32)
         self.requests: list[int] = []
         """The number of texts in each request."""
@@ -85,6 +94,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.owner.redirect:
+            self.send_response(307)
+            self.send_header("Location", self.owner.redirect + self.path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if self.owner.endless or self.owner.drips:
+            self._answer_without_end()
+            return
         self.owner.keys.add(self.headers.get("Authorization", "").removeprefix("Bearer "))
         status, answer = self.owner.answer(self.path, body)
         data = json.dumps(answer).encode()
@@ -93,6 +111,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def _answer_without_end(self) -> None:
+        self.owner.sent, self.close_connection = 0, True
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while self.owner.endless or self.owner.drips:
+                self.owner.sent += self.connection.send(b" " * (1 if self.owner.drips else 1 << 16))
+                time.sleep(0.01 if self.owner.drips else 0.0)
 
     def log_message(self, *_: Any) -> None:
         return None

@@ -81,6 +81,14 @@ class Wire:
         await asyncio.get_running_loop().sock_connect(connection, str(self.path))
         return Raw(connection)
 
+    async def client_of(self, principal: str) -> Raw:
+        """Return a client that was admitted as this principal."""
+        own, theirs = socket.socketpair()
+        self._stack.callback(own.close)
+        own.setblocking(False)
+        self.server.add_client(theirs, principal=principal)
+        return Raw(own)
+
     async def stop(self) -> None:
         if self.server:
             await self.server.close(0.0)

@@ -59,7 +59,7 @@ ENGINES = {
     },
     "milvus_lite": {"index/backend/lite_main.py"},
     "mcp": {"mcp/http.py", "mcp/server.py"},
-    "uvicorn": {"mcp/http.py", "ui/server.py"},
+    "uvicorn": {"ui/server.py", "wire/http.py"},
     "starlette": {"mcp/http.py", "ui/application.py", "ui/gate.py"},
     "markdown_it": {"ui/notation.py", "ui/rendering.py"},
     "nh3": {"ui/rendering.py"},

@@ -223,7 +223,11 @@ UNSENT_BYTES = 1 * MIB
 NOTICE_BYTES = 256 * KIB
 """Unsent bytes above which notifications are dropped or only the latest of a kind is kept."""
 CLIENTS = 64
-"""Connections at the same time."""
+"""Connections of the user at the same time, and as many of all tokens together."""
+CLIENTS_OF_TOKEN = 16
+"""Connections with one token at the same time."""
+TOKEN_IDLE_SECONDS = 600.0
+"""Time without a request after which a connection with a token ends; those of the user never do."""
 BACKLOG = 128
 """Connections that wait to be accepted."""
 REQUESTS_IN_FLIGHT = 8
@@ -240,6 +244,12 @@ HALF_FRAME_SECONDS = 10.0
 """Time for the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
 """Time for a client to read RECEIVE_BYTES."""
+HTTP_CLIENTS = 64
+"""Connections of one HTTP server at the same time."""
+HTTP_HEAD_BYTES = 16 * KIB
+"""Largest head of an HTTP request."""
+HTTP_REQUEST_SECONDS = 10.0
+"""Time for a whole HTTP request, from the beginning of its connection or the end of the answer before."""
 DEADLINE_SECONDS = 600.0
 """Longest deadline of a request."""
 CALL_SECONDS = 30.0
@@ -304,6 +314,12 @@ SERVED_TEXTS = 16
 """Texts in one request to an embedding server, unless the settings say otherwise."""
 SERVED_SECONDS = 30.0
 """Time limit of a request to an embedding server in the background, unless the settings say otherwise."""
+SERVED_DIMENSION = 16_384
+"""Longest vector of an embedding server before its first answer."""
+SERVED_NUMBER_BYTES = 40
+"""Bytes in which a server writes one number, with all that is between two."""
+SERVED_ANSWER_BYTES = 256 * KIB
+"""Bytes of the answer of a server beside its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
 """Largest ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB

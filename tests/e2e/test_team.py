@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import stat
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -13,13 +15,17 @@ from typing import Any
 import pytest
 
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
-from vaultseek import paths
+from vaultseek import limits, paths
 from vaultseek.client import Client
 from vaultseek.daemon.team.gate import ALLOWED
 from vaultseek.daemon.team.grants import token_digest, token_proof
 from vaultseek.errors import Busy, Forbidden, UsageError, VaultseekError
 from vaultseek.messages.methods import METHODS
+from vaultseek.wire.frame import encode
+from vaultseek.wire.protocol import request
 from worlds import write_files
+
+TIMES = {"took_ms", "timings_ms", "milliseconds", "uptime_seconds"}
 
 
 @pytest.fixture
@@ -58,6 +64,15 @@ path = "{other}"
         def allow(self, *names: str) -> None:
             self.config.parent.mkdir(parents=True, exist_ok=True)
             self.config.write_text(head + "".join(map(block, names)))
+
+        def connect(self, name: str) -> socket.socket:
+            """Return a connection with a token that says nothing more."""
+            connection = socket.create_connection(("127.0.0.1", ports[0]), timeout=20)
+            of_client = {"token": made[name]["address_file"]["token"]}
+            params = {"protocol_version": 1, "client": "silent", **of_client}
+            connection.sendall(encode(request(1, "initialize", params)))
+            assert connection.recv(1), "answered or refused"
+            return connection
 
         def __call__(self, name: str) -> Client:
             file = tmp_path / f"{name}.tcp"
@@ -144,6 +159,44 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         assert "Alarm" not in names
 
 
+@pytest.mark.fault("K15")
+def test_no_figure_of_any_answer_moves_with_notes_that_a_token_does_not_see(server, daemon, tmp_path):
+    """Scores, counts, terms, revisions and times are those of the visible notes."""
+    root = tmp_path / "wiki"
+    with server("anna") as anna, server("boss") as boss:
+
+        def answers(client: Client) -> dict[str, Any]:
+            return {
+                f"{method} {params}": without_times(
+                    client.call(method, {**params, **({} if method in OF_ALL else {"vault": "wiki"})})
+                )
+                for method, calls in CALLS.items()
+                for params in calls
+            }
+
+        before, all_before = answers(anna), answers(boss)
+        for number in range(12):
+            text = (
+                f"# Pump {number}\nA float switch, floats, a pump alarm; xylophone. #tools [[Pump]] [[Alarm]]"
+            )
+            (root / f"HR/Pump {number}.md").write_text(f"---\nowner: Bo\nkind: {number}\n---\n{text}")
+        (root / "HR/Salaries.md").write_text("Another text, which rings: switch.")
+        (root / "Handbook2/Near.md").unlink()
+        assert daemon.run("index", "--wait", "--vault", "wiki").returncode == 0
+        after, all_after = answers(anna), answers(boss)
+    for call, answer in before.items():
+        assert after[call] == answer, call
+    moved = {call.split()[0] for call in all_before if all_after[call] != all_before[call]}
+    assert moved >= {"search", "search/why", "note/related", "vault/list", "index/status", "vault/tags"}
+
+
+def without_times(answer: Any) -> Any:
+    """Return an answer without what differs between two of the same."""
+    if isinstance(answer, dict):
+        return {key: without_times(value) for key, value in answer.items() if key not in TIMES}
+    return [without_times(each) for each in answer] if isinstance(answer, list) else answer
+
+
 def test_a_token_can_only_read_and_only_named_vaults(server, tmp_path, daemon):
     elsewhere = write_files(tmp_path / "elsewhere", {"Passwords.md": "hunter2"})
     with server("all") as client:
@@ -212,3 +265,24 @@ def test_limits_audit_metrics_and_a_token_that_is_withdrawn(server, daemon):
     assert 'vaultseek_vault_notes{vault="wiki"} 4.0' in metrics
     assert fetch(f"{server.metrics}/else")[0] == 404
     assert "Traceback" not in daemon.log()
+
+
+@pytest.mark.fault("F8", "K4", "K5")
+def test_silent_clients_keep_nobody_out_and_delay_nobody(server, daemon):
+    metrics = int(server.metrics.rpartition(":")[2])
+    with contextlib.ExitStack() as silent:
+        for _ in range(2 * limits.CLIENTS):
+            silent.enter_context(server.connect("anna"))
+        for _ in range(3):
+            waiting = silent.enter_context(socket.create_connection(("127.0.0.1", metrics)))
+            waiting.sendall(b"GET /health HTTP/1.1\r\n")
+        assert len(daemon.json("status")["vaults"]) == 2, "the user gets in"
+        with server("boss") as boss:
+            assert boss.search("pump", vault="wiki")["results"]
+        with pytest.raises(Busy, match="with this token"), server("anna") as anna:
+            anna.vaults()
+        began = time.monotonic()
+        assert fetch(f"{server.metrics}/health")[0] == 200
+        assert time.monotonic() - began < limits.HTTP_REQUEST_SECONDS / 2
+    with server("anna") as anna:
+        assert anna.vaults()["vaults"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from embedding_server import POISON, EmbeddingServer, embedding_server
+from vaultseek import limits
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.models import rerank, served
 from vaultseek.models.choice import choose_models, counter_of
@@ -245,20 +246,18 @@ def test_a_served_reranker_scores_every_text(server):
         rerank.score(model, "green tea", ["tea"])
 
 
-@pytest.mark.parametrize(
-    ("class_name", "options"),
-    [
-        ("llama_index.embeddings.ollama.OllamaEmbedding", {"model_name": "m", "base_url": ""}),
-        ("llama_index.embeddings.openai_like.OpenAILikeEmbedding", {"model_name": "m", "api_base": "/v1"}),
-    ],
-)
+TEI = "llama_index.postprocessor.tei_rerank.TextEmbeddingInference"
+OLLAMA = ("llama_index.embeddings.ollama.OllamaEmbedding", {"model_name": "m", "base_url": ""})
+OPENAI = ("llama_index.embeddings.openai_like.OpenAILikeEmbedding", {"model_name": "m", "api_base": "/v1"})
+
+
+@pytest.mark.parametrize(("class_name", "options"), [OLLAMA, OPENAI])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of the libraries
 def test_the_classes_of_the_documentation(server, encoder, monkeypatch, class_name, options):
     monkeypatch.setenv("THE_KEY", KEY)
     of_key = {"key_variable": "THE_KEY"} if "openai" in class_name else {}
     texts = ["black coffee", "green tea leaves"]
-    addressed = {key: server.url + value if value != "m" else value for key, value in options.items()}
-    model = encoder(class_name, options=addressed, **of_key)
+    model = encoder(class_name, options=addressed(server, options), **of_key)
     np.testing.assert_allclose(model.encode(texts, pause=pause), HashingEncoder(32).encode(texts), atol=1e-4)
     assert server.url in model.computing
     if of_key:
@@ -267,9 +266,67 @@ def test_the_classes_of_the_documentation(server, encoder, monkeypatch, class_na
     gc.collect()
 
 
+def addressed(server: EmbeddingServer, options: dict[str, str]) -> dict[str, str]:
+    return {key: server.url + value if value != "m" else value for key, value in options.items()}
+
+
+@pytest.mark.fault("K10")
+@pytest.mark.parametrize(
+    ("class_name", "options"), [(CLASS, {"base_url": ""}), OLLAMA, OPENAI], ids=["urllib", "httpx", "httpx2"]
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of the libraries
+def test_an_answer_without_end_and_a_redirect_are_refused(server, encoder, class_name, options):
+    model = encoder(class_name, options=addressed(server, options))
+    assert model.dimension == 32
+    server.endless = True
+    for query in (False, True):
+        with pytest.raises(WorkerUnavailable, match="its answer has more than"):
+            model.encode(["a text"], query=query, pause=None if query else pause)
+    server.endless = False
+    assert server.sent < 16 * limits.MIB
+    with embedding_server() as elsewhere:
+        server.redirect = elsewhere.url
+        for query in (False, True):
+            with pytest.raises(WorkerUnavailable, match="redirects to another address"):
+                model.encode(["a text"], query=query, pause=None if query else pause)
+        with pytest.raises(WorkerUnavailable, match="redirects"):
+            encoder(class_name, options=addressed(server, options)).encode(["a text"], pause=pause)
+        assert not elsewhere.requests
+    server.redirect = ""
+    assert model.encode(["a text"], pause=pause).shape == (1, 32)
+    del model
+    gc.collect()
+
+
+@pytest.mark.fault("K10")
+def test_an_answer_that_drips_holds_no_thread(server, encoder, monkeypatch):
+    model = encoder(seconds=0.2)
+    assert model.dimension == 32
+    monkeypatch.setattr(served, "QUERY_SECONDS", 0.2)
+    server.drips = True
+    for _ in range(5):
+        with pytest.raises(WorkerUnavailable, match="took too long"):
+            model.encode(["a text"], pause=pause)
+    server.drips = False
+    monkeypatch.undo()
+    assert model.encode(["a text"], pause=pause).shape == (1, 32)
+
+
+@pytest.mark.fault("K10")
+def test_a_reranker_without_end_and_its_redirect_are_refused(server):
+    options = json.dumps({"base_url": server.url, "model_name": "m"})
+    for name in (TEI, "served_models.RerankedOverHttp"):
+        for behaviour, words in ((("endless", True), "more than"), (("redirect", server.url), "redirects")):
+            model = ServedReranker(Service(name, options))
+            setattr(server, *behaviour)
+            with pytest.raises(WorkerUnavailable, match=words):
+                rerank.score(model, "green tea", ["tea"])
+            server.endless, server.redirect = False, ""
+    assert not server.requests
+
+
 def test_the_reranker_of_the_documentation(server):
-    name = "llama_index.postprocessor.tei_rerank.TextEmbeddingInference"
-    model = ServedReranker(Service(name, json.dumps({"base_url": server.url, "model_name": "m"})))
+    model = ServedReranker(Service(TEI, json.dumps({"base_url": server.url, "model_name": "m"})))
     scores = rerank.score(model, "green tea", ["black coffee", "green tea leaves", "tea"])
     assert scores.argsort().tolist() == [0, 2, 1]
 

@@ -606,6 +606,41 @@ async def test_a_thousand_connections_do_not_keep_the_first_from_being_served(wi
     await until(lambda: len(server.clients) == 1)
 
 
+@pytest.mark.fault("F8", "K4")
+async def test_no_principal_takes_the_places_of_another_or_of_the_user(wire, until):
+    server = await wire.start({"echo": echo}, clients=4, clients_of_token=3)
+    answers = {principal: [await wire.client_of(principal) for _ in range(20)] for principal in ("a", "b")}
+    for principal, served in (("a", 3), ("b", 1)):
+        for client in answers[principal][served:]:
+            assert code(await client.read()) == "busy"
+            assert await client.read() is None
+    assert [client.principal for client in server.clients] == ["a", "a", "a", "b"]
+    for client in [await wire.client() for _ in range(4)]:
+        await client.ask(1, "echo")
+        assert (await client.read())["result"] == {}
+    answers["a"][0].close()
+    await until(lambda: len(server.clients) == 7)
+    late = await wire.client_of("b")
+    await late.ask(1, "echo")
+    assert (await late.read())["result"] == {}
+
+
+@pytest.mark.fault("K4")
+async def test_a_silent_client_with_a_token_is_disconnected_and_a_silent_user_is_not(wire, until):
+    gate = Gate()
+    server = await wire.start({"echo": echo, "gate": gate}, token_idle_seconds=0.2)
+    user, silent, busy = await wire.client(), await wire.client_of("a"), await wire.client_of("b")
+    await until(lambda: len(server.clients) == 3)
+    await busy.ask(1, "gate")
+    assert await silent.read() is None
+    await until(lambda: {client.principal for client in server.clients} == {"", "b"})
+    gate.opened.set()
+    assert (await busy.read())["id"] == 1, "whoever waits for an answer is not idle"
+    assert await busy.read() is None
+    await user.ask(1, "echo")
+    assert (await user.read())["result"] == {}
+
+
 @pytest.mark.fault("B11")
 async def test_a_lack_of_descriptors_is_survived(wire, until, caplog, monkeypatch):
     monkeypatch.setattr("vaultseek.wire.server.ACCEPT_RETRY_SECONDS", 0.01)

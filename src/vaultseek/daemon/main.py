@@ -173,9 +173,9 @@ async def _team(
                 if not is_of_this_machine(address[0]):
                     log.warning("%s can be reached from other machines, without encryption", settings.listen)
             if metrics is not None and (address := address_of(settings.metrics)) is not None:
-                from vaultseek.daemon.team.metrics_server import MetricsServer
+                from vaultseek.daemon.team.metrics_server import serving_metrics
 
-                parts.callback(MetricsServer(*address, metrics).close)
+                await parts.enter_async_context(serving_metrics(*address, metrics))
         except Unavailable as error:
             log.error("%s", error)
         yield

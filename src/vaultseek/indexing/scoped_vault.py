@@ -1,8 +1,8 @@
 """An open vault as far as somebody may see it: the notes in some folders.
 
-Every lane gets the ids of these notes as a filter, ledger and graph have no others, and what is made of the
-whole vault, the concept vocabulary, is left out. Only the numbers that weigh a word, how many notes have it,
-are those of the vault.
+Every lane gets the ids of these notes as a filter, ledger, graph and keyword index have no others, and what
+is made of the whole vault, the concept vocabulary and the revision, is left out. Only an engine weighs words
+by how many notes of the vault have them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vaultseek.index.vectors.port import NoteIds
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.limits import OPENING_CHARS
 from vaultseek.markdown.resolve import Names
-from vaultseek.model import JSON, Reason, ReasonCode
+from vaultseek.model import JSON, Reason, ReasonCode, reason_json
 from vaultseek.worker import SemanticAnswer
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ _GENERAL: Mapping[ReasonCode, str] = {
 def general(reason: Reason | None) -> Reason | None:
     """Return the reason in words that are for everybody; some have counts of the whole vault."""
     return None if reason is None else replace(reason, text=_GENERAL.get(reason.code, reason.text))
+
+
+def general_json(answer: JSON) -> JSON:
+    """Return code and reason of an answer, in words that are for everybody."""
+    code, text = answer["code"], answer["reason"]
+    return reason_json(None if code is None else general(Reason(code, text)))
 
 
 class ScopedVault:
@@ -134,7 +140,8 @@ class ScopedVault:
 
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer, with the counts of the visible notes."""
-        return self._vault.activity.index_json(self.ledger.counts(), self.revision)
+        state = self._vault.activity.index_json(self.ledger.counts(), None)
+        return {**state, **general_json(state), "pending": self.ledger.counts().pending}
 
 
 class ScopedNames(NamedTuple):

@@ -65,7 +65,7 @@ class Activity:
             return Reason(self.embed_problem.code, waiting)
         return Reason(self.reason.code, f"{self.reason.text}; {waiting}")
 
-    def index_json(self, counts: Counts, revision: int) -> JSON:
+    def index_json(self, counts: Counts, revision: int | None) -> JSON:
         """Return the ``index`` part of an answer."""
         return {
             "notes": counts.notes,

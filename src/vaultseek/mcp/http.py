@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -26,6 +25,7 @@ from vaultseek.client.on_demand import Daemon
 from vaultseek.errors import Forbidden, Unavailable
 from vaultseek.mcp.notes import Place
 from vaultseek.mcp.server import server
+from vaultseek.wire.http import http_server
 from vaultseek.wire.loopback import HOST, listen_on
 
 NAMES = (HOST, "localhost")
@@ -58,17 +58,10 @@ def serve_http(
         app = http_app(
             server(Daemon(start, "vaultseek.mcp").call, place, structured=structured), token, number
         )
-        config = uvicorn.Config(
-            app,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
+        running = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
         announce(f"http://{HOST}:{number}{PATH}", file)
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
+            running.run(sockets=[listening])
 
 
 def http_app(server: Any, token: str, port: int) -> ASGIApp:

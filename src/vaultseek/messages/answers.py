@@ -80,7 +80,8 @@ class Index(Answer):
     embedded: int
     pending: int
     """Notes to read plus vectors to compute."""
-    revision: int
+    revision: int | None
+    """None for a token that sees a part of the vault."""
 
 
 class Reranked(Answer):

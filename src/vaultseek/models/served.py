@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek import paths
+from vaultseek import limits, paths
 from vaultseek.errors import ConfigError, WorkerUnavailable
+from vaultseek.models.answer_bounds import AnswerRefused, bounded_answer
 from vaultseek.models.bert_pairs import Batch
 from vaultseek.models.encoder import Vectors
 from vaultseek.models.masking import MASK
@@ -66,7 +67,7 @@ class Server:
         self._down_until = 0.0
         self._reason = ""
         try:
-            self._within(lambda made: made, QUERY_SECONDS)
+            self._within(lambda made: made, QUERY_SECONDS, limits.SERVED_ANSWER_BYTES)
         except ConfigError:
             raise
         except Exception as error:  # some classes ask their server already
@@ -78,18 +79,23 @@ class Server:
         address = self.service.address or next(filter(None, map(self._attribute, _ADDRESSES)), None)
         return f"by {self.service.name}" + (f" at {address}" if address else "")
 
-    def ask(self, call: Callable[[Any], Any], seconds: float, attempts: Sequence[float] = ()) -> Any:
+    def ask(
+        self, call: Callable[[Any], Any], seconds: float, most_bytes: int, attempts: Sequence[float] = ()
+    ) -> Any:
         """Return what ``call`` makes of the object within ``seconds``; ``attempts`` are pauses before others.
 
-        Raises WorkerUnavailable at once while the server is gone; otherwise what the last attempt raised,
-        with `wrong` for a server that failed.
+        Raises WorkerUnavailable at once while the server is gone, and for an answer of more than
+        ``most_bytes`` or a redirect; otherwise what the last attempt raised, with `wrong` for a server that
+        failed.
         """
         if time.monotonic() < self._down_until:
             raise WorkerUnavailable(self._reason)
         end = time.monotonic() + WORK_SECONDS / 2
         for pause in (*attempts, None):
             try:
-                answer = self._within(call, seconds)
+                answer = self._within(call, seconds, most_bytes)
+            except AnswerRefused as error:
+                raise self.wrong(error) from None
             except Exception as error:
                 if pause is None or not may_pass(error) or time.monotonic() > end:
                     raise
@@ -118,9 +124,13 @@ class Server:
             text = "it took too long"
         return one_line(MASK.text(text), _ERROR_CHARS)
 
-    def _within(self, call: Callable[[Any], Any], seconds: float) -> Any:
+    def _within(self, call: Callable[[Any], Any], seconds: float, most_bytes: int) -> Any:
+        def bounded() -> Any:
+            with bounded_answer(most_bytes, seconds):
+                return call(self._made())
+
         # A call that is late ends by itself; nobody waits for it.
-        task: Future[Any] = self._threads.submit(lambda: call(self._made()))
+        task: Future[Any] = self._threads.submit(bounded)
         try:
             return task.result(seconds)
         except TimeoutError:
@@ -218,7 +228,7 @@ class ServedEncoder:
         """
         for pauses in (attempts, ()) if attempts else ((),):
             try:
-                vectors = self._unit(self._server.ask(_calling(texts, query), seconds, pauses), len(texts))
+                vectors = self._unit(self._ask(texts, query, seconds, pauses), len(texts))
                 if np.isfinite(vectors).all():
                     return vectors
                 failure: Exception = ValueError(_NO_VECTOR)
@@ -232,10 +242,16 @@ class ServedEncoder:
                 raise self._server.wrong(failure) from None
         raise ValueError(self._server.line(failure)) from None
 
+    def _ask(self, texts: Sequence[str], query: bool, seconds: float, attempts: Sequence[float] = ()) -> Any:
+        """Return the server's answer, which may be as long as vectors of so many texts; see `Server.ask`."""
+        dimension = limits.SERVED_DIMENSION if self._probe is None else len(self._probe)
+        most_bytes = _answer_bytes(texts, dimension)
+        return self._server.ask(_calling(texts, query), seconds, most_bytes, attempts)
+
     def _serves(self) -> bool:
         """True if the server embeds a harmless text as before, so that another one is at fault."""
         try:
-            probe = self._unit(self._server.ask(_calling([PROBE], False), QUERY_SECONDS), 1)[0]
+            probe = self._unit(self._ask([PROBE], False, QUERY_SECONDS), 1)[0]
         except Exception:
             return False
         return self._probe is not None and float(self._probe @ probe) >= SAME_MODEL
@@ -259,7 +275,7 @@ class ServedEncoder:
                 return
             before = self._remembered()
             try:
-                rows = self._server.ask(_calling([PROBE], False), QUERY_SECONDS)
+                rows = self._ask([PROBE], False, QUERY_SECONDS)
             except Exception as error:
                 raise self._server.wrong(error) from None
             probe = self._unit(rows, 1)[0]
@@ -306,7 +322,9 @@ class ServedReranker:
         """Return the scores, in (0, 1); those of texts that the server left out are 0."""
         try:
             pairs = self._server.ask(
-                lambda model: _reranked(model, query, texts), self._server.service.seconds
+                lambda model: _reranked(model, query, texts),
+                self._server.service.seconds,
+                _answer_bytes(texts, 1),
             )
         except Exception as error:
             raise self._server.wrong(error) from None
@@ -328,6 +346,12 @@ def _reranked(model: Any, query: str, texts: list[str]) -> list[tuple[int, float
     nodes = [NodeWithScore(node=TextNode(text=text, id_=str(i)), score=0.0) for i, text in enumerate(texts)]
     answer = model.postprocess_nodes(nodes, query_str=query)
     return [(int(each.node.node_id), float(each.score)) for each in answer if each.score is not None]
+
+
+def _answer_bytes(texts: Sequence[str], numbers: int) -> int:
+    """Return the most bytes of an answer with so many numbers for each text, which may repeat the texts."""
+    repeated = sum(len(json.dumps(text)) for text in texts)
+    return limits.SERVED_ANSWER_BYTES + repeated + len(texts) * numbers * limits.SERVED_NUMBER_BYTES
 
 
 def _calling(texts: Sequence[str], query: bool) -> Callable[[Any], Any]:

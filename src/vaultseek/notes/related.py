@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.index.graph import GRAPH_MISSING, Graph
-from vaultseek.index.keyword.index import KeywordIndex
 from vaultseek.index.ledger import Ledger, NoteRow
 from vaultseek.index.vectors.port import NoteIds
 from vaultseek.limits import PREVIEW_CHARS
@@ -18,11 +17,9 @@ from vaultseek.model import JSON, Chunk, Reason
 from vaultseek.notes.read import about
 from vaultseek.search.fusion import Candidate, fuse
 from vaultseek.search.lanes import Fusion, Lane, LaneHit
+from vaultseek.search.port import SearchedWords
 from vaultseek.search.snippet import preview
 from vaultseek.worker import SemanticAnswer
-
-if TYPE_CHECKING:
-    from vaultseek.indexing.engine_keyword import EngineKeyword
 
 RELATED_POOL = 100
 """Notes that each lane contributes."""
@@ -46,7 +43,7 @@ class RelatedVault(Protocol):
     def ledger(self) -> Ledger: ...
 
     @property
-    def keyword_index(self) -> KeywordIndex | EngineKeyword: ...
+    def keyword_index(self) -> SearchedWords: ...
 
     @property
     def graph(self) -> Graph | None: ...

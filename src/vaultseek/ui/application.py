@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -26,8 +25,6 @@ from vaultseek.ui.session import Session
 
 BODY_BYTES = 64 * 1024
 """Largest body of a request."""
-BODY_SECONDS = 20.0
-"""Time for a body to arrive."""
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",
@@ -83,6 +80,8 @@ def _opening(session: Session, port: int) -> Callable[[Request], Awaitable[Respo
             body = await _body(request)
         except UsageError as error:
             return _failure(error)
+        except ClientDisconnect:
+            return _disconnected()
         if not is_welcome(request.scope.get("client"), request.scope.get("server")):
             return _refusal("this page belongs to another user of the computer")
         if not session.exchange(body.get("token")):
@@ -92,6 +91,10 @@ def _opening(session: Session, port: int) -> Callable[[Request], Awaitable[Respo
         return opened
 
     return answer
+
+
+def _disconnected() -> Response:
+    return Response(status_code=499)  # nobody reads it
 
 
 def _refusal(message: str) -> Response:
@@ -108,7 +111,7 @@ def _call(answer: Answer, used: Callable[[], object]) -> Callable[[Request], Awa
         except VaultseekError as error:
             return _failure(error)
         except ClientDisconnect:
-            return Response(status_code=499)
+            return _disconnected()
         except Exception:
             _log.exception("a request of the page failed")
             message = "something went wrong here; the terminal of `vaultseek ui` has more"
@@ -122,11 +125,9 @@ def _call(answer: Answer, used: Callable[[], object]) -> Callable[[Request], Awa
 
 async def _body(request: Request) -> JSON:
     try:
-        body = json.loads(await asyncio.wait_for(request.body(), BODY_SECONDS))
-    except TimeoutError:
-        raise _EndlessBody("the body takes too long; send it at once") from None
+        body = json.loads(await request.body())
     except HTTPException:
-        raise _EndlessBody(f"the body has more than {BODY_BYTES} bytes; send less") from None
+        raise _LargeBody(f"the body has more than {BODY_BYTES} bytes; send less") from None
     except (ValueError, RecursionError):
         raise UsageError("the body must be JSON") from None
     if not isinstance(body, dict):
@@ -134,11 +135,11 @@ async def _body(request: Request) -> JSON:
     return body
 
 
-class _EndlessBody(UsageError):
-    """The end of a body was not waited for, so the connection has to end."""
+class _LargeBody(UsageError):
+    """A body whose end was not waited for, so that the connection has to end."""
 
 
 def _failure(error: VaultseekError) -> Response:
     body = {"error": {"code": error.code, "message": str(error)}}
-    headers = {"Connection": "close"} if isinstance(error, _EndlessBody) else None
+    headers = {"Connection": "close"} if isinstance(error, _LargeBody) else None
     return JSONResponse(body, STATUS.get(error.code, 503), headers)

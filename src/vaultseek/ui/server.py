@@ -15,6 +15,7 @@ from vaultseek.client.on_demand import Daemon
 from vaultseek.ui.api import API, OpenEditor
 from vaultseek.ui.application import application
 from vaultseek.ui.session import Session
+from vaultseek.wire.http import http_server
 from vaultseek.wire.loopback import HOST, listen_on
 
 UNUSED_SECONDS = 3600.0
@@ -43,17 +44,8 @@ def serve(
     with listen_on(port) as listening:
         number: int = listening.getsockname()[1]
         api = API(Daemon(start, "vaultseek.ui").call, vault, editor, open_editor)
-        config = uvicorn.Config(
-            application(api, session, number, life.use),
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            ws="none",
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-        server = uvicorn.Server(config)
+        app = application(api, session, number, life.use)
+        server = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
         with suppress(KeyboardInterrupt):
             asyncio.run(_serve(server, life, listening, lambda: announce(_address(number, session))))
 

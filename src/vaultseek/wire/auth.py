@@ -21,16 +21,19 @@ log = logging.getLogger(__name__)
 
 class AddClient(Protocol):
     """A function that takes a connection, the bytes read from it so far, additions to the answer to
-    ``initialize``, and the client's rights."""
+    ``initialize``, the client's rights, and its principal."""
 
-    def __call__(self, connection: socket.socket, received: bytes, about: JSON, grant: object, /) -> None: ...
+    def __call__(
+        self, connection: socket.socket, received: bytes, about: JSON, grant: object, principal: str, /
+    ) -> None: ...
 
 
 class Admission(NamedTuple):
-    """Additions to the answer to ``initialize``, and the client's rights; None are those of the user."""
+    """Additions to the answer to ``initialize``, the client's rights and its principal; see `ClientInfo`."""
 
     about: JSON
     grant: object = None
+    principal: str = ""
 
 
 class Gate(Protocol):

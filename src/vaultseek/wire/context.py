@@ -17,6 +17,8 @@ class Limits:
     """Limits for clients; counts, bytes and seconds."""
 
     clients: int = limits.CLIENTS
+    clients_of_token: int = limits.CLIENTS_OF_TOKEN
+    token_idle_seconds: float = limits.TOKEN_IDLE_SECONDS
     in_flight: int = limits.REQUESTS_IN_FLIGHT
     frame_bytes: int = limits.FRAME_BYTES
     answer_bytes: int = limits.ANSWER_BYTES
@@ -35,6 +37,8 @@ class ClientInfo:
     version: int = VERSION
     grant: object = None
     """The client's rights, as whoever admitted it gave them; None for the user, who may do everything."""
+    principal: str = ""
+    """Whose connections this one counts among; "" for the user."""
 
 
 class Connection(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import os
@@ -103,23 +104,35 @@ class Server:
         received: bytes = b"",
         about: JSON | None = None,
         grant: object = None,
+        principal: str = "",
     ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
         ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``;
-        ``grant`` are the client's rights, see `ClientInfo`.
+        ``grant`` and ``principal`` are those of `ClientInfo`.
         """
-        if len(self._sessions) >= self._bounds.clients:
-            _send_busy(connection, self._bounds.clients)
-            connection.close()
+        if refusal := self._refusal(principal):
+            _refuse(connection, refusal)
             return
         connection.setblocking(False)
-        client = ClientInfo(next(self._numbers), grant=grant)
+        client = ClientInfo(next(self._numbers), grant=grant, principal=principal)
         introduction = partial(self._introduction, about or {})
         session = Session(connection, client, self._handlers, self._bounds, introduction, received)
         task = asyncio.create_task(session.run())
         self._sessions[session] = task
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
+
+    def _refusal(self, principal: str) -> Busy | None:
+        """Return why one more client of this principal is too many. Tokens take no place of the user's."""
+        principals = [client.principal for client in self.clients]
+        if principals.count(principal) >= self._bounds.clients_of_token and principal:
+            return Busy(
+                f"{self._bounds.clients_of_token} clients are connected already with this token; "
+                "close one or try again"
+            )
+        if sum(bool(each) == bool(principal) for each in principals) >= self._bounds.clients:
+            return Busy(f"{self._bounds.clients} clients are connected already; close one or try again")
+        return None
 
     def _listen(self, listening: socket.socket, accept: Accept) -> None:
         number = listening.fileno()
@@ -178,10 +191,8 @@ class Server:
         return {"server": server, "capabilities": capabilities, **self._about(), **about}
 
 
-def _send_busy(connection: socket.socket, clients: int) -> None:
-    error = Busy(f"{clients} clients are connected already; close one or try again")
-    try:
+def _refuse(connection: socket.socket, error: Busy) -> None:
+    with contextlib.suppress(OSError):
         connection.setblocking(False)
         connection.send(encode(protocol.refusal(None, error)))
-    except OSError:
-        pass
+    connection.close()

@@ -125,13 +125,17 @@ class Session:
             await self._outbox.flush(limits.CLOSE_SECONDS)
 
     async def _read_more(self, frames: FrameReader, started: float | None) -> bool:
-        """Read the next bytes. False at the end of the stream. ``started`` is the time of a partial frame."""
+        """Read the next bytes. False at the end of the stream, or of the time that a token may be idle.
+
+        ``started`` is the time of a partial frame.
+        """
         loop = asyncio.get_running_loop()
-        until = None if started is None else started + self._bounds.half_frame_seconds
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(self._patience(started)):
                 data = await loop.sock_recv(self._connection, limits.RECEIVE_BYTES)
         except TimeoutError:
+            if started is None:
+                return self._requests.unanswered
             raise FrameLost("the rest of a message did not come in time; connect again") from None
         except OSError:
             return False
@@ -139,6 +143,14 @@ class Session:
         # A client that keeps sending must not starve the others.
         await asyncio.sleep(0)
         return bool(data)
+
+    def _patience(self, started: float | None) -> float | None:
+        """Return the time until which the next bytes have to come. Only the user may be silent for ever."""
+        if started is not None:
+            return started + self._bounds.half_frame_seconds
+        if not self.client.principal:
+            return None
+        return asyncio.get_running_loop().time() + self._bounds.token_idle_seconds
 
     async def _ready_to_read(self) -> bool:
         """Wait until more may be read. False if the client disconnected meanwhile."""

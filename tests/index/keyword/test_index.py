@@ -203,6 +203,22 @@ def test_the_identifier_itself_comes_before_its_parts(vault: Make) -> None:
     assert matches(index, "user_id") == [1, 0]
 
 
+@pytest.mark.fault("K15")
+def test_notes_that_may_not_be_seen_count_in_no_score(vault: Make) -> None:
+    texts = [f"a kettle {'boils water ' * (number % 3)}in kettles, {number}" for number in range(40)]
+    visible = np.array([1, 3, 8], np.int64)
+    queries = ("kettle water", "kett", "boils kettel", "wat*")
+    alone = vault(*(texts[number] for number in visible))
+    expected = [alone.search(query, 5, unfinished=True) for query in queries]
+    index = vault(*texts)
+    for query, answer in zip(queries, expected, strict=True):
+        seen = index.search(query, 5, visible, visible=visible, unfinished=True)
+        assert [hit.note for hit in seen.hits] == [visible[hit.note] for hit in answer.hits]
+        assert [hit.score for hit in seen.hits] == [hit.score for hit in answer.hits]
+        assert seen.terms == answer.terms
+
+
+@pytest.mark.fault("K15")
 def test_a_word_of_notes_that_may_not_be_seen_is_a_word_of_none(vault: Make) -> None:
     index = vault("boil the kettle", "a ketle, kettles and user_idx", "a kettle for a user and an id")
     visible = np.array([0, 2], np.int64)

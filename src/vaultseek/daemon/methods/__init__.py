@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vaultseek import __version__, limits, paths
-from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.index import IndexMethods
 from vaultseek.daemon.methods.links import LinkMethods
 from vaultseek.daemon.methods.notes import NoteMethods
@@ -20,6 +19,7 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
+from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.shards import Role
 from vaultseek.daemon.team.audit import AuditLog
 from vaultseek.daemon.team.gate import Gate
@@ -107,11 +107,11 @@ class Methods:
 
         return answer
 
-    async def _find(self, call: VaultParams) -> VaultFollower:
+    async def _find(self, call: VaultParams) -> SeenFollower:
         await self._vaults.follow_settings()
         return await self._views.find(call.vault, call.cwd)
 
-    async def _find_all(self) -> Mapping[str, VaultFollower | Exception]:
+    async def _find_all(self) -> Mapping[str, SeenFollower | Exception]:
         await self._vaults.follow_settings()
         return await self._views.find_all()
 

@@ -8,23 +8,30 @@ from pathlib import Path
 
 from vaultseek import limits
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.errors import NotFound, Unavailable
+from vaultseek.daemon.seen import SeenFollower, SeenVault
+from vaultseek.errors import Forbidden, NotFound, Unavailable
 from vaultseek.index.ledger import NoteRow
-from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.messages.params import VaultParams
 from vaultseek.model import JSON, Reason
 from vaultseek.notes.lookup import resolve_note
 from vaultseek.notes.similar import similar_names
 from vaultseek.text import quote
 
-Find = Callable[[VaultParams], Awaitable[VaultFollower]]
+Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
-FindAll = Callable[[], Awaitable[Mapping[str, VaultFollower | Exception]]]
+FindAll = Callable[[], Awaitable[Mapping[str, SeenFollower | Exception]]]
 """A function that returns every vault by name, or why one cannot be opened. Raises UsageError if there is
 none, or ConfigError."""
 
 
-async def find_note(name: str, follower: VaultFollower) -> NoteRow:
+def whole(follower: SeenFollower) -> VaultFollower:
+    """Return the follower of the whole vault. Raises Forbidden for a client that sees a part."""
+    if isinstance(follower, VaultFollower):
+        return follower
+    raise Forbidden(f"this needs all of {follower.vault.name}, of which this token sees a part")
+
+
+async def find_note(name: str, follower: SeenFollower) -> NoteRow:
     """Return the note that ``name`` refers to.
 
     Raises BadPath, NotFound, UsageError, or Unavailable before the first scan of the vault.
@@ -54,7 +61,7 @@ def _suggestion(names: Sequence[str]) -> str:
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 
 
-def folder_of(vault: OpenVault, purpose: str) -> Path:
+def folder_of(vault: SeenVault, purpose: str) -> Path:
     """Return the vault's folder, which ``purpose`` needs. Raises Unavailable if it is on another machine."""
     if vault.options.folder is None:
         raise Unavailable(
@@ -63,12 +70,12 @@ def folder_of(vault: OpenVault, purpose: str) -> Path:
     return vault.options.folder
 
 
-def about_vault(vault: OpenVault, answer: JSON) -> JSON:
+def about_vault(vault: SeenVault, answer: JSON) -> JSON:
     """Return ``answer`` with the vault that it is about."""
     return {"vault": vault.name, "vault_path": str(vault.options.folder or ""), **answer}
 
 
-def about_note(vault: OpenVault, row: NoteRow, answer: JSON) -> JSON:
+def about_note(vault: SeenVault, row: NoteRow, answer: JSON) -> JSON:
     """Return ``answer`` with the note that it is about."""
     head = {"path": row.path, "title": row.title, "file_name": row.other_name}
     return about_vault(vault, {**head, **answer})

@@ -12,9 +12,10 @@ import numpy as np
 
 from vaultseek import paths
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, folder_of
+from vaultseek.daemon.methods.access import Find, about_vault, folder_of, whole
 from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.methods.subscribers import Subscribers
+from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
@@ -83,10 +84,10 @@ class IndexMethods:
         statuses += [vault.status() for vault in unopened]
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
 
-    def _all(self) -> tuple[Sequence[VaultFollower], Sequence[UnopenedVault]]:
+    def _all(self) -> tuple[Sequence[SeenFollower], Sequence[UnopenedVault]]:
         return self._registry.followers, self._registry.unopened
 
-    async def _known(self, call: VaultParams) -> tuple[Sequence[VaultFollower], Sequence[UnopenedVault]]:
+    async def _known(self, call: VaultParams) -> tuple[Sequence[SeenFollower], Sequence[UnopenedVault]]:
         """Return the vault that is meant, open or not."""
         try:
             return [await self._find(call)], []
@@ -99,14 +100,14 @@ class IndexMethods:
     async def refresh(self, params: JSON, context: RequestContext) -> JSON:
         """Rescan the vault; answer when that is done."""
         call = read(RefreshParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
     async def compact(self, params: JSON, context: RequestContext) -> JSON:
         """Compare the vault with the disk, and remove deleted text from every file of its index."""
-        follower = await self._find(read(VaultParams, params))
+        follower = whole(await self._find(read(VaultParams, params)))
         await follower.rescan()
         folder = paths.vault_data_directory(follower.vault.options.root)
         before = await asyncio.to_thread(paths.folder_bytes, folder)
@@ -117,7 +118,7 @@ class IndexMethods:
     async def wait(self, params: JSON, context: RequestContext) -> JSON:
         """Answer when everything that is on disk now is indexed and embedded."""
         call = read(WaitParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         if call.vectors_from_client:
             _check_model(follower)
@@ -141,7 +142,7 @@ class IndexMethods:
     async def files(self, params: JSON, context: RequestContext) -> JSON:
         """Return notes for a client that parses them."""
         call = read(FilesParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         _check_model(follower)
         handout, spec = follower.vault.indexer.handout, follower.vault.embedding.spec
         notes = await asyncio.to_thread(_open_handout(follower).take, call.limit) if call.limit else []
@@ -155,14 +156,14 @@ class IndexMethods:
     async def notes(self, params: JSON, context: RequestContext) -> JSON:
         """Take notes that a client has parsed."""
         call = read(ParsedParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         kept = _open_handout(follower).bring(call.notes, call.refused)
         return about_vault(follower.vault, {"kept": kept})
 
     async def verify(self, params: JSON, context: RequestContext) -> JSON:
         """Compare the numbers of what the engine of a vault has with those of the ledger."""
         call = read(VerifyParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         vault = follower.vault
         comparison = await compare(vault)
         is_level = not follower.pending and vault.keyword_reason() is None
@@ -186,7 +187,7 @@ class IndexMethods:
     async def texts(self, params: JSON, context: RequestContext) -> JSON:
         """Return texts for a client that embeds them."""
         call = read(TextsParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         embedding = follower.vault.embedding
         _check_model(follower)
         texts = await embedding.handout.take(call.limit) if call.limit else {}
@@ -196,7 +197,7 @@ class IndexMethods:
     async def vectors(self, params: JSON, context: RequestContext) -> JSON:
         """Keep vectors that a client has computed."""
         call = read(VectorsParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         embedding = follower.vault.embedding
         if call.fingerprint != embedding.spec.fingerprint:
             raise UsageError(
@@ -223,7 +224,7 @@ class IndexMethods:
         call = read(SubscribeParams, params)
         if call.vault is None:
             return None, self._registry.followers
-        follower = await self._find(VaultParams(vault=call.vault))
+        follower = whole(await self._find(VaultParams(vault=call.vault)))
         return str(follower.vault.options.root), [follower]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of
+from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, whole
+from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import UsageError
 from vaultseek.index.ledger import NoteRow
 from vaultseek.indexing.open_vault import OpenVault
@@ -41,7 +41,7 @@ class LinkMethods:
         call = read(ResolveParams, params)
         follower = await self._find(call)
         if call.wait:
-            await follower.rescan(files=False)
+            await whole(follower).rescan(files=False)
         await follower.wait_if_new()
         answer = await asyncio.to_thread(_resolved, call, follower)
         return about_vault(follower.vault, answer)
@@ -56,7 +56,7 @@ class LinkMethods:
     async def rename(self, params: JSON, context: RequestContext) -> JSON:
         """Return the edits that a rename needs."""
         call = read(RenameParams, params)
-        follower = await self._find(call)
+        follower = whole(await self._find(call))
         folder_of(follower.vault, "renaming")
         await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
         row = None if call.note is None else await find_note(call.note, follower)
@@ -65,7 +65,7 @@ class LinkMethods:
         return about_vault(follower.vault, {"edits": items, "notes": len({edit.path for edit in edits})})
 
 
-def _resolved(call: ResolveParams, follower: VaultFollower) -> JSON:
+def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
     vault = follower.vault
     names, manner = vault.indexer.names, manner_of(vault.options.root)
     source = vault_path(call.source, vault.options.root)
@@ -85,7 +85,7 @@ def _resolved(call: ResolveParams, follower: VaultFollower) -> JSON:
     return {"links": items, "markdown": manner.links.markdown}
 
 
-def _similar(target: str, source: str, follower: VaultFollower, manner: Manner) -> list[JSON]:
+def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -> list[JSON]:
     names = follower.vault.indexer.names
     items = []
     for text in similar_names(target, follower.completer):
@@ -95,7 +95,7 @@ def _similar(target: str, source: str, follower: VaultFollower, manner: Manner) 
     return items
 
 
-def _mentioned(call: MentionedParams, vault: OpenVault) -> JSON:
+def _mentioned(call: MentionedParams, vault: SeenVault) -> JSON:
     source = vault_path(call.source, vault.options.root)
     own = vault.ledger.notes.by_path(source)
     named = named_in(call.lines, vault.ledger, own.id if own else None)

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
+from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.markdown.spelling import new_target
 from vaultseek.messages.params import (
     CompleteParams,
@@ -176,13 +175,13 @@ class NoteMethods:
         rows = await asyncio.to_thread(problems, vault.ledger, vault.indexer.names, row)
         return about_vault(vault, _cut("problems", rows, call.limit))
 
-    async def _vault_and_note(self, call: VaultParams, name: str) -> tuple[OpenVault, NoteRow]:
+    async def _vault_and_note(self, call: VaultParams, name: str) -> tuple[SeenVault, NoteRow]:
         follower = await self._find(call)
         return follower.vault, await find_note(name, follower)
 
 
 def _completions(
-    call: CompleteParams, follower: VaultFollower, row: NoteRow | None
+    call: CompleteParams, follower: SeenFollower, row: NoteRow | None
 ) -> tuple[list[JSON], JSON]:
     """Return completions, and what else the answer says about them."""
     items = _items(call, follower, row)
@@ -198,7 +197,7 @@ def _completions(
     return list(linked) or items, {"markdown": style.markdown}
 
 
-def _items(call: CompleteParams, follower: VaultFollower, row: NoteRow | None) -> list[JSON]:
+def _items(call: CompleteParams, follower: SeenFollower, row: NoteRow | None) -> list[JSON]:
     completer = follower.completer
     if call.kind == "block" and row is not None:
         blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.folder)

@@ -7,8 +7,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, FindAll, about_note, about_vault, find_note, with_degraded
+from vaultseek.daemon.methods.access import (
+    Find,
+    FindAll,
+    about_note,
+    about_vault,
+    find_note,
+    whole,
+    with_degraded,
+)
 from vaultseek.daemon.methods.progress import progress_reported
+from vaultseek.daemon.seen import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.messages.params import AllVaultsParams, SearchParams, WhyParams, read
 from vaultseek.model import JSON, Reason
@@ -66,7 +75,7 @@ class SearchMethods:
         return merged
 
     async def _answer_or_fail(
-        self, call: AllVaultsParams, vault: VaultFollower | Exception, context: RequestContext
+        self, call: AllVaultsParams, vault: SeenFollower | Exception, context: RequestContext
     ) -> JSON:
         """Answer from one of several vaults. Raises Unavailable if it could not be opened."""
         if isinstance(vault, Unavailable):
@@ -75,17 +84,17 @@ class SearchMethods:
             raise Unavailable(f"it cannot be opened: {vault}")
         return await self._answer(call, vault, context)
 
-    async def _answer(self, call: AllVaultsParams, follower: VaultFollower, context: RequestContext) -> JSON:
+    async def _answer(self, call: AllVaultsParams, follower: SeenFollower, context: RequestContext) -> JSON:
         # The answers of several vaults are ordered by confidence, which results in short do not have.
         brief = call.brief and isinstance(call, SearchParams)
         request = self._request(call, explain=call.explain, brief=brief)
         await follower.wait_if_new()
         if call.wait:
-            vectors = _needs_vectors(request)
-            async with progress_reported(follower, context, wanted=call.progress, vectors=vectors):
-                await follower.rescan()
+            vectors, waited = _needs_vectors(request), whole(follower)
+            async with progress_reported(waited, context, wanted=call.progress, vectors=vectors):
+                await waited.rescan()
                 if vectors:
-                    await _wait_for_vectors(follower, request)
+                    await _wait_for_vectors(waited, request)
         request = replace(request, seconds=context.remaining())
         if call.typing:
             begun = await asyncio.to_thread(_names_begun, request, follower)
@@ -141,13 +150,13 @@ def _with_aliases(answer: JSON) -> JSON:
     return {**answer, "count": len(answer["results"])}
 
 
-def _names_begun(request: SearchRequest, follower: VaultFollower) -> tuple[int, ...]:
+def _names_begun(request: SearchRequest, follower: SeenFollower) -> tuple[int, ...]:
     """Return the notes whose names begin with the query as it is typed, then those with its words alone."""
     texts = dict.fromkeys((request.query.strip(), parse_request(request).query.rank_text))
     return tuple(note for text in texts for note in follower.completer.beginning(text, BEGUN_NAMES))
 
 
-def _unknown_names(request: SearchRequest, follower: VaultFollower) -> list[str]:
+def _unknown_names(request: SearchRequest, follower: SeenFollower) -> list[str]:
     """Return a sentence for each name in the filters that no note has."""
     return list(unknown_names(parse_request(request).query.filter, follower.completer))
 

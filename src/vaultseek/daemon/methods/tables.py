@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from vaultseek import limits
-from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, with_degraded
+from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, whole, with_degraded
+from vaultseek.daemon.seen import SeenFollower
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.messages.params import TableParams, read
 from vaultseek.model import JSON
@@ -58,7 +58,7 @@ class TableMethods:
         return about_vault(follower.vault, with_degraded(answer, degraded))
 
     async def _of_file(
-        self, call: TableParams, file: str, follower: VaultFollower, context: RequestContext
+        self, call: TableParams, file: str, follower: SeenFollower, context: RequestContext
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
             raise UsageError(
@@ -80,7 +80,7 @@ class TableMethods:
         )
 
     async def _of_query(
-        self, call: TableParams, query: str, follower: VaultFollower, context: RequestContext
+        self, call: TableParams, query: str, follower: SeenFollower, context: RequestContext
     ) -> JSON:
         if call.view is not None or call.this is not None:
             raise UsageError("view and this are for a base; use columns, sort and group with a query")
@@ -125,12 +125,12 @@ def _budget(context: RequestContext) -> Budget:
     return Budget(seconds, context.cancelled)
 
 
-async def _path(name: str, follower: VaultFollower) -> str:
+async def _path(name: str, follower: SeenFollower) -> str:
     """Return the path of the base or note that ``name`` refers to. Raises what ``find_note`` raises."""
     vault = follower.vault
     if not has_base(name):
         return (await find_note(name, follower)).path
-    skips = vault.indexer.skips
+    skips = whole(follower).vault.indexer.skips
     try:
         return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)
     except NotFound:

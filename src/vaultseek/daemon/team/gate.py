@@ -13,8 +13,8 @@ from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.errors import Forbidden, VaultseekError
 from vaultseek.index.ledger import Counts
-from vaultseek.indexing.scoped_vault import general
-from vaultseek.model import JSON, Reason, reason_json
+from vaultseek.indexing.scoped_vault import general_json
+from vaultseek.model import JSON
 from vaultseek.settings.team import TeamSettings
 from vaultseek.wire.context import Handler, RequestContext
 
@@ -115,15 +115,19 @@ class Gate:
             ]
             return {"vaults": [await self._listed(each, grant) for each in seen]}
         if method == "index/status":
-            daemon = answer["daemon"] | {"config": None, "socket": "", "pid": 0}
             seen = [each for each in answer["vaults"] if grant.sees(each["name"])]
-            return {"daemon": daemon, "vaults": [await self._status(each, grant) for each in seen]}
+            return {
+                "daemon": _daemon(answer["daemon"]),
+                "vaults": [await self._status(each, grant) for each in seen],
+            }
         return answer
 
     async def _listed(self, vault: JSON, grant: Grant) -> JSON:
         if grant.folders(vault["name"]) is None:
             return vault
-        return vault | {"notes": (await self._visible(vault["name"])).notes}
+        return _only(vault, "name", "path", "from", "state") | {
+            "notes": (await self._visible(vault["name"])).notes
+        }
 
     async def _status(self, vault: JSON, grant: Grant) -> JSON:
         """Return the status of a vault; of one in part, with the counts of the visible notes alone."""
@@ -131,8 +135,8 @@ class Gate:
             return vault
         counts = await self._visible(vault["name"])
         return {
-            **vault,
-            **_general(vault),
+            **_only(vault, "name", "path", "state"),
+            **general_json(vault),
             "notes": counts.notes,
             "chunks": counts.chunks,
             "embedded": counts.embedded,
@@ -141,10 +145,17 @@ class Gate:
             "share": 1.0,
             "rate": 0.0,
             "eta_seconds": None,
+            "last_change": None,
+            "revision": None,
             "problems": [],
             "problem_count": 0,
-            "lanes": {name: lane | _general(lane) for name, lane in vault["lanes"].items()},
-            "models": vault["models"] | {"second_notes_left": None},
+            "lanes": {
+                name: {"up": lane["up"], **general_json(lane)} for name, lane in vault["lanes"].items()
+            },
+            "models": {
+                **_only(vault["models"], "main", "why", "only_english", "second", "second_problem", "advice"),
+                "second_notes_left": None,
+            },
         }
 
     async def _visible(self, vault: str) -> Counts:
@@ -180,7 +191,19 @@ def _refuse_waiting(params: JSON) -> None:
         raise Forbidden(f"{refused[0]} is set by whoever runs this server; leave it out")
 
 
-def _general(answer: JSON) -> JSON:
-    """Return the reason that the answer has, in words for everybody."""
-    code, text = answer["code"], answer["reason"]
-    return reason_json(None if code is None else general(Reason(code, text)))
+def _daemon(daemon: JSON) -> JSON:
+    """Return the daemon's part of a status, with nothing that moves with notes of others."""
+    worker = daemon["worker"]
+    return {
+        **_only(daemon, "version", "uptime_seconds"),
+        "pid": 0,
+        "memory_bytes": 0,
+        "config": None,
+        "socket": "",
+        "worker": {**_only(worker, "status", "model", "computing", "sends"), **general_json(worker)},
+    }
+
+
+def _only(answer: JSON, *keys: str) -> JSON:
+    """Return these fields of an answer. All others are left out, so that a new one is closed at first."""
+    return {key: answer[key] for key in keys}

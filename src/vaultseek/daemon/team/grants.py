@@ -76,7 +76,7 @@ class TeamGate:
         same = [each for each in self._settings().team.tokens if hmac.compare_digest(each.sha256, digest)]
         if not same:
             return None
-        return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]))
+        return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]), same[0].sha256)
 
     async def current(self, grant: Grant) -> Grant:
         """Return the rights that the token has now. Raises Forbidden if it was withdrawn."""

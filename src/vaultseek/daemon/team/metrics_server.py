@@ -1,59 +1,60 @@
 """Health and metrics over HTTP: ``/health`` and, for Prometheus, ``/metrics``.
 
-They are served by a thread of their own, so that a monitor gets an answer while the daemon is busy. Imported
-only where they are wanted, because a server of HTTP takes long to import.
+Imported only where they are wanted, because a server of HTTP takes long to import.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-import threading
-from collections.abc import Callable, Iterable
-from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
 
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.errors import Unavailable
-from vaultseek.model import JSON
+from vaultseek.wire.http import serving_http
+from vaultseek.wire.loopback import listen
 
 HEALTH, METRICS = "/health", "/metrics"
 
 
-class MetricsServer:
-    """The HTTP server of ``metrics``, from the start to `close`; ``number`` is its port."""
+class _Answer(NamedTuple):
+    """The answer to one request."""
 
-    def __init__(self, host: str, number: int, metrics: Metrics) -> None:
-        from prometheus_client import make_wsgi_app
-
-        exposition = make_wsgi_app(metrics.registry)
-
-        def application(environ: JSON, start_response: Callable[..., Any]) -> Iterable[bytes]:
-            path = environ.get("PATH_INFO", "")
-            if path == METRICS:
-                answer: Iterable[bytes] = exposition(environ, start_response)
-                return answer
-            healthy, state = metrics.health() if path == HEALTH else (False, {"status": "not found"})
-            status = "200 OK" if healthy else "503 Service Unavailable" if path == HEALTH else "404 Not Found"
-            start_response(status, [("Content-Type", "application/json")])
-            return [json.dumps(state).encode()]
-
-        try:
-            self._http = make_server(host, number, application, WSGIServer, _Silent)
-        except OSError as error:
-            raise Unavailable(
-                f"cannot listen on {host}:{number} for metrics: {error.strerror or error}; set team.metrics"
-            ) from None
-        self.number = self._http.server_port
-        threading.Thread(target=self._http.serve_forever, name="metrics", daemon=True).start()
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._http.shutdown()
-        self._http.server_close()
+    status: int
+    kind: str
+    body: bytes
 
 
-class _Silent(WSGIRequestHandler):
-    timeout = 10.0
+@asynccontextmanager
+async def serving_metrics(host: str, number: int, metrics: Metrics) -> AsyncIterator[None]:
+    """Serve the ``metrics`` at this address for as long as the context lasts. Raises Unavailable."""
+    # A thread of their own: the ledgers are read, and however many ask, searches have theirs.
+    thread = ThreadPoolExecutor(1, "metrics")
 
-    def log_message(self, *_: Any) -> None:
-        """Write nothing: a monitor asks every few seconds."""
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(thread, _answer, metrics, scope["path"])
+        headers = [
+            (b"content-type", answer.kind.encode()),
+            (b"content-length", str(len(answer.body)).encode()),
+        ]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    try:
+        async with serving_http(app, listen(host, number)):
+            yield
+    finally:
+        thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _answer(metrics: Metrics, path: str) -> _Answer:
+    if path == METRICS:
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return _Answer(200, CONTENT_TYPE_LATEST, generate_latest(metrics.registry))
+    healthy, state = metrics.health() if path == HEALTH else (False, {"status": "not found"})
+    status = 200 if healthy else 503 if path == HEALTH else 404
+    return _Answer(status, "application/json", json.dumps(state).encode())

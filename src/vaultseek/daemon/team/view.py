@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, UsageError
@@ -23,10 +23,7 @@ KEPT_VIEWS = 32
 
 
 class ScopedFollower:
-    """The part of a `VaultFollower` that methods for a team use, over the folders that may be seen.
-
-    It has nothing else: a method that wants more than this fails.
-    """
+    """A `SeenFollower` of the folders that may be seen."""
 
     def __init__(self, follower: VaultFollower, folders: Folders) -> None:
         self.vault = ScopedVault(follower.vault, folders)
@@ -64,7 +61,7 @@ class Views:
         self._registry = registry
         self._views: dict[tuple[Path, Folders], ScopedFollower] = {}
 
-    async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
+    async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
         """Return the vault that a request means. Raises what `VaultRegistry.find` raises, and Forbidden."""
         grant = CURRENT_GRANT.get()
         if grant is None:
@@ -72,7 +69,7 @@ class Views:
         name = _name_of(vault, self.names(grant))
         return await self._seen(await self._registry.find(name, None), grant)
 
-    async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
+    async def find_all(self) -> Mapping[str, SeenFollower | Exception]:
         """Return every vault that may be seen. Raises what `VaultRegistry.find_all` raises."""
         vaults = await self._registry.find_all()
         grant = CURRENT_GRANT.get()
@@ -96,7 +93,7 @@ class Views:
         """Return the names of the configured vaults that may be seen."""
         return [vault.name for vault in self._registry.settings.vaults if grant.sees(vault.name)]
 
-    async def _seen(self, follower: VaultFollower, grant: Grant) -> VaultFollower:
+    async def _seen(self, follower: VaultFollower, grant: Grant) -> SeenFollower:
         folders = grant.folders(follower.vault.name)
         if folders is None:
             return follower
@@ -107,7 +104,7 @@ class Views:
             if len(self._views) >= KEPT_VIEWS:
                 self._views.clear()
             self._views[key] = view
-        return cast(VaultFollower, view)  # it has what the methods for a team need of one
+        return view
 
 
 def _name_of(vault: str | None, names: list[str]) -> str:

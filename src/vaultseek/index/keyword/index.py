@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -175,29 +174,22 @@ class KeywordIndex:
         """Return the ``k`` best notes for the words of the text, none of which is required.
 
         ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
-        df stay those of the vault. ``weights``: of fields, in place of the defaults. ``unfinished``: the last
-        word is still being typed, and longer words match as well. ``ties``: most notes beyond ``k`` that
-        are returned because they are as good as the ``k``-th. ``condition`` is for engines that filter
-        themselves; here the allowed notes say it all. ``visible``: int64 ids of the notes that whoever asks
-        may see. A word of other notes is treated as one of none, so that nothing tells that they have it.
+        df stay those of the vault, or of what is ``visible``. ``weights``: of fields, in place of the
+        defaults. ``unfinished``: the last word is still being typed, and longer words match as well.
+        ``ties``: most notes beyond ``k`` that are returned because they are as good as the ``k``-th.
+        ``condition`` is for engines that filter themselves; here the allowed notes say it all. ``visible``:
+        int64 ids of the notes that whoever asks may see: the others count in nothing, as if they were not
+        there.
         """
         started = time.perf_counter()
         parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
+            if visible is not None:
+                snapshot = snapshot.within(visible)
             queries = self._analysis_of(snapshot).queries
-            prepare = partial(
-                Searcher,
-                snapshot,
-                queries,
-                parameters,
-                text,
-                unfinished=unfinished,
-                visible=None if visible is None else snapshot.mask(visible),
-            )
-            searcher = prepare()
-            if absent := searcher.absent():
-                searcher = prepare(absent=absent)
+            seen = None if visible is None else snapshot.alive
+            searcher = Searcher(snapshot, queries, parameters, text, unfinished=unfinished, visible=seen)
             columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed), ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)

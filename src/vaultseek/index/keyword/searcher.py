@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -38,6 +39,8 @@ FUZZY_WEIGHT = 0.5
 """Weight of the terms that stand in for a word, relative to that of the word."""
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered where a similar word stands in for it."""
+UNSEEN_SHARE = 8
+"""Terms that are looked at for each one that is wanted, where not all notes may be seen."""
 PAIR_DISTANCE = 3
 """Tokens of the query up to which two words are a pair, if there are only stop words in between."""
 
@@ -129,7 +132,7 @@ class Searcher:
         terms: tuple[str, ...] = (term.term, *term.also)
         weight = term.weight
         if term.kind == "prefix":
-            terms = self._seen(self._terms.with_prefix(term.term, PREFIX_TERMS))
+            terms = self._seen(partial(self._terms.with_prefix, term.term), PREFIX_TERMS)
             weight = PREFIX_WEIGHT
         scores = self._terms.scores(() if term.word in self._absent else terms)
         return _ScoredTerm(term, terms, weight, scores)
@@ -142,7 +145,7 @@ class Searcher:
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
             return [scored]
-        longer = self._seen(self._terms.with_prefix(term.word, PREFIX_TERMS))
+        longer = self._seen(partial(self._terms.with_prefix, term.word), PREFIX_TERMS)
         together = tuple(dict.fromkeys((*scored.terms, *longer)))
         if set(together) == set(scored.terms):
             return [scored]
@@ -162,19 +165,21 @@ class Searcher:
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
         """Replace a missing word by those that begin with it or are within one edit, if there are any."""
-        longer = self._terms.with_prefix(scored.term.word, FUZZY_TERMS)
-        edited = self._terms.within_one_edit(scored.term.word, FUZZY_TERMS)
-        terms = self._seen(tuple(dict.fromkeys((*longer, *edited))))
+        longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
+        edited = self._seen(partial(self._terms.within_one_edit, scored.term.word), FUZZY_TERMS)
+        terms = tuple(dict.fromkeys((*longer, *edited)))
         scores = self._terms.scores(terms)
         if not scores.df:
             return scored
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
-    def _seen(self, terms: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of the terms that a visible note has."""
+    def _seen(self, find: Callable[[int], tuple[str, ...]], limit: int) -> tuple[str, ...]:
+        """Return the ``limit`` most frequent of the terms that ``find`` finds and a visible note has."""
         if self._visible is None:
-            return terms
-        return tuple(term for term in terms if self._is_seen(self._terms.scores((term,))))
+            return find(limit)
+        scored = [(self._terms.scores((term,)), term) for term in find(UNSEEN_SHARE * limit)]
+        seen = [(-scores.df, term) for scores, term in scored if self._is_seen(scores)]
+        return tuple(term for _, term in sorted(seen)[:limit])
 
     def _is_seen(self, scores: TermScores | CommonTerm) -> bool:
         return self._visible is None or bool(scores.at(self._visible)[1].any())

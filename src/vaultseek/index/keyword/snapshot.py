@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 _NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
 SPARSE_IDS = 16
 """Ids of notes for each note up to which a table by id is worth its memory."""
+KEPT_PARTS = 4
+"""Snapshots of some of the notes that are kept for the next search."""
 ENTRY_BYTES = 500
 """Bytes that a cached value takes beside its arrays, about."""
 
@@ -112,9 +114,12 @@ class ByteCache:
 
 
 class Snapshot:
-    """All segments at one moment. It never changes and may be used from any thread."""
+    """All segments at one moment. It never changes and may be used from any thread.
 
-    def __init__(self, parts: Sequence[tuple[Segment, Bools]]) -> None:
+    ``cache_share`` is the share of the usual memory that its cache may take.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Segment, Bools]], cache_share: float = 1.0) -> None:
         views: list[SegmentView] = []
         base = chunk_base = 0
         for segment, alive in parts:
@@ -126,8 +131,26 @@ class Snapshot:
         """Number of notes in all segments, deleted ones included."""
         self.chunk_count = chunk_base
         """Number of chunks in all segments, those of deleted notes included."""
-        self.cache = ByteCache(max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES))
+        cache_bytes = max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES)
+        self.cache = ByteCache(round(cache_share * cache_bytes))
         """Scores and places of terms, as searches of this snapshot computed them."""
+        self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
+
+    def within(self, ids: Ints) -> Snapshot:
+        """Return the snapshot of the notes with these ids alone, as if there were no others.
+
+        It is kept for as long as this array of ids is asked for again.
+        """
+        for known, part in self._parts:
+            if known is ids:
+                return part
+        alive = self.mask(ids) & self.alive
+        part = Snapshot(
+            [(view.segment, alive[view.base : view.base + len(view.segment)]) for view in self.views],
+            1 / KEPT_PARTS,
+        )
+        self._parts = (*self._parts[1 - KEPT_PARTS :], (ids, part))
+        return part
 
     @cached_property
     def notes(self) -> Ints:

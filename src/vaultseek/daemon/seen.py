@@ -1,0 +1,53 @@
+"""A followed vault as methods see it that a client with a token may call: the whole, or a part of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from vaultseek.index.ledger import NoteRow
+from vaultseek.indexing.open_vault import VaultOptions
+from vaultseek.indexing.status import VaultStatus
+from vaultseek.markdown.resolve import Names
+from vaultseek.model import Reason
+from vaultseek.notes.complete import VaultCompleter
+from vaultseek.search.port import SearchedVault
+
+
+class LinkTargets(Protocol):
+    """The files that links may lead to."""
+
+    @property
+    def names(self) -> Names: ...
+
+
+class SeenVault(SearchedVault, Protocol):
+    """The notes of a vault that a client may see, their index, and the options of the vault."""
+
+    @property
+    def options(self) -> VaultOptions: ...
+
+    @property
+    def indexer(self) -> LinkTargets: ...
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """Return the text that is embedded for the whole note."""
+
+
+class SeenFollower(Protocol):
+    """A vault that is followed, or the part of it that a client may see; `VaultFollower` has the details."""
+
+    @property
+    def vault(self) -> SeenVault: ...
+
+    @property
+    def completer(self) -> VaultCompleter: ...
+
+    def status(self) -> VaultStatus: ...
+
+    def degraded_reason(self) -> Reason | None: ...
+
+    async def wait_if_new(self) -> None: ...
+
+    async def wait_for_first_scan(self, seconds: float) -> bool: ...
+
+    def keep_names_ranked(self) -> None: ...
