@@ -151,6 +151,7 @@ def test_a_client_that_waits_goes_on_waiting_if_the_worker_is_killed(daemon, vau
 
     eventually(kill_another, "each of its successors is killed, too", 60)
     assert waiting.poll() is None
-    assert waiting.wait(90) == 0
-    assert "waiting: " in waiting.stderr.read()
+    _, said = waiting.communicate(timeout=90)
+    assert waiting.returncode == 0
+    assert "waiting: " in said
     assert daemon.json("status")["vaults"][-1]["pending"] == 0

@@ -300,7 +300,9 @@ async def test_k3_a_package_that_the_store_needs_is_missing(follow, tmp_path, mo
     worker = SemanticWorker(find_model("hashing"), log=log)
     follower = follow(worker=worker)
     try:
-        with pytest.raises(WorkerUnavailable, match="nothing has moved for 4 s: .*a_package_that_is_not_there"):
+        with pytest.raises(
+            WorkerUnavailable, match=r"nothing has moved for 4 s: .*a_package_that_is_not_there"
+        ):
             await follower.wait_until_embedded()
         assert "a_package_that_is_not_there" in follower.status().as_json()["reason"]
         assert not follower.status().as_json()["lanes"]["semantic"]["up"]
@@ -330,7 +332,7 @@ async def test_k3_a_store_that_is_damaged_again_at_once_is_rebuilt_ever_more_rar
     worker = TornWorker()
     follower = follow(worker=worker)
     await follower.rescan()
-    with pytest.raises(WorkerUnavailable, match="nothing has moved for 2 s: .*damaged again.*it is torn"):
+    with pytest.raises(WorkerUnavailable, match=r"nothing has moved for 2 s: .*damaged again.*it is torn"):
         await follower.wait_until_embedded()
     assert "damaged again" in follower.status().as_json()["lanes"]["semantic"]["reason"]
     assert 2 <= worker.refused <= 8

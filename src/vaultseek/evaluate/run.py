@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from vaultseek import limits
-from vaultseek.errors import BadQuery, UsageError
+from vaultseek.errors import BadQuery, Unavailable, UsageError
 from vaultseek.evaluate.grep import Grep
 from vaultseek.evaluate.judgements import ALL, JudgedQuery, categories, missing_notes
 from vaultseek.evaluate.metrics import (
@@ -226,6 +227,8 @@ async def _run(
         trace, milliseconds = await _timed(searcher, request, outage)
     except BadQuery:
         return QueryResult((), None, 0.0, (_INVALID,))
+    if trace is None:
+        return QueryResult((), None, milliseconds, ("semantic",))
     return QueryResult(
         paths=tuple(candidate.note for candidate in trace.results),
         confidence=round(trace.confidence(trace.results[0]), 4) if trace.results else None,
@@ -235,13 +238,18 @@ async def _run(
     )
 
 
-async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) -> tuple[Trace, float]:
-    """Return a search and its milliseconds; it is repeated while a worker that failed comes back."""
+async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) -> tuple[Trace | None, float]:
+    """Return a search and its milliseconds; it is repeated while a worker that failed comes back.
+
+    None if no lane answers.
+    """
     while True:
         start = time.perf_counter()
-        trace = await searcher.run(request)
-        # Only for the time: users wait for the previews, too.
-        respond(trace, "", start)
+        trace: Trace | None = None
+        with contextlib.suppress(Unavailable):
+            trace = await searcher.run(request)
+            # Only for the time: users wait for the previews, too.
+            respond(trace, "", start)
         milliseconds = (time.perf_counter() - start) * 1000
         if not outage.may_end(trace):
             return trace, milliseconds
@@ -254,9 +262,12 @@ class _Outage:
     def __init__(self) -> None:
         self._since: float | None = None
 
-    def may_end(self, trace: Trace) -> bool:
+    def may_end(self, trace: Trace | None) -> bool:
         """True if the search lacks the worker's answer and may have it if it is repeated."""
-        if not any(reason.code in ("worker_unavailable", "loading") for reason in trace.partial.values()):
+        reasons = () if trace is None else trace.partial.values()
+        if trace is not None and not any(
+            reason.code in ("worker_unavailable", "loading") for reason in reasons
+        ):
             self._since = None
             return False
         self._since = self._since or time.monotonic()
