@@ -14,7 +14,6 @@ import pytest
 
 from vaultseek.errors import ConfigError
 from vaultseek.models import embed
-from vaultseek.models import embed
 from vaultseek.models.bert import BertEncoder
 from vaultseek.models.metadata import WEIGHTS
 

@@ -230,7 +230,7 @@ class NoteTable:
         self._links.add((number, rows.links) for number, rows in notes)
 
     def _outdate_vectors(self, path: str) -> None:
-        """Mark the vectors of a note whose file has another name; the keys decide which are computed again."""
+        """Mark the vectors of a note whose file has another name; the keys decide which are computed."""
         row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
         if row is not None:
             self._database.run("UPDATE notes SET stored = 0 WHERE id = ?", row[0])
