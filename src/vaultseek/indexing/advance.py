@@ -1,4 +1,4 @@
-"""Whether the indexing of a vault moves, for whoever waits for its end."""
+"""The advance of the indexing of a vault, for a client that waits for its end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Advance:
 
     def check(self, problem: str) -> None:
         """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
-        steps, pending = self._vault.steps(), self._vault.ledger.counts().pending
+        ledger, engine = self._vault.ledger, self._vault.engine
+        pending, level = ledger.counts().pending, 0 if engine is None else engine.level
+        steps = (ledger.revision, ledger.vectors.embeddings_computed(), level)
         if steps != self._steps or pending < self._least:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()
         elif time.monotonic() - self._moved > STALLED_SECONDS:

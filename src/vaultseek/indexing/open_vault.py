@@ -239,11 +239,6 @@ class OpenVault:
             return None
         return Reason("being_built", "the keyword index is being rebuilt")
 
-    def steps(self) -> tuple[int, ...]:
-        """Return numbers that change with each step of the indexing, and with nothing else."""
-        computed = self.ledger.vectors.embeddings_computed()
-        return self.ledger.revision, computed, self._keyword.level(self.ledger)
-
     def merge_keyword_segments(self, *, purge: bool = False) -> bool:
         """Do one merge of the keyword index, a large one in another process; false if none is due.
 

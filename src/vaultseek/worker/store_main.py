@@ -45,7 +45,7 @@ class _Stores:
         self._directories: dict[Path, ChromaDirectory] = {}
         self._collections: dict[tuple[Path, str], ChromaStore] = {}
         self.last_failure = ""
-        """What was logged last, so that it is logged once."""
+        """The failure that was logged last, so that it is logged once."""
 
     def open(self, path: Path, name: str) -> ChromaStore:
         """Return a collection, created if it is missing."""

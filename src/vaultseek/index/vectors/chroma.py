@@ -303,7 +303,7 @@ _DAMAGE = (
     NotADirectoryError,
     IsADirectoryError,
 )
-"""What reading the values of a damaged database raises, and what something else in its place does."""
+"""Raised by reading the values of a damaged database, and by something else in its place."""
 
 
 def _is_disk_full(path: Path, line: str) -> bool:
