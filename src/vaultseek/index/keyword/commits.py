@@ -353,11 +353,11 @@ class _IdleWriter:
 def translate_read_errors() -> Iterator[None]:
     """Raise ``IndexDamaged`` for the body's exceptions, except for a full disk or a lack of memory.
 
-    Damage can show as many exceptions, Whoosh raises five kinds; but not as those of a broken program.
+    Damage can show as any exception; Whoosh raises five kinds.
     """
     try:
         yield
-    except (VaultseekError, MemoryError, ImportError, NameError, RecursionError):
+    except (VaultseekError, MemoryError):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _NOT_DAMAGE:
