@@ -365,6 +365,8 @@ RETRY_SECONDS = 1.0
 """Pause before a failed step is repeated."""
 EMBED_RETRY_SECONDS = 10.0
 """Pause before embedding is tried again."""
+STALLED_SECONDS = 60.0
+"""Time without any advance after which nobody waits for the end of the indexing any longer."""
 REFRESH_SECONDS = 5.0
 """Time that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
 LEDGER_CLOSE_SECONDS = 5.0

@@ -26,7 +26,7 @@ EMBEDDING = {"vault": "notes", "phase": "embedding", "share": 0.678}
         ),
         (
             {**EMBEDDING, "waiting_for": "the model is being loaded"},
-            "notes: 67 % · waiting for the model: the model is being loaded",
+            "notes: 67 % · waiting: the model is being loaded",
         ),
         ({"phase": "done", "share": 1.0}, "100 %"),
         ({}, "0 %"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import json
 import os
@@ -238,3 +239,18 @@ def test_too_few_watches_come_with_the_line_to_type(tmp_path, monkeypatch):
     limit.write_text("100000000\n")
     (finding,) = system.check_watches(10, None)
     assert finding.status == "ok"
+
+
+@pytest.mark.fault("K8")
+def test_an_audit_finds_a_vector_of_another_text(doctor, daemon, vault):
+    root = vault({f"{n}.md": f"Note {n} about granite and basalt." for n in range(3)})
+    daemon.run("index", "--wait", "--vault", str(root))
+    check = f"audit of {root.name}"
+    code, findings = doctor("--audit", "--no-worker")
+    assert (code, findings[check]["message"]) == (0, "3 notes with vectors of the present texts")
+    assert check not in doctor("--no-worker")[1]
+    with contextlib.closing(sqlite3.connect(data_directory(root) / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE notes SET title = 'Gneiss' WHERE path = '1.md'")
+    code, findings = doctor("--audit", "--no-worker")
+    assert code == 1
+    assert findings[check]["message"] == "1 note of 3 with vectors of other texts: 1.md"

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from worlds import write_files
 
 SOURCE = Path(__file__).parents[2] / "src" / "vaultseek"
 NOTES = {
@@ -123,3 +129,29 @@ def test_a_note_that_ends_the_daemon_is_left_alone_the_third_time(daemon, vault)
     del daemon.environment["VAULTSEEK_FAILPOINTS"]
     (root / "Poison.md").write_text("# Cured\n\nharmless\n")
     assert daemon.paths("harmless", "--vault", str(root), "--wait")[0] == "Poison.md"
+
+
+@pytest.mark.fault("K13")
+def test_a_client_that_waits_goes_on_waiting_if_the_worker_is_killed(daemon, vault, eventually):
+    root = vault({"first.md": "# First"})
+    daemon.run("index", "--wait", "--vault", str(root))
+    os.kill(daemon.json("status")["daemon"]["worker"]["pid"], signal.SIGSTOP)
+    write_files(root, {f"{n}.md": f"# Note {n}\n\nAbout oar{n}.\n" for n in range(200)})
+    command = [sys.executable, "-m", "vaultseek", "index", "--wait", "--vault", str(root)]
+    waiting = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.PIPE, text=True)
+    eventually(lambda: daemon.json("status")["vaults"][0]["pending"] > 300, "texts wait for it")
+    killed: set[int] = set()
+
+    def kill_another() -> bool:
+        pid = daemon.json("status")["daemon"]["worker"]["pid"]
+        if pid is not None and pid not in killed:
+            os.kill(pid, signal.SIGKILL)
+            killed.add(pid)
+        return len(killed) == 4
+
+    eventually(kill_another, "each of its successors is killed, too", 60)
+    assert waiting.poll() is None
+    _, said = waiting.communicate(timeout=90)
+    assert waiting.returncode == 0
+    assert "waiting: " in said
+    assert daemon.json("status")["vaults"][-1]["pending"] == 0

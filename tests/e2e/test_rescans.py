@@ -103,54 +103,71 @@ def test_a_lost_vector_store_is_rebuilt_without_the_model(daemon, vault, tmp_pat
     assert len(answer["results"]) == 10
 
 
-@pytest.mark.fault("C2")
-@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
-def test_polling_takes_over_at_the_limit_of_watches(daemon, vault, eventually):
+@pytest.fixture
+def limited(daemon, eventually):
+    """Start the daemon of the test in a user namespace with these limits, as in /proc/sys/user."""
     try:
         subprocess.run(["unshare", "-Ur", "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("user namespaces are not allowed here")
+    processes = []
+
+    def start(**limits: int) -> subprocess.Popen:
+        orders = [f"echo {value} > /proc/sys/user/{name}" for name, value in limits.items()]
+        script = " && ".join([*orders, f"exec {sys.executable} -m vaultseek serve"])
+        processes.append(subprocess.Popen(["unshare", "-Ur", "sh", "-c", script], env=daemon.environment))
+        eventually(lambda: daemon.run("status").returncode == 0)
+        return processes[-1]
+
+    yield start
+    daemon.stop()
+    for process in processes:
+        process.wait(30)
+
+
+@pytest.mark.fault("C2")
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+def test_polling_takes_over_at_the_limit_of_watches(daemon, vault, eventually, limited):
     root = vault({f"f{i}/a.md": f"granite {i}" for i in range(40)})
-    limited = "echo 10 > /proc/sys/user/max_inotify_watches && exec " + sys.executable + " -m vaultseek serve"
-    process = subprocess.Popen(["unshare", "-Ur", "sh", "-c", limited], env=daemon.environment)
-    try:
-        eventually(lambda: daemon.run("status").returncode == 0)
-        daemon.run("index", "--vault", str(root))
-        eventually(lambda: state(daemon)["state"] == "polling")
-        assert "max_user_watches" in state(daemon)["reason"]
-        for number in range(40):
-            (root / f"f{number}" / "b.md").write_text("basalt")
-        eventually(lambda: state(daemon)["notes"] == 80)
-    finally:
-        daemon.stop()
-        process.wait(30)
+    limited(max_inotify_watches=10)
+    daemon.run("index", "--vault", str(root))
+    eventually(lambda: state(daemon)["state"] == "polling")
+    assert "max_user_watches" in state(daemon)["reason"]
+    for number in range(40):
+        (root / f"f{number}" / "b.md").write_text("basalt")
+    eventually(lambda: state(daemon)["notes"] == 80)
 
 
 @pytest.mark.fault("C2")
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
-def test_polling_takes_over_when_the_watches_run_out_later(daemon, vault, eventually):
-    try:
-        subprocess.run(["unshare", "-Ur", "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("user namespaces are not allowed here")
+def test_polling_takes_over_when_the_watches_run_out_later(daemon, vault, eventually, limited):
     root = vault({"a.md": "granite"})
-    limited = "echo 10 > /proc/sys/user/max_inotify_watches && exec " + sys.executable + " -m vaultseek serve"
-    process = subprocess.Popen(["unshare", "-Ur", "sh", "-c", limited], env=daemon.environment)
-    try:
-        eventually(lambda: daemon.run("status").returncode == 0)
-        daemon.run("index", "--vault", str(root))
-        assert state(daemon)["state"] == "ready"
-        for number in range(20):
-            (root / f"f{number}").mkdir()
-        eventually(lambda: state(daemon)["state"] == "polling", "the limit is noticed")
-        (root / "f19" / "b.md").write_text("basalt")
-        eventually(lambda: state(daemon)["notes"] == 2, "what is not watched is looked at")
-        for number in range(20):
-            shutil.rmtree(root / f"f{number}")
-        eventually(lambda: state(daemon)["state"] == "ready", "all of it is watched again", 60)
-    finally:
-        daemon.stop()
-        process.wait(30)
+    limited(max_inotify_watches=10)
+    daemon.run("index", "--vault", str(root))
+    assert state(daemon)["state"] == "ready"
+    for number in range(20):
+        (root / f"f{number}").mkdir()
+    eventually(lambda: state(daemon)["state"] == "polling", "the limit is noticed")
+    (root / "f19" / "b.md").write_text("basalt")
+    eventually(lambda: state(daemon)["notes"] == 2, "what is not watched is looked at")
+    for number in range(20):
+        shutil.rmtree(root / f"f{number}")
+    eventually(lambda: state(daemon)["state"] == "ready", "all of it is watched again", 60)
+
+
+@pytest.mark.fault("K6")
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+def test_polling_takes_over_without_an_inotify_instance(daemon, vault, eventually, limited):
+    root = vault({"a.md": "granite"})
+    process = limited(max_inotify_instances=0)
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    assert state(daemon)["state"] == "polling"
+    assert "max_user_instances" in state(daemon)["reason"]
+    (root / "b.md").write_text("basalt")
+    eventually(lambda: state(daemon)["notes"] == 2, "an edit is found")
+    inside = ["nsenter", "--preserve-credentials", "-U", "-t", str(process.pid)]
+    subprocess.run([*inside, "sh", "-c", "echo 9 > /proc/sys/user/max_inotify_instances"], check=True)
+    eventually(lambda: state(daemon)["state"] == "ready", "it is watched again", 60)
 
 
 @pytest.mark.fault("C10")

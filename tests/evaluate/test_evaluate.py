@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
 from pathlib import Path
 
+import psutil
 import pytest
 
 from semantic_here import WorkerHere
@@ -28,7 +30,7 @@ from vaultseek.evaluate.metrics import (
     paired_difference,
 )
 from vaultseek.evaluate.refusal import THRESHOLDS, Refusal, keyboard_noise, refusals
-from vaultseek.evaluate.vault import index_vault, open_measured
+from vaultseek.evaluate.vault import index_vault, measured_vault, open_measured
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.models.catalogue import find_model
 from vaultseek.settings.search import SearchSettings
@@ -286,3 +288,26 @@ def test_queries_separated_by_tabs(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("7 0 a.md 1\n")
     (query,) = read_queries(tmp_path / "topics.tsv", tmp_path / "qrels.txt")
     assert (query.id, query.text, query.grades) == ("7", "row the boat", {"a.md": 1})
+
+
+@pytest.mark.fault("K13")
+async def test_k13_a_worker_that_is_killed_costs_a_measurement_nothing(vault, tmp_path):
+    options = VaultOptions("garden", vault(GARDEN))
+    queries = [JudgedQuery(str(n), text, grades={"pump.md": 1}) for n, text in enumerate(["water", "switch"])]
+    killed: list[int] = []
+
+    def kill(*_: object) -> None:
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                is_worker = "vaultseek.worker.main" in child.cmdline()
+                if is_worker and child.pid not in killed and len(killed) < 2:
+                    killed.append(child.pid)
+                    child.kill()
+
+    async with measured_vault(options, tmp_path / "cache", find_model("hashing"), kill) as measured:
+        assert measured.ledger.counts().pending == 0
+        killed.clear()
+        ways = variants(SearchSettings())
+        report = await evaluate(measured, queries, ways, foreign=None, on_query=kill)
+    assert len(killed) == 2
+    assert [outcome.partial for outcome in report.outcomes] == [()] * len(ways)

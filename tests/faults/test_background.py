@@ -19,7 +19,8 @@ from vaultseek.daemon import folder_watch, main, tasks
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.upkeep import IndexUpkeep
-from vaultseek.indexing import concepts, embed, outdated_vectors, unembedded
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.indexing import advance, concepts, embed, outdated_vectors, rebuilds, unembedded
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.catalogue import find_model
@@ -27,6 +28,7 @@ from vaultseek.models.embed import embed as embed_texts
 from vaultseek.models.hashing import HashingEncoder
 from vaultseek.vault import read
 from vaultseek.vault.watch import Watcher
+from vaultseek.worker import SemanticWorker
 
 Follow = Callable[..., VaultFollower]
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
@@ -285,3 +287,56 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
     await follower.vault.embedding.discard_store("a test")
     await until(lambda: not follower.pending and follower.vault.embedding.ready)
     assert (vectors.keys_after("", 1000), follower.vault.embedding.store) == (after, store)
+
+
+@pytest.mark.fault("K3")
+async def test_k3_a_package_that_the_store_needs_is_missing(follow, tmp_path, monkeypatch, caplog):
+    package = tmp_path / "broken" / "chromadb"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("import a_package_that_is_not_there\n")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setattr(advance, "STALLED_SECONDS", 4.0)
+    log = tmp_path / "worker.log"
+    worker = SemanticWorker(find_model("hashing"), log=log)
+    follower = follow(worker=worker)
+    try:
+        with pytest.raises(
+            WorkerUnavailable, match=r"nothing has moved for 4 s: .*a_package_that_is_not_there"
+        ):
+            await follower.wait_until_embedded()
+        assert "a_package_that_is_not_there" in follower.status().as_json()["reason"]
+        assert not follower.status().as_json()["lanes"]["semantic"]["up"]
+        assert "discarded" not in caplog.text
+        assert len(log.read_text().splitlines()) + len(caplog.records) < 40
+    finally:
+        await follower.close()
+        await worker.stop()
+
+
+@pytest.mark.fault("K3")
+async def test_k3_a_store_that_is_damaged_again_at_once_is_rebuilt_ever_more_rarely(
+    follow, monkeypatch, caplog
+):
+    class TornWorker(WorkerHere):
+        is_torn = True
+        refused = 0
+
+        async def apply(self, *arguments: Any, **more: Any) -> None:
+            if self.is_torn and more.get("numbers"):
+                self.refused += 1
+                raise IndexDamaged("it is torn")
+            await super().apply(*arguments, **more)
+
+    monkeypatch.setattr(rebuilds, "WORKER_BACKOFF_SECONDS", (0.1, 0.2, 0.4, 0.8))
+    monkeypatch.setattr(advance, "STALLED_SECONDS", 2.0)
+    worker = TornWorker()
+    follower = follow(worker=worker)
+    await follower.rescan()
+    with pytest.raises(WorkerUnavailable, match=r"nothing has moved for 2 s: .*damaged again.*it is torn"):
+        await follower.wait_until_embedded()
+    assert "damaged again" in follower.status().as_json()["lanes"]["semantic"]["reason"]
+    assert 2 <= worker.refused <= 8
+    assert caplog.text.count("is discarded and filled again") <= worker.refused
+    worker.is_torn = False
+    await follower.wait_until_embedded()
+    assert not follower.pending

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from vaultseek.indexing.audit import Audit, audit
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.unembedded import EmbeddingSpec
 from vaultseek.models.tokens import count_words
@@ -87,6 +88,9 @@ class Indexed:
     def close(self) -> None:
         self.vault.close()
 
+    def audit(self) -> Audit:
+        return audit(self.ledger, self.embedding.unembedded, seconds=60)
+
     def dump(self) -> list[str]:
         """Everything that a search can see, by path."""
         ids = {number: row.path for number, row in self.ledger.notes.by_id(self.ledger.notes.ids()).items()}
@@ -126,6 +130,9 @@ class Life(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "indexed"):
+            self.look(everything=True)
+            self.indexed.embed()
+            assert self.indexed.audit() == Audit(len(self.model))
             self.indexed.close()
             shutil.rmtree(self.place)
 

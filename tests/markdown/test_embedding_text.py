@@ -98,10 +98,11 @@ def test_a_heading_equal_to_the_title_is_not_repeated() -> None:
     assert passage(heading_path=("Reef", "Fish")).text.startswith("Reef\nFish\n")
 
 
-def test_a_renamed_file_keeps_its_vectors() -> None:
+def test_the_passages_of_a_renamed_file_keep_their_vectors_and_the_note_gets_another() -> None:
     for make in (passage, whole):
-        assert make(title="Old", title_is_name=True).key == make(title="New", title_is_name=True).key
-        assert make(title="Old", title_is_name=True).text != make(title="New", title_is_name=True).text
+        renamed = [make(title=title, title_is_name=True) for title in ("Old", "New")]
+        assert renamed[0].text != renamed[1].text
+        assert (renamed[0].key == renamed[1].key) == (make is passage)
         assert make(title="Old").key != make(title="New").key
     assert (
         passage(title="Fish", title_is_name=True, heading_path=("Fish",)).key

@@ -14,7 +14,7 @@ import pytest
 
 from vaultseek.errors import ConfigError
 from vaultseek.models import embed
-from vaultseek.models.bert import EMBED_TOKENS, BertEncoder
+from vaultseek.models.bert import BertEncoder
 from vaultseek.models.metadata import WEIGHTS
 
 pytestmark = pytest.mark.slow
@@ -83,10 +83,18 @@ def test_a_text_has_the_same_vector_alone_and_among_others(tiny_embedding: Path)
     assert np.abs(together - alone).max() < 1e-5
 
 
+@pytest.mark.model
+def test_a_vector_of_the_bundled_model_does_not_depend_on_the_texts_beside_it() -> None:
+    encoder = embed.load("bundled")
+    texts = [f"{'The pump needs a seal. ' * n} Number {n}." for n in (1, 2, 3, 5, 8, 20)] + TEXTS
+    alone = np.vstack([encoder.encode([text]) for text in texts])
+    for together in (encoder.encode(texts), encoder.encode(texts[::-1])[::-1]):
+        assert np.array_equal(together, alone)
+
+
 def test_the_pause_is_called_before_each_batch(tiny_embedding: Path) -> None:
     calls: list[int] = []
-    long = "word " * (EMBED_TOKENS // 2)
-    load(tiny_embedding).encode([long] * 4, pause=lambda: calls.append(1))
+    load(tiny_embedding).encode(["word " * 200] * 4, pause=lambda: calls.append(1))
     assert len(calls) >= 4
 
 

@@ -65,7 +65,7 @@ def doing(state: JSON) -> str:
     if state.get("phase") != "embedding":
         return ""
     if state.get("waiting_for"):
-        return f"waiting for the model: {clean(state['waiting_for'])}"
+        return f"waiting: {clean(state['waiting_for'])}"
     parts = ["computing vectors"]
     if state.get("rate"):
         parts.append(f"{state['rate']:,.0f}/s")

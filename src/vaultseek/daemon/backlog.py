@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.snapshot import waiting_reason
 from vaultseek.errors import WorkerUnavailable
+from vaultseek.indexing.advance import Advance
 from vaultseek.indexing.open_vault import OpenVault
 from vaultseek.worker import SemanticWorker
 
 EMBED_POLL_SECONDS = 0.05
-EMBED_FAILURES = 100
-"""Failed checks of the embedding after which a waiting client gets an error."""
 
 
 class Backlog:
@@ -39,10 +39,9 @@ class Backlog:
     async def wait_until_embedded(self) -> None:
         """Return when every vector is stored and searchable, and an engine has all notes.
 
-        Raises WorkerUnavailable or Unavailable if that fails.
+        Raises WorkerUnavailable if the model cannot be used or nothing has moved for long, or Unavailable.
         """
-        failures = 0
-        vault = self._vault
+        vault, advance = self._vault, Advance(self._vault)
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous
@@ -53,13 +52,18 @@ class Backlog:
             vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)
             self._scans.check_open(vault.name)
-            behind = vault.keyword_reason()
-            problem = vault.activity.embed_problem or (
-                behind if behind is not None and behind.code == "behind" else None
-            )
-            failures = failures + 1 if problem else 0
-            if failures > EMBED_FAILURES or self._worker.state.status == "broken":
-                raise WorkerUnavailable(problem.text if problem else "the semantic worker is down")
+            self._check(advance)
+
+    def _check(self, advance: Advance) -> None:
+        """Raise WorkerUnavailable if nobody should wait any longer."""
+        vault, worker = self._vault, self._worker.state
+        if worker.reason is not None and worker.reason.code == "model_unusable":
+            raise WorkerUnavailable(worker.reason.text)
+        reason = waiting_reason(vault, self._worker)
+        is_computing = reason is None and worker.doing
+        if is_computing or worker.status == "starting" or vault.embedding.handout.current is not None:
+            advance.wait()  # that has limits of its own
+        advance.check(reason.text if reason else "the index is not complete")
 
     def _is_read(self) -> bool:
         activity = self._vault.activity

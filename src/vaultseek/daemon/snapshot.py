@@ -28,23 +28,24 @@ def status_of(vault: OpenVault, worker: SemanticWorker) -> VaultStatus:
 
 def progress_of(vault: OpenVault, worker: SemanticWorker, *, vectors: bool) -> JSON:
     """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
+    reason = waiting_reason(vault, worker)
     return vault.activity.progress_json(
         vault.name,
         vault.ledger.counts(),
         vault.embedding.rate(),
         vectors=vectors,
-        waiting_for=_waiting_for(vault, worker),
+        waiting_for=reason.text if reason else None,
     )
 
 
-def _waiting_for(vault: OpenVault, worker: SemanticWorker) -> str | None:
-    """Return why no vectors can be computed now, or None."""
-    problem, state = vault.activity.embed_problem, worker.state
-    if problem is not None:
-        return problem.text
-    if state.status == "ready":
-        return None
-    return state.reason.text if state.reason else "the model is being loaded"
+def waiting_reason(vault: OpenVault, worker: SemanticWorker) -> Reason | None:
+    """Return why the index cannot be completed now, or None."""
+    behind, state = vault.keyword_reason(), worker.state
+    if vault.activity.embed_problem is not None:
+        return vault.activity.embed_problem
+    if state.status != "ready":
+        return state.reason or Reason("loading", "the model is being loaded")
+    return behind if behind is not None and behind.code == "behind" else None
 
 
 def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:

@@ -19,13 +19,23 @@ from vaultseek.doctor.system import (
     check_watches,
 )
 from vaultseek.doctor.team import check_team
-from vaultseek.doctor.vaults import check_index, check_notes, check_vectors, count_folders, known_vaults
+from vaultseek.doctor.vaults import (
+    audit_vault,
+    check_index,
+    check_notes,
+    check_vectors,
+    count_folders,
+    known_vaults,
+)
 
 
-def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterator[Finding]:
+def examine(
+    config: Path | None = None, *, start_worker: bool = True, audited: bool = False
+) -> Iterator[Finding]:
     """Run all checks; ``config`` replaces the default configuration file.
 
-    ``start_worker`` also loads the model, which takes some seconds.
+    ``start_worker`` also loads the model, which takes some seconds. ``audited`` compares notes with what the
+    indexes have of them.
     """
     settings, findings = check_settings(config)
     yield from _guarded("python", check_python)
@@ -41,6 +51,8 @@ def examine(config: Path | None = None, *, start_worker: bool = True) -> Iterato
         if settings.index.engine is None:
             yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
             yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
+        if audited:
+            yield from _guarded(f"audit of {vault.name}", partial(audit_vault, vault))
     yield from _guarded("engine", lambda: check_engine(settings, {each.name: each.root for each in vaults}))
     if settings.index.engine is not None and isinstance(status, dict):
         for each in status["vaults"]:

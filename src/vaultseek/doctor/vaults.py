@@ -13,11 +13,14 @@ from vaultseek import limits, paths
 from vaultseek.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.errors import Busy, IndexDamaged
 from vaultseek.index.keyword import index as keyword
+from vaultseek.index.ledger import Ledger, examine_stored
 from vaultseek.index.ledger import examine as examine_ledger
-from vaultseek.index.ledger import examine_stored
 from vaultseek.index.vectors.chroma import examine as examine_store
+from vaultseek.indexing.audit import Audit, audit
 from vaultseek.indexing.succession import store_folder
+from vaultseek.indexing.unembedded import EmbeddingSpec, Unembedded
 from vaultseek.kinds import DEFAULT_SWITCHES
+from vaultseek.models.catalogue import BUNDLED, find_model
 from vaultseek.settings.model import Settings
 from vaultseek.settings.registry import read_registry
 from vaultseek.text import count
@@ -25,6 +28,12 @@ from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
 from vaultseek.worker import CHUNKS, NOTES
 
+AUDIT_SECONDS = 20.0
+"""Time for the comparison of one vault; a small one is compared as a whole."""
+LISTED = 5
+"""Files that a finding names."""
+_OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
+_WAIT = "`vaultseek status` shows the progress; try again when all is embedded"
 _EXCLUDED = ("link", "nested_vault")
 _REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
 
@@ -146,6 +155,45 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, message, advice)
     else:
         yield Finding(check, OK, f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning")
+
+
+def audit_vault(vault: KnownVault) -> Iterator[Finding]:
+    """Compare what the index has of the notes with what would be embedded now, for some seconds."""
+    check = f"audit of {vault.name}"
+    directory = paths.vault_data_directory(vault.root)
+    try:
+        examine_ledger(directory / "ledger.sqlite")
+    except (IndexDamaged, OSError):
+        return  # there is none, or it has been reported
+    ledger = Ledger(directory / "ledger.sqlite")
+    try:
+        model = find_model(ledger.vectors.store_model() or BUNDLED)
+        spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
+        if not ledger.vectors.store().startswith(f"{spec.name}:"):
+            yield Finding(check, WARNING, "its vectors are those of another version or model", _WAIT)
+            return
+        found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
+    finally:
+        ledger.close()
+    yield from _audited(check, found, len(found.outdated), len(found.unread))
+
+
+def _audited(check: str, found: Audit, outdated: int, unread: int) -> Iterator[Finding]:
+    if outdated:
+        message = f"{count(outdated, 'note')} of {found.notes:,} with vectors of other texts"
+        named = f"{message}: {_first(found.outdated)}"
+        yield Finding(check, BROKEN, named, _OUTDATED, message)
+    if unread:
+        message = f"{count(unread, 'file')} of {found.notes:,} not read, because a process ended"
+        named = f"{message}: {_first(found.unread)}"
+        yield Finding(check, WARNING, named, "`touch` has a file read again", message)
+    if not outdated and not unread:
+        yield Finding(check, OK, f"{count(found.notes, 'note')} with vectors of the present texts")
+
+
+def _first(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + rest
 
 
 def _root_of(file: Path) -> Path | None:

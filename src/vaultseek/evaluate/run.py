@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from vaultseek import limits
-from vaultseek.errors import BadQuery, UsageError
+from vaultseek.errors import BadQuery, Unavailable, UsageError
 from vaultseek.evaluate.grep import Grep
 from vaultseek.evaluate.judgements import ALL, JudgedQuery, categories, missing_notes
 from vaultseek.evaluate.metrics import (
@@ -29,6 +31,7 @@ from vaultseek.search.pipeline import Searcher
 from vaultseek.search.request import SearchRequest
 from vaultseek.search.response import respond
 from vaultseek.search.selection import strongest_confidence
+from vaultseek.search.trace import Trace
 
 OnQuery = Callable[[str, int, int], None]
 """Progress callback: variant, queries done, queries in total."""
@@ -159,10 +162,10 @@ async def _refusals(
     """Return the curve of refusals; of nothing for a variant that refuses nothing."""
     if foreign is None or variant.grep or variant.mode != "hybrid":
         return []
-    searcher = Searcher(vault)
+    searcher, outage = Searcher(vault), _Outage()
 
     async def strongest(texts: Sequence[str]) -> list[float]:
-        answers = [await _run(searcher, JudgedQuery("", text), variant, True, 1) for text in texts]
+        answers = [await _run(searcher, JudgedQuery("", text), variant, True, 1, outage) for text in texts]
         return [answer.strongest for answer in answers if answer.strongest is not None]
 
     of_queries = [(query, results[query.id].strongest) for query in queries]
@@ -186,7 +189,7 @@ async def _run_all(
     limit: int,
     on_query: OnQuery,
 ) -> dict[str, QueryResult]:
-    searcher = Searcher(vault)
+    searcher, outage = Searcher(vault), _Outage()
     grep = Grep(vault.ledger) if variant.grep else None
     results: dict[str, QueryResult] = {}
     for done, query in enumerate(queries):
@@ -196,7 +199,7 @@ async def _run_all(
             paths = tuple(grep.search(query.text, limit, _allowed_paths(vault, query)))
             results[query.id] = QueryResult(paths, None, (time.perf_counter() - start) * 1000)
         else:
-            results[query.id] = await _run(searcher, query, variant, plain, limit)
+            results[query.id] = await _run(searcher, query, variant, plain, limit, outage)
     on_query(variant.name, len(queries), len(queries))
     return results
 
@@ -210,7 +213,7 @@ def _allowed_paths(vault: OpenVault, query: JudgedQuery) -> set[str] | None:
 
 
 async def _run(
-    searcher: Searcher, query: JudgedQuery, variant: Variant, plain: bool, limit: int
+    searcher: Searcher, query: JudgedQuery, variant: Variant, plain: bool, limit: int, outage: _Outage
 ) -> QueryResult:
     request = SearchRequest(
         query=query.text,
@@ -220,14 +223,12 @@ async def _run(
         fields=query.filters,
         plain=plain,
     )
-    start = time.perf_counter()
     try:
-        trace = await searcher.run(request)
-        # Only for the time: users wait for the previews, too.
-        respond(trace, "", start)
+        trace, milliseconds = await _timed(searcher, request, outage)
     except BadQuery:
         return QueryResult((), None, 0.0, (_INVALID,))
-    milliseconds = (time.perf_counter() - start) * 1000
+    if trace is None:
+        return QueryResult((), None, milliseconds, ("semantic",))
     return QueryResult(
         paths=tuple(candidate.note for candidate in trace.results),
         confidence=round(trace.confidence(trace.results[0]), 4) if trace.results else None,
@@ -235,6 +236,42 @@ async def _run(
         partial=tuple(trace.partial),
         strongest=strongest_confidence(trace.parsed, trace.retrieval, trace.ranking, trace.filtered is None),
     )
+
+
+async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) -> tuple[Trace | None, float]:
+    """Return a search and its milliseconds; it is repeated while a worker that failed comes back.
+
+    None if no lane answers.
+    """
+    while True:
+        start = time.perf_counter()
+        trace: Trace | None = None
+        with contextlib.suppress(Unavailable):
+            trace = await searcher.run(request)
+            # Only for the time: users wait for the previews, too.
+            respond(trace, "", start)
+        milliseconds = (time.perf_counter() - start) * 1000
+        if not outage.may_end(trace):
+            return trace, milliseconds
+        await asyncio.sleep(limits.RETRY_SECONDS)
+
+
+class _Outage:
+    """The time for which the worker has answered nothing; one that stays away is not waited for twice."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def may_end(self, trace: Trace | None) -> bool:
+        """True if the search lacks the worker's answer and may have it if it is repeated."""
+        reasons = () if trace is None else trace.partial.values()
+        if trace is not None and not any(
+            reason.code in ("worker_unavailable", "loading") for reason in reasons
+        ):
+            self._since = None
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() - self._since < limits.STALLED_SECONDS
 
 
 def _groups(queries: Sequence[JudgedQuery]) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from vaultseek import limits, paths
 from vaultseek.errors import VaultMissing, WorkerUnavailable
 from vaultseek.index.ledger import Counts
+from vaultseek.indexing.advance import Advance
 from vaultseek.indexing.model_source import ModelSource
 from vaultseek.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.indexing.semantic_lane import Patience
@@ -98,7 +99,7 @@ async def index_vault(
     second = vault.spaces.second if vault.spaces.wants_second(questions) else None
     steps = [vault.embedding.step, *([second.step] if second is not None else [])]
     for step in steps:
-        while await _embed_batch(step):
+        while await _embed_batch(vault, step, on_indexing):
             if time.monotonic() - last_report > limits.PROGRESS_SECONDS:
                 last_report = time.monotonic()
                 on_indexing("embedding", vault.ledger.counts())
@@ -124,9 +125,21 @@ def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:
     vault.indexer.build_graph()
 
 
-async def _embed_batch(step: Callable[[], Awaitable[bool]]) -> bool:
-    for pause in limits.WORKER_BACKOFF_SECONDS[:4]:
-        with contextlib.suppress(WorkerUnavailable):
+async def _embed_batch(
+    vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
+) -> bool:
+    """Do a step; again and again if the worker fails, until nothing has moved for long.
+
+    Raises WorkerUnavailable. What was embedded by then is kept.
+    """
+    advance: Advance | None = None
+    while True:
+        try:
             return await step()
-        await asyncio.sleep(pause)
-    return await step()
+        except WorkerUnavailable as error:
+            if error.cause == "model_unusable":
+                raise
+            advance = advance or Advance(vault)
+            advance.check(f"{error}; what is embedded is kept, so try again later")
+            on_indexing(f"waiting: {error}", vault.ledger.counts())
+        await asyncio.sleep(limits.RETRY_SECONDS)

@@ -23,12 +23,19 @@ from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.indexing.handout import OpenHandout, TextHandout
 from vaultseek.indexing.marked_store import MarkedStore
+from vaultseek.indexing.rebuilds import StoreRebuilds
 from vaultseek.indexing.refused_texts import try_refused_again
 from vaultseek.indexing.status import EmbeddingRate
 from vaultseek.indexing.succession import OldModels, StoreSuccession, store_folder
 from vaultseek.indexing.unembedded import EmbeddingSpec, Item, Unembedded
 from vaultseek.indexing.writer import InWriter
-from vaultseek.limits import BATCH_TEXTS, EMBED_RETRY_SECONDS, EMBED_SECONDS, RETRY_SECONDS
+from vaultseek.limits import (
+    BATCH_TEXTS,
+    EMBED_RETRY_SECONDS,
+    EMBED_SECONDS,
+    RETRY_SECONDS,
+    WORKER_BACKOFF_SECONDS,
+)
 from vaultseek.model import Reason
 from vaultseek.models.service import SERVED
 from vaultseek.worker import CHUNKS, NOTES, SemanticAnswer
@@ -79,6 +86,7 @@ class Embedding:
         """The texts for a client that embeds in place of the worker."""
         self._marked = MarkedStore(ledger, worker, self.store, self.unembedded, in_writer)
         self._succession = StoreSuccession(ledger, self.store, spec, in_writer, old_models or OldModels())
+        self._rebuilds = StoreRebuilds()
         self._refused_tried = not spec.fingerprint.startswith(SERVED)
         self._waiting: list[Item] = []
         self._revision = -1
@@ -165,16 +173,27 @@ class Embedding:
         return await self._worker.vectors(store, notes, deadline=deadline)
 
     async def discard_store(self, reason: str) -> None:
-        """Discard the vector store; the next step begins a new one, of the vectors that the ledger has."""
-        log.warning("%s is discarded and filled again: %s", self.store, reason)
+        """Discard the vector store, later if that was done a moment ago.
+
+        The next step begins a new one, of the vectors that the ledger has.
+        """
+        self._rebuilds.request(reason)
         self.ready = False
         self._waiting.clear()
-        await self._worker.drop(self.store)
-        await self._in_writer(self._ledger.vectors.begin_store, "")
         self.wake.set()
+        await self._discard_damaged()
+
+    async def _discard_damaged(self) -> None:
+        if self._rebuilds.is_due():
+            log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
+            await self._worker.drop(self.store)
+            await self._in_writer(self._ledger.vectors.begin_store, "")
+            self._rebuilds.begin()
 
     async def _open_store(self) -> None:
         """Open the store if it is the one that the ledger's marks refer to; begin a new one if not."""
+        self._rebuilds.check()
+        await self._discard_damaged()
         version = await self._worker.version(self.store, CHUNKS)
         await self._worker.version(self.store, NOTES)  # opens it, which takes long if its files are damaged
         if (
@@ -275,15 +294,17 @@ class Embedding:
 async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], None]) -> None:
     """Keep the vector store up to the ledger; ``on_problem`` is called with what prevents it, or None."""
     last_logged: Reason | None = None
+    failures = 0
     while True:
         embedding.wake.clear()  # before the step: what changes meanwhile must not be missed
         try:
             busy = await embedding.step()
             on_problem(None)
         except WorkerUnavailable as error:
-            on_problem(Reason.of(error))
-            busy = False
-            await asyncio.sleep(RETRY_SECONDS)
+            problem = Reason.of(error)
+            on_problem(problem)
+            failures = failures + 1 if problem.code == "failing" else 0
+            await asyncio.sleep(max(RETRY_SECONDS, WORKER_BACKOFF_SECONDS[min(failures, _LONGEST)]))
             continue
         except Exception as error:
             if paths.is_disk_full(error):
@@ -299,6 +320,9 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
             on_problem(problem)
             await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
-        last_logged = None
+        last_logged, failures = None, 0
         if not busy:
             await embedding.wake.wait()
+
+
+_LONGEST = len(WORKER_BACKOFF_SECONDS) - 1

@@ -84,6 +84,11 @@ class OpenEngine:
         """True if the notes of the ledger are in the engine, or it is known why not."""
         return self._sync is None or self._sync.is_level
 
+    @property
+    def level(self) -> int:
+        """The revision of the ledger that the engine has."""
+        return 0 if self._sync is None else self._sync.level(self._ledger)
+
     async def become_level(self, seconds: float) -> None:
         """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""
         end = time.monotonic() + seconds

@@ -24,6 +24,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.failpoints import failpoint
 from vaultseek.index.ledger import Ledger
 from vaultseek.index.vectors.port import NoteIds
+from vaultseek.indexing.rebuilds import StoreRebuilds
 from vaultseek.indexing.succession import store_folder
 from vaultseek.indexing.unembedded import EmbeddingSpec, composed
 from vaultseek.indexing.writer import InWriter
@@ -121,6 +122,7 @@ class SecondSpace:
         self._keep: Callable[[SemanticWorker], VectorKeeper] = keep or (lambda worker: worker)
         self._place = place and f"{place} "
         self._position = self._kept_position()
+        self._rebuilds = StoreRebuilds()
         self._is_level()
 
     async def stored(self) -> tuple[int, int]:
@@ -166,8 +168,8 @@ class SecondSpace:
                     await self._open(self._keep(worker))
                 return await self._store_page(self._keep(worker), is_free)
             except IndexDamaged as error:
-                _log_loss(self.store, str(error))
-                await self._begin(self._keep(worker))
+                self._rebuilds.request(str(error))
+                await self._discard_damaged(self._keep(worker))
                 return True
 
     async def open(self) -> None:
@@ -201,12 +203,18 @@ class SecondSpace:
             return await self._keep(worker).vectors(self.store, notes, deadline=deadline)
 
     async def discard_store(self, reason: str) -> None:
-        """Drop the store; the next step begins a new one, of the vectors that the ledger has."""
-        _log_loss(self.store, reason)
-        self._position, self.was_full = None, False
+        """Drop the store, later if that was done a moment ago; the next step begins a new one."""
+        self._rebuilds.request(reason)
         async with self._pool.use(self.model) as worker:
-            await self._keep(worker).drop(self.store)
+            await self._discard_damaged(self._keep(worker))
         self.wake.set()
+
+    async def _discard_damaged(self, worker: VectorKeeper) -> None:
+        self._position, self.was_full = None, False
+        if self._rebuilds.is_due():
+            log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
+            await worker.drop(self.store)
+            self._rebuilds.begin()
 
     def _is_level(self) -> bool:
         position = self._position
@@ -218,6 +226,8 @@ class SecondSpace:
         return level
 
     async def _open(self, worker: VectorKeeper) -> None:
+        self._rebuilds.check()
+        await self._discard_damaged(worker)
         await asyncio.to_thread(_sweep, self._directory, self.store)
         position = self._position_of(await worker.version(self.store, NOTES) or "")
         if position is None:
@@ -331,10 +341,6 @@ class SecondSpace:
 
     def _key(self, entry: _Entry) -> str:
         return f"{self.model.fingerprint}:{entry.text.key}"
-
-
-def _log_loss(store: Path, reason: str) -> None:
-    log.warning("%s is discarded and filled again: %s", store, reason)
 
 
 def _sweep(directory: Path, store: Path) -> None:

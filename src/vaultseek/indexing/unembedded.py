@@ -18,7 +18,7 @@ from vaultseek.models.packed import PackedCounter
 from vaultseek.query.property_text import property_lines
 from vaultseek.worker import SemanticAnswer
 
-STORE_VERSION = 3
+STORE_VERSION = 4
 """Raise it when the store has to be made anew from the vectors that the ledger keeps."""
 
 PAGE_TEXTS = 1000

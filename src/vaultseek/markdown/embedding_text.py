@@ -27,7 +27,7 @@ TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 KEY_TEXT_CHARS = 16
-"""A title from the file name is part of the key if the rest has fewer letters and digits than this."""
+"""A title from the file name is in a passage's key if the rest has fewer letters and digits than this."""
 
 EMBEDDING_TEXT_VERSION = 1
 """The version of these texts: raise it with every change that gives another text under the same key."""
@@ -37,8 +37,9 @@ EMBEDDING_TEXT_VERSION = 1
 class EmbeddingText:
     """A text for the model and the key of its vector.
 
-    Texts with equal keys share one vector. A title that is only the file's name is in the text but not in the
-    key, so a renamed file keeps its vectors, unless the text has hardly anything else.
+    Texts with equal keys share one vector. A title that is only the file's name is in the text of a passage
+    but not in its key, unless it has hardly anything else: so the passages of a renamed file keep their
+    vectors, and that of the note, whose key has every title, is computed again.
     """
 
     text: str
@@ -69,7 +70,7 @@ def passage_text(
         plain_passage(text) or text.strip(),
     ]
     named = _with_file_name(title, file_name)
-    return _embedding_text(named, title_is_name, parts, count, window)
+    return _embedding_text(named, parts, count, window, keeps=title_is_name)
 
 
 def note_text(
@@ -101,7 +102,7 @@ def note_text(
         body,
     ]
     named = _with_file_name(title, file_name)
-    return _embedding_text(named, title_is_name, parts, count, window)
+    return _embedding_text(named, parts, count, window)
 
 
 def _in_words(properties: Iterable[PropertyLine]) -> str:
@@ -179,13 +180,14 @@ def fit(text: str, count: TokenCount, room: int) -> str:
 
 
 def _embedding_text(
-    title: str, title_is_name: bool, parts: Sequence[str], count: TokenCount, window: int
+    title: str, parts: Sequence[str], count: TokenCount, window: int, *, keeps: bool = False
 ) -> EmbeddingText:
+    """Return the text with its key; ``keeps`` means that it keeps its vector whatever the title is."""
     heading = title_line(title, count, window)
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
     text = fit("\n".join(filter(None, (heading, rest))), count, window)
-    shared = title_is_name and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
-    signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if shared else heading}\0{rest}"
+    keeps = keeps and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
+    signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if keeps else heading}\0{rest}"
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
 
 

@@ -29,8 +29,11 @@ from vaultseek.models.bert_torch import TorchNetwork
 from vaultseek.models.metadata import WEIGHTS, max_length, read_json, window_of
 from vaultseek.models.weights import Weights
 
-EMBED_TOKENS = 512
-"""Largest batch in tokens, padding included. Larger ones are not faster, and a query waits for them."""
+HALF_TOKENS = 512
+"""Largest batch in bfloat16, in tokens, padding included. Larger ones are not faster.
+
+In float32 each text is computed alone, which takes no longer: so its vector does not depend on the others.
+"""
 MAX_THREADS = 4
 """Most threads that compute one query: more wait for one another longer than they compute."""
 MAX_PROCESSORS = 8
@@ -151,6 +154,7 @@ class BertEncoder:
         self.window = parts.window
         self.processors = processors()
         """Batches that are computed at a time."""
+        self._batch_tokens = HALF_TOKENS if half else 1
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
         self._words, self._positions = parts.words, parts.positions
@@ -172,7 +176,8 @@ class BertEncoder:
         """Return unit vectors, one per text: ``(len(texts), dimension)``. ``pause`` runs between batches."""
         prompt = self._prompts[query]
         tokens = self._tokenize([prompt + text for text in texts])
-        batches = list(batches_by_length([len(ids) for ids in tokens]))
+        lengths = [len(ids) for ids in tokens]
+        batches = list(batches_by_length(lengths, self._batch_tokens))
         if len(batches) == 1:
             return self._vectors(self._one if query else self._many, tokens)
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -232,7 +237,7 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
     return table, lengths
 
 
-def batches_by_length(lengths: Sequence[int], tokens: int = EMBED_TOKENS) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Yield batches of texts of similar length, to save padding; the longest first, so memory peaks once.
 
     A batch has up to ``tokens``, padding included, or one text.

@@ -55,15 +55,15 @@ class Watcher:
             events.FileModifiedEvent,
             events.FileMovedEvent,
         ]
-        observer = Observer()
         self._identity = _identity(self._root)
         self._started = time.monotonic()
         try:
+            observer = Observer()
             handler: Any = EventHandler(self.hint, self.look)
             observer.schedule(handler, str(self._root), recursive=True, event_filter=watched_events)
             observer.start()
         except OSError as error:
-            self.poll_reason = f"cannot watch for changes: {error.strerror or error}; comparing often instead"
+            self.poll_reason = _failure_reason(error)
             return
         remote = _remote_reason(self._root, mounts())
         self._remote = remote is not None
@@ -153,6 +153,14 @@ def _identity(root: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _failure_reason(error: OSError) -> str:
+    """Return the reason for polling if watching cannot be begun."""
+    advice = ""
+    if error.errno == errno.EMFILE and sys.platform == "linux":
+        advice = "; raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"
+    return f"cannot watch for changes: {error.strerror or error}; comparing often instead{advice}"
 
 
 def _watch_limit_reason(root: Path) -> str | None:

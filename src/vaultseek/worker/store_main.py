@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultseek.errors import VaultseekError
+from vaultseek.errors import VaultseekError, WorkerUnavailable
 from vaultseek.index.vectors.chroma import ChromaDirectory, ChromaStore
 from vaultseek.index.vectors.port import StoreState, VectorBatch
 from vaultseek.worker.pipe import Array, Frame, pack, read
@@ -44,6 +44,8 @@ class _Stores:
     def __init__(self) -> None:
         self._directories: dict[Path, ChromaDirectory] = {}
         self._collections: dict[tuple[Path, str], ChromaStore] = {}
+        self.last_failure = ""
+        """The failure that was logged last, so that it is logged once."""
 
     def open(self, path: Path, name: str) -> ChromaStore:
         """Return a collection, created if it is missing."""
@@ -73,9 +75,12 @@ def _reply(frame: Frame, stores: _Stores) -> bytes:
     except VaultseekError as error:
         return pack({"error": error.code, "cause": error.cause, "message": str(error)})
     except BaseException as error:  # native code may panic with one; the next request may succeed
-        traceback.print_exc(limit=-5, file=sys.stderr)
         line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        return pack({"error": "internal", "cause": None, "message": line})
+        if line != stores.last_failure:
+            stores.last_failure = line
+            traceback.print_exc(limit=-5, file=sys.stderr)
+        message = f"the vector store cannot be used: {line}"
+        return pack({"error": WorkerUnavailable.code, "cause": "failing", "message": message})
 
 
 def _answer(frame: Frame, stores: _Stores) -> Sequence[Array]:

@@ -98,15 +98,20 @@ def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
     assert ledger.vectors.orphans(10) == [str(one)]
 
 
-@pytest.mark.fault("C7")
-def test_a_note_that_moves_keeps_its_vectors(ledger):
+@pytest.mark.fault("C7", "K8")
+@pytest.mark.parametrize(("target", "pending"), [("x/a.md", 0), ("x/b.md", 3)])
+def test_a_note_that_moves_keeps_its_vectors_unless_its_file_has_another_name(ledger, target, pending):
     (number,) = put(ledger, indexed("a.md", "one", "two", title="a", title_source="name"))
     ledger.vectors.mark_stored(numbers(ledger), [number], [])
     with ledger.commit() as revision:
-        ledger.notes.move("a.md", "x/b.md")
-        ledger.notes.put(indexed("x/b.md", "one", "two", title="b", title_source="name"), revision)
-    assert (ledger.counts().pending, ledger.vectors.orphans(10)) == (0, [])
-    assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == ["x/b.md:one", "x/b.md:two"]
+        ledger.notes.move("a.md", target)
+        title = target.removeprefix("x/").removesuffix(".md")
+        ledger.notes.put(indexed(target, "one", "two", title=title, title_source="name"), revision)
+    assert (ledger.counts().pending, ledger.vectors.orphans(10)) == (pending, [])
+    assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == [
+        f"{target}:one",
+        f"{target}:two",
+    ]
 
 
 def test_another_file_name_beside_a_title_makes_every_vector_wait_again(ledger):

@@ -26,9 +26,10 @@ _INDENT = 9
 @json_option
 @click.option("--report", "report_", is_flag=True, help="Print a bug report, without private names.")
 @click.option("--no-worker", is_flag=True, help="Do not load the model, which takes a few seconds.")
+@click.option("--audit", is_flag=True, help="Compare vectors with the notes, for some seconds.")
 @shared_options
 @pass_invocation
-def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool) -> int:
+def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool, audit: bool) -> int:
     """Check whether vaultseek can work.
 
     Checks Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
@@ -37,13 +38,14 @@ def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool) 
 
     \b
     vaultseek doctor
+    vaultseek doctor --audit
     vaultseek doctor --report > report.md
     """
     from vaultseek.doctor import BROKEN, examine
 
     if json_ and report_:
         raise UsageError("--json and --report cannot be combined; use one of them")
-    checks = examine(invocation.config, start_worker=not no_worker)
+    checks = examine(invocation.config, start_worker=not no_worker, audited=audit)
     if json_ or report_:
         findings = list(checks)
         _print_all(findings, invocation, json_=json_)

@@ -230,8 +230,8 @@ class NoteTable:
         self._links.add((number, rows.links) for number, rows in notes)
 
     def _outdate_vectors(self, path: str) -> None:
-        """Mark the vectors of a note that has a title of its own: its file name is embedded beside it."""
-        row = self._database.one("SELECT id FROM notes WHERE path = ? AND title_source != 'name'", path)
+        """Mark the vectors of a note whose file has another name; the keys decide which are computed."""
+        row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
         if row is not None:
             self._database.run("UPDATE notes SET stored = 0 WHERE id = ?", row[0])
             self._database.run("UPDATE chunks SET stored = 0 WHERE note = ?", row[0])
@@ -242,7 +242,5 @@ class NoteTable:
 
 
 def _is_renamed(old: Sequence[str], rows: NoteRows) -> bool:
-    """True if title or aliases changed, which are embedded with every chunk; file names do not count."""
-    title_is_name = old[1] == rows.title_source == "name"
-    same_title = title_is_name or old[0] == rows.title
-    return not same_title or old[2] != rows.aliases
+    """True if title or aliases changed, which may be embedded with every chunk."""
+    return tuple(old) != (rows.title, rows.title_source, rows.aliases)

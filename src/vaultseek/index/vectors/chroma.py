@@ -214,18 +214,43 @@ def _forget(path: Path) -> None:
 
 @contextlib.contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Raise ``IndexDamaged`` for all that Chroma raises, but ``WorkerUnavailable`` if the disk is full."""
+    """Raise ``IndexDamaged`` for damage that Chroma meets, and ``WorkerUnavailable`` if the disk is full.
+
+    Anything else passes, such as a package that is missing: a new index would not mend it.
+    """
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
-        raise
     except BaseException as error:  # Chroma's native part panics with a BaseException
         line = " ".join(str(error).split())[:200] or type(error).__name__
-        if _is_disk_full(path, line):
+        if isinstance(error, Exception) and _is_disk_full(path, line):
             raise WorkerUnavailable(
                 "the disk is full; free some space, and indexing continues by itself", "disk_full"
             ) from None
+        if not _is_damage(error):
+            raise
         raise IndexDamaged(f"the vector index cannot be used and has to be rebuilt: {line}") from None
+
+
+def _is_damage(error: BaseException) -> bool:
+    """True for what Chroma raises if its files are not as it left them."""
+    return isinstance(error, _DAMAGE) or not _CHROMA_DAMAGE.isdisjoint(
+        kind.__name__ for kind in type(error).__mro__
+    )
+
+
+_CHROMA_DAMAGE = frozenset({"ChromaError", "PanicException"})
+"""The base of Chroma's errors, and the panic of its native part, whose class cannot be imported."""
+_DAMAGE = (
+    sqlite3.DatabaseError,
+    ValueError,
+    LookupError,
+    TypeError,
+    FileNotFoundError,
+    FileExistsError,
+    NotADirectoryError,
+    IsADirectoryError,
+)
+"""Raised by reading the values of a damaged database, and by something else in its place."""
 
 
 def _is_disk_full(path: Path, line: str) -> bool:
