@@ -25,7 +25,7 @@ from vaultseek.vault.ignore import Ignore
 from vaultseek.vault.scan import scan
 from vaultseek.worker import CHUNKS, NOTES
 
-_EXCLUDED = ("link", "nested_vault")
+_EXCLUDED = ("bad_rule", "link", "nested_vault")
 _REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
 
 
