@@ -117,10 +117,11 @@ def _arguments() -> argparse.Namespace:
         "--fuzz",
         type=float,
         metavar="MINUTES",
-        help="instead, try random notes, queries, messages and settings this long; "
-        "what crashes or hangs is kept in tests/data/crashers, and tested from then on",
+        help="instead, try random notes, queries, patterns, bases, messages and settings this long; "
+        "what crashes, hangs, takes memory or keeps others waiting is kept in tests/data/crashers, and "
+        "tested from then on",
     )
-    parser.add_argument("--kind", metavar="KIND", help="with --fuzz, only notes, queries, frames or settings")
+    parser.add_argument("--kind", metavar="KIND", help="with --fuzz, only notes, bases, … or daemon")
     return parser.parse_args()
 
 

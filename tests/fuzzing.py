@@ -1,23 +1,36 @@
-"""Random notes, queries, messages and settings; what crashes or hangs is kept in tests/data/crashers.
+"""Random notes, queries, bases, messages and settings; what is not survived is kept in tests/data/crashers.
 
 Inputs are tried in another process, so that a crash in native code ends that one only. A failure is an
-exception that nobody expects, a crash, or more than ``SECONDS`` for one input.
+exception that nobody expects, a crash, more than ``SECONDS`` or ``MEMORY`` for one input, or ``HELD_SECONDS``
+in which no other thread could do anything: so long a daemon would keep another client waiting.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import random
+import resource
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import hostile
 
 HERE = Path(__file__).parent
 CRASHERS = HERE / "data" / "crashers"
 SECONDS = 10
+MEMORY = 256 << 20
+"""Bytes by which one input may raise the memory of the process."""
+HELD_SECONDS = 2.0
 BATCH = 200
 """Inputs that one process tries."""
 PIECES = [
@@ -123,8 +136,6 @@ def try_frame(data: bytes) -> None:
 
 def try_settings(data: bytes) -> None:
     """Load a configuration."""
-    import tempfile
-
     from vaultseek.errors import ConfigError
     from vaultseek.settings.load import load
 
@@ -138,11 +149,75 @@ def try_settings(data: bytes) -> None:
                 raise ValueError("an error of the settings is one line") from error
 
 
+def try_expression(data: bytes) -> None:
+    """Search for a regular expression in a few texts."""
+    from vaultseek.errors import BadQuery
+    from vaultseek.query.expression import Budget, find, within
+    from vaultseek.query.filters import patterns_of
+    from vaultseek.query.grammar import parse_query
+
+    try:
+        patterns = patterns_of(parse_query(f"/{data.decode('utf-8', 'replace')}/").filter)
+        with within(Budget(time.monotonic() + SECONDS / 2)):
+            for pattern in patterns:
+                for text in ("", "a" * 200, "aéb(x) 1234\n" * 2000):
+                    find(pattern, text)
+    except BadQuery:
+        return
+
+
+def try_base(data: bytes) -> None:
+    """Evaluate a base over a vault of a few notes."""
+    from vaultseek.errors import UsageError
+    from vaultseek.tables.run import tables_of
+    from vaultseek.tables.scope import Budget
+
+    world = _world()
+    (world.root / "fuzz.base").write_bytes(data)
+    try:
+        tables = tables_of("fuzz.base", world.ledger, world.root, budget=Budget(0.5))
+    except UsageError:
+        return
+    json.dumps(tables)
+
+
+@cache
+def _world() -> Any:
+    from worlds import World, write_files
+
+    home = Path(tempfile.mkdtemp(prefix="vaultseek-fuzz-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    notes = {f"n{number}.md": f"---\nrating: {number}\n---\n[[n0]] [[n1|a]] #t\n" for number in range(30)}
+    return World(write_files(home / "vault", {**notes, "fuzz.base": "views: [{}]"}), home)
+
+
+def try_app_settings(data: bytes) -> None:
+    """List a vault with Obsidian's settings in it."""
+    from vaultseek.vault.ignore import Ignore
+    from vaultseek.vault.scan import scan
+
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / ".obsidian").mkdir()
+        (root / ".obsidian" / "app.json").write_bytes(data)
+        for number in range(30):
+            (root / f"{'a' * number}{number}.md").touch()
+        list(scan(root, Ignore(root)))
+
+
+GRAMMARS: dict[str, Callable[[random.Random], str]] = {
+    "expressions": hostile.pattern,
+    "bases": hostile.base,
+    "app_settings": hostile.app_settings,
+}
 KINDS: dict[str, Callable[[bytes], None]] = {
     "notes": try_note,
     "queries": try_query,
     "frames": try_frame,
     "settings": try_settings,
+    "expressions": try_expression,
+    "bases": try_base,
+    "app_settings": try_app_settings,
 }
 
 
@@ -152,6 +227,9 @@ def inputs(seed: int, kind: str) -> Iterator[bytes]:
     real = [path.read_bytes() for path in sorted((HERE / "data" / "vault").rglob("*.md"))[:60]]
     real.append((HERE.parent / "config.toml.example").read_bytes())
     while True:
+        if kind in GRAMMARS and chance.random() < 0.9:
+            yield GRAMMARS[kind](chance).encode()
+            continue
         parts = []
         for _ in range(chance.randrange(1, 40)):
             choice = chance.random()
@@ -170,8 +248,15 @@ def inputs(seed: int, kind: str) -> Iterator[bytes]:
 
 def fuzz(seconds: float, kind: str | None = None) -> int:
     """Try random inputs this long; keep what fails and return 1 if anything did."""
-    end = time.monotonic() + seconds
     seed = int(time.time())
+    problems = []
+    if kind in (None, "daemon"):
+        from fuzz_daemon import attacked
+
+        problems = attacked(seconds if kind else seconds / 4, seed)
+        seconds = 0 if kind else seconds * 3 / 4
+        kind = None
+    end = time.monotonic() + seconds
     tried: dict[str, int] = dict.fromkeys([kind] if kind else KINDS, 0)
     kept: list[Path] = []
     while time.monotonic() < end:
@@ -185,7 +270,9 @@ def fuzz(seconds: float, kind: str | None = None) -> int:
     print(", ".join(f"{count:,} {each}" for each, count in tried.items()), "tried")  # noqa: T201
     for path in kept:
         print(f"not survived: {path.relative_to(HERE.parent)}")  # noqa: T201
-    return 1 if kept else 0
+    for problem in problems:
+        print(f"not survived: {problem}")  # noqa: T201
+    return 1 if kept or problems else 0
 
 
 def is_survived(kind: str, batch: list[bytes]) -> bool:
@@ -193,7 +280,7 @@ def is_survived(kind: str, batch: list[bytes]) -> bool:
     request = json.dumps([data.hex() for data in batch]).encode()
     command = [sys.executable, "-X", "faulthandler", str(Path(__file__)), kind]
     try:
-        done = subprocess.run(command, input=request, capture_output=True, timeout=SECONDS * 6)
+        done = subprocess.run(command, input=request, capture_output=True, timeout=SECONDS * 60)
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
@@ -209,12 +296,41 @@ def keep(kind: str, data: bytes) -> Path:
 
 
 def main() -> None:
-    """Try the inputs on standard input, each for so many seconds of processor time at most."""
+    """Try the inputs on standard input, each within its bounds of time and memory."""
     attempt = KINDS[sys.argv[1]]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY * 16, MEMORY * 16))
+    attempt(b"a")  # modules are imported
+    neighbour = Neighbour()
     for text in json.load(sys.stdin):
-        began = time.process_time()
+        began, memory = time.process_time(), _peak_memory()
         attempt(bytes.fromhex(text))
         assert time.process_time() - began < SECONDS, "it takes too long"
+        assert _peak_memory() - memory < MEMORY, "it takes too much memory"
+        assert neighbour.waited() < HELD_SECONDS, "others have to wait"
+
+
+class Neighbour:
+    """A thread that wants to do a little, often, and measures how long it cannot."""
+
+    def __init__(self) -> None:
+        self._longest = 0.0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def waited(self) -> float:
+        """Return the longest wait since the last call, in time that this process computed."""
+        time.sleep(0.001)
+        longest, self._longest = self._longest, 0.0
+        return longest
+
+    def _run(self) -> None:
+        while True:
+            began = time.process_time()
+            time.sleep(0.005)
+            self._longest = max(self._longest, time.process_time() - began)
+
+
+def _peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 if __name__ == "__main__":

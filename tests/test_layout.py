@@ -21,7 +21,7 @@ from vaultseek.wire.protocol import answer
 
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ORDER = [
-    ["__init__", "errors", "expendable", "failpoints", "kinds", "limits", "text"],
+    ["__init__", "errors", "expendable", "failpoints", "kinds", "limits", "patterns", "text", "threads"],
     ["model", "paths"],
     ["languages"],
     ["models"],

@@ -314,6 +314,11 @@ def make_inner_vault(root: Path) -> None:
     (root / "inner" / ".obsidian").mkdir(parents=True)
 
 
+def make_bad_rule(root: Path) -> None:
+    (root / ".obsidian").mkdir()
+    (root / ".obsidian" / "app.json").write_text('{"userIgnoreFilters": ["/(/"]}')
+
+
 def make_bad_name(root: Path) -> None:
     Path(os.fsdecode(os.fsencode(root) + b"/\xff.md")).write_text("x")
 
@@ -324,6 +329,7 @@ def make_hole(root: Path) -> None:
 
 
 PLACES: dict[str, Callable[[Path], None]] = {
+    "bad_rule": make_bad_rule,
     "not_a_file": make_link,
     "link": make_folder_link,
     "nested_vault": make_inner_vault,

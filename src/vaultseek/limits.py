@@ -101,13 +101,15 @@ FRONTMATTER_SECONDS = 0.1
 FRONTMATTER_EXPANDED = 256 * KIB
 """Characters and values after alias expansion (against "billion laughs")."""
 
-# "Excluded files" of Obsidian
-EXCLUDED_FILES_BYTES = 256 * KIB
-"""Bytes of `.obsidian/app.json` that are read."""
+# Settings of Obsidian in a vault
+APP_SETTINGS_BYTES = 1 * MIB
+"""Largest file of them; of a larger one nothing is read."""
 EXCLUDED_FILES_RULES = 200
-"""Rules read from one vault."""
+"""Rules of "Excluded files" read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
 """Time for matching a path against one rule that is a regular expression."""
+EXCLUDED_RULES_SECONDS = 1.0
+"""Time in one scan after which rules that have been slow are left out."""
 
 # Tokens and terms
 TOKEN_WORD_CHARS = 1_000
@@ -120,6 +122,10 @@ TERM_CHARS = 80
 """Longest term in the keyword index."""
 COMPOUND_PARTS = 32
 """Parts indexed from one compound word."""
+
+# Regular expressions of queries, formulas and vaults
+PATTERN_CHARS = 10_000
+"""Characters of a pattern with its counted repeats written out."""
 
 # Queries
 QUERY_CHARS = 1000
@@ -150,8 +156,6 @@ BASE_SECONDS = 2.0
 """Processor time for parsing the YAML of a base."""
 BASE_DEPTH = 40
 """Deepest nesting of the YAML of a base."""
-PROPERTY_TYPES_BYTES = 1 * MIB
-"""Largest `.obsidian/types.json`."""
 BASE_KEYS = 10_000
 """Keys in the YAML of a base, nested ones included."""
 BASE_VIEWS = 200
@@ -162,14 +166,14 @@ FORMULA_CHARS = 10_000
 """Longest filter or formula."""
 FORMULA_DEPTH = 60
 """Deepest nesting of a filter or formula."""
-FORMULA_TEXT_CHARS = 100_000
-"""Longest text that a formula makes."""
-FORMULA_CHARS_MADE = 200_000
-"""Elements and characters of a list that a formula makes."""
+FORMULA_VALUE_CHARS = 500_000
+"""Characters and elements of a value that a formula makes."""
 FORMULA_PATTERN_SECONDS = 0.1
 """Time for one regular expression of a formula on one text."""
 TABLE_SECONDS = 20.0
 """Time for one table."""
+TABLE_VALUES_CHARS = 64 * MIB
+"""Characters and elements of all values that the formulas of one table make."""
 TABLE_COLUMNS = 100
 """Columns of one table."""
 TABLE_CHARS = 8 * MIB

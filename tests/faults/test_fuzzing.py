@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzing import CRASHERS, KINDS, inputs, is_survived
+from fuzz_daemon import attacked
+from fuzzing import CRASHERS, GRAMMARS, KINDS, inputs, is_survived
 
 
 @pytest.mark.fault("D6", "F4", "H1", "Invariant 4", "Invariant 6")
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_inputs_are_survived(kind):
     source = inputs(1, kind)
-    assert is_survived(kind, [next(source) for _ in range(100)])
+    assert is_survived(kind, [next(source) for _ in range(20 if kind in GRAMMARS else 100)])
 
 
 @pytest.mark.fault("D6", "F4", "H1")
@@ -19,3 +20,9 @@ def test_random_inputs_are_survived(kind):
 def test_what_was_not_survived_once_is_survived_now(kind):
     for path in sorted((CRASHERS / kind).glob("*")):
         assert is_survived(kind, [path.read_bytes()]), path.name
+
+
+@pytest.mark.slow
+@pytest.mark.fault("K1", "K2", "Invariant 6")
+def test_others_notice_nothing_of_hostile_patterns_formulas_and_settings():
+    assert attacked(30.0, seed=1, tries=30) == []

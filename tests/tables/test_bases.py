@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.errors import NotFound, UsageError
+from vaultseek.tables import scope
 from vaultseek.tables.base import Base, Group, read_base
 from vaultseek.tables.expression import Language
 from vaultseek.tables.files import VaultFiles
@@ -442,3 +443,17 @@ def test_properties_have_the_types_of_the_settings(tmp_path):
     (world.root / ".obsidian/types.json").write_text("[")
     assert VaultFiles(world.ledger, world.root).types == {}
     world.close()
+
+
+@pytest.mark.fault("K2")
+def test_the_values_of_a_table_are_bounded_together_and_named(vault, monkeypatch):
+    monkeypatch.setattr(scope, "TABLE_VALUES_CHARS", 10_000)
+    answer = table(
+        vault,
+        "formulas: {big: \"'x'.repeat(4000)\", small: 1}\n"
+        "views: [{type: table, order: [file.name, formula.big, formula.small]}]",
+    )
+    assert any("the values of the table hold more than" in problem for problem in answer["problems"])
+    big = [row[1] for row in cells(answer)]
+    assert "x" * 4000 in big
+    assert None in big

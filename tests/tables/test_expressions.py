@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.limits import MIB
 from vaultseek.tables.expression import Language
 from vaultseek.tables.syntax import BadExpression, parse_expression, split_expressions
 from vaultseek.tables.values import FormulaError, answer_of, number_text
@@ -243,10 +245,10 @@ FAILING = {
     "status.year": "has no",
     'status.filter(value == "d")': "function of lists",
     'date("9999-01-01") + "1y"': "beyond the calendar",
-    '"x".repeat(1000000000)': "longer than",
+    '"x".repeat(1000000000)': "holds more than",
     "[1,2,3,4,5,6,7,8,9].map('xxxxxxxxxx'.repeat(9999))": "holds more than",
     "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3].reduce([acc, acc], 1)": "holds more than",
-    "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3].reduce(acc + acc, 'ab')": "longer than",
+    "[1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3].reduce(acc + acc, 'ab')": "holds more than",
     '/^(x|xx)+$/.matches("x".repeat(60) + "!")': "takes too long",
 }
 
@@ -325,3 +327,48 @@ def test_any_text_has_a_value_or_says_why_not(value, pieces):
 def test_any_characters_are_an_expression_or_not(text):
     with suppress(BadExpression):
         parse_expression(text)
+
+
+LONG = "'a'.repeat(400000)"
+MANY = f"{LONG}.slice(0, 200000).split('')"
+GROWING = [
+    "'abc'.repeat(1e9)",
+    f"{LONG} + {LONG}",
+    f"{MANY}.join('b'.repeat(100000))",
+    f"{MANY}.map('b'.repeat(100000))",
+    f"{MANY}.map(link('a', 'b'.repeat(100000)))",
+    f"{MANY}.map(html('b'.repeat(100000)))",
+    f"{MANY}.map([1, 2, 3, 4])",
+    f"{MANY}.map({{'{'key' * 1000}': 1}})",
+    f"{MANY}.reduce(acc + acc, 'ab')",
+    f"{MANY}.reduce([acc, acc], 'ab')",
+    f"{LONG}.replace('a', 'b'.repeat(100000))",
+    f"{LONG}.replace(/a/g, 'b'.repeat(100000))",
+    f"{LONG}.replace(/a+/, '$&'.repeat(100000))",
+    f"{LONG}.split('')",
+    f"[{', '.join([LONG] * 400)}]",
+    f"'a'.containsAny({', '.join([LONG] * 400)})",
+    "escapeHTML('&'.repeat(400000))",
+    "'\u0390'.repeat(400000).upper()",
+    "date('2026-01-01').format('dddd '.repeat(90000))",
+    "'x'.repeat(400000).title().repeat(2)",
+]
+
+
+@pytest.mark.fault("K2", "Invariant 6")
+@pytest.mark.parametrize("text", GROWING, ids=lambda text: text[:40])
+def test_a_value_that_grows_is_refused_before_it_takes_memory(value, text):
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormulaError, match="holds more than"):
+            value(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 * MIB
+
+
+@pytest.mark.fault("K1")
+def test_a_pattern_that_would_take_all_memory_is_wrong(value):
+    with pytest.raises(BadExpression, match="repeat more than"):
+        value("/(((a{100}){100}){100}){100}/.matches(file.name)")

@@ -6,11 +6,14 @@ import logging
 import random
 import resource
 import socket
+import threading
 
 import pytest
 
+from raw_server import PATIENCE
 from vaultseek.errors import BadQuery, NotFound, Unavailable
 from vaultseek.limits import FRAME_BYTES
+from vaultseek.threads import Threads
 from vaultseek.wire.frame import encode
 from vaultseek.wire.server import Server
 
@@ -436,6 +439,65 @@ async def test_the_deadline_reaches_the_handler_and_cancels_one_that_ignores_it(
     for wrong in ("10", -1, True):
         await client.ask(4, "polite", {"deadline_ms": wrong})
         assert code(await client.read()) == "bad_request"
+
+
+class OneThread:
+    """A handler whose work waits for a thread that all requests share, until ``release``."""
+
+    def __init__(self) -> None:
+        self.computed: list[object] = []
+        self.release = threading.Event()
+        self._threads = Threads(1)
+
+    async def __call__(self, params, context):
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._compute, params["n"])
+        return params
+
+    def _compute(self, n):
+        self.computed.append(n)
+        assert self.release.wait(PATIENCE)
+
+    async def drained(self) -> None:
+        self.release.set()
+        await asyncio.get_running_loop().run_in_executor(self._threads, lambda: None)
+
+
+@pytest.mark.fault("K7")
+async def test_a_deadline_that_passes_in_the_queue_is_answered_then_and_nothing_is_computed(
+    wire, until, monkeypatch
+):
+    monkeypatch.setattr("vaultseek.wire.requests.DEADLINE_GRACE_SECONDS", 1000.0)
+    handler = OneThread()
+    await wire.start({"it": handler})
+    first = await wire.client()
+    await first.ask(0, "it", {"n": 0})
+    await until(lambda: handler.computed == [0])
+    clients = [await wire.client() for _ in range(30)]
+    for n, client in enumerate(clients, 1):
+        await client.ask(n, "it", {"n": n, "deadline_ms": 200})
+    late = await wire.client()
+    await late.ask(99, "it", {"n": 99, "deadline_ms": 60_000})
+    for client in clients:  # while the thread is still at the first
+        assert code(await client.read()) == "cancelled"
+    await handler.drained()
+    assert (await late.read())["result"] == {"n": 99}
+    assert handler.computed == [0, 99]
+
+
+@pytest.mark.fault("K7", "F7")
+async def test_nothing_is_computed_for_a_client_that_left_while_it_waited(wire, until):
+    handler = OneThread()
+    server = await wire.start({"it": handler})
+    first = await wire.client()
+    await first.ask(0, "it", {"n": 0})
+    await until(lambda: handler.computed == [0])
+    gone = await wire.client()
+    for n in range(1, 20):
+        await gone.ask(n, "it", {"n": n})
+    gone.close()
+    await until(lambda: len(server.clients) == 1)
+    await handler.drained()
+    assert handler.computed == [0]
 
 
 async def test_a_timeout_inside_a_handler_is_not_taken_for_the_deadline(wire):

@@ -10,7 +10,7 @@ from vaultseek.paths import obsidian_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from vaultseek.cli.invocation import Invocation
     from vaultseek.cli.terminal import Terminal
@@ -62,8 +62,17 @@ def failure(code: str, message: str) -> JSON:
 
 
 def print_paths(answer: JSON, key: str = "results") -> None:
-    """Print the path of each item once, one a line, so that it can be opened from the current folder."""
-    for path in dict.fromkeys(_openable(item, answer) for item in answer.get(key) or ()):
+    """Print the path of each item once, one a line, so that it can be opened from the current folder.
+
+    On a terminal, a name is quoted if that would act on it.
+    """
+    paths = dict.fromkeys(_openable(item, answer) for item in answer.get(key) or ())
+    shown: Iterable[str] = paths
+    if sys.stdout.isatty():
+        from vaultseek.cli.terminal import shell_quoted
+
+        shown = map(shell_quoted, paths)
+    for path in shown:
         sys.stdout.write(f"{path}\n")
 
 

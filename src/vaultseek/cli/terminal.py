@@ -158,6 +158,19 @@ def clean(text: object) -> str:
     return line if line.isprintable() else escape_controls(line.replace("\r\n", " ").translate(_BREAKS))
 
 
+def shell_quoted(name: str) -> str:
+    """Return a file name as a shell reads it: ``$'a\\x1b'`` if a terminal would act on a character of it."""
+    if name.isprintable() or not any(map(acts_on_terminal, name)):
+        return name
+    literal = name.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{''.join(_shell_escape(c) if acts_on_terminal(c) else c for c in literal)}'"
+
+
+def _shell_escape(character: str) -> str:
+    # A shell takes \x85 for a byte, which is none of UTF-8.
+    return f"\\x{ord(character):02x}" if character < "\x80" else f"\\u{ord(character):04x}"
+
+
 def clean_json(text: str) -> str:
     """Return equivalent JSON in which everything that a terminal would act on is escaped."""
     if text.isprintable():

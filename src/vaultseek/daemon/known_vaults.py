@@ -14,7 +14,7 @@ from vaultseek.errors import UsageError, VaultMissing
 from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.text import fold
-from vaultseek.vault.ignore import OBSIDIAN_FOLDER
+from vaultseek.vault.obsidian import has_obsidian
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class KnownVaults:
             if inside:
                 return self._configured(max(inside, key=lambda entry: len(entry.path.parts)))
             for above in (here, *here.parents):
-                if (above / OBSIDIAN_FOLDER).is_dir():
+                if has_obsidian(above):
                     return self.at(above)
         known = self.names()
         if len(known) == 1:

@@ -34,6 +34,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.settings.team import TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.text import one_line
+from vaultseek.threads import Threads
 from vaultseek.wire.auth import Authenticator, OwnGate
 from vaultseek.wire.endpoint import Endpoint
 from vaultseek.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
@@ -109,6 +110,7 @@ async def _run(
     methods = Methods(file, registry, str(endpoint.path), subscribers, metrics, role)
     server = Server(methods.handlers())
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(Threads(thread_name_prefix="asyncio"))
     ending = Ending(partial(_cut_off, endpoint))
     ending.follow_signals(partial(_call_in, loop, methods.stop.set))
     serving = asyncio.create_task(server.serve(endpoint.socket))

@@ -34,7 +34,7 @@ LISTED = 5
 """Files that a finding names."""
 _OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
 _WAIT = "`vaultseek status` shows the progress; try again when all is embedded"
-_EXCLUDED = ("link", "nested_vault")
+_EXCLUDED = ("bad_rule", "link", "nested_vault")
 _REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
 
 

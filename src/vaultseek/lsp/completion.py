@@ -21,8 +21,9 @@ from vaultseek.markdown.resolve import NOTE_SUFFIX
 from vaultseek.markdown.spelling import destination, linkable_heading
 from vaultseek.model import JSON, Place
 from vaultseek.notes.anchors import block_text
-from vaultseek.notes.new_links import has_obsidian, manner_of
+from vaultseek.notes.new_links import manner_of
 from vaultseek.text import fold, remove_hidden
+from vaultseek.vault.obsidian import has_obsidian
 
 COMPLETED = 50
 """Items of one answer; another key asks again."""

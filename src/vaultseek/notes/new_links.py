@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultseek.limits import KIB
 from vaultseek.markdown.resolve import NOTE_SUFFIX
 from vaultseek.markdown.spelling import Format, LinkStyle
-from vaultseek.vault.ignore import OBSIDIAN_FOLDER
+from vaultseek.vault.obsidian import app_settings
 
-SETTINGS_BYTES = 64 * KIB
-"""Maximum size of Obsidian's file of settings; a larger one is not read."""
 _FORMATS: dict[Any, Format] = {"shortest": "shortest", "relative": "relative", "absolute": "absolute"}
 
 
@@ -37,21 +33,9 @@ class Manner(NamedTuple):
         return None if path.startswith("../") or "\0" in path else path
 
 
-def has_obsidian(root: Path) -> bool:
-    """True for a vault of Obsidian; other programs take the path of a Markdown link as relative."""
-    return (root / OBSIDIAN_FOLDER).is_dir()
-
-
 def manner_of(root: Path) -> Manner:
     """Return what Obsidian's settings in the vault say; the usual where they say nothing."""
-    try:
-        with (root / OBSIDIAN_FOLDER / "app.json").open("rb") as file:
-            data = file.read(SETTINGS_BYTES + 1)
-        settings = json.loads(data) if len(data) <= SETTINGS_BYTES else {}
-    except (OSError, ValueError, RecursionError):
-        return Manner()
-    if not isinstance(settings, dict):
-        return Manner()
+    settings = app_settings(root)
     style = LinkStyle(
         _FORMATS.get(str(settings.get("newLinkFormat")), "shortest"),
         settings.get("useMarkdownLinks") is True,

@@ -24,9 +24,9 @@ from vaultseek.markdown.spelling import (
 )
 from vaultseek.model import JSON, Heading, Link, Note, Place
 from vaultseek.notes.anchors import heading_chain, plain_name
-from vaultseek.notes.new_links import has_obsidian
 from vaultseek.notes.tag_places import tag_places
 from vaultseek.text import fold, quote
+from vaultseek.vault.obsidian import has_obsidian
 from vaultseek.vault.read import read_note
 
 NAME_BYTES = 255

@@ -1,4 +1,4 @@
-"""Regular expressions of queries: compiled with a timeout, because one may take for ever on a text."""
+"""Regular expressions of queries: matched with a timeout, because one may take for ever on a text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 from vaultseek.errors import BadQuery
 from vaultseek.limits import EXPRESSION_SECONDS, MATCHING_SECONDS
+from vaultseek.patterns import compiled
 from vaultseek.text import printable
+
+FLAGS = "im"
+"""Flags of all expressions: case does not matter, and ``^`` and ``$`` are those of a line."""
 
 
 @dataclass(slots=True)
@@ -44,21 +46,10 @@ def is_spent() -> bool:
     return budget is not None and budget.left(time.monotonic()) <= 0
 
 
-def problem_of(pattern: str) -> str | None:
-    """Return what is wrong with a pattern, or None."""
-    import regex
-
-    try:
-        _compiled(pattern)
-    except regex.error as error:
-        return str(error)
-    return None
-
-
 def find(pattern: str, text: str) -> tuple[int, int] | None:
     """Return where the first match in ``text`` begins and ends, or None.
 
-    Case does not matter, and ``^`` and ``$`` are those of a line. Raises BadQuery if it takes too long.
+    Raises BadQuery if it takes too long.
     """
     budget = _budget.get()
     timeout, began = EXPRESSION_SECONDS, time.monotonic()
@@ -66,7 +57,7 @@ def find(pattern: str, text: str) -> tuple[int, int] | None:
         raise too_slow(pattern)
     try:
         # Concurrent: others are served while a long text is matched.
-        match = _compiled(pattern).search(text, timeout=timeout, concurrent=True)
+        match = compiled(pattern, FLAGS).search(text, timeout=timeout, concurrent=True)
     except TimeoutError:
         raise too_slow(pattern) from None
     finally:
@@ -81,7 +72,7 @@ def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
         budget, timeout = _budget.get(), EXPRESSION_SECONDS
         if budget is not None and (timeout := min(timeout, budget.end - time.monotonic())) <= 0:
             return
-        for match in _compiled(pattern).finditer(text, timeout=timeout):
+        for match in compiled(pattern, FLAGS).finditer(text, timeout=timeout):
             yield match.span()
     except TimeoutError:
         return
@@ -114,10 +105,3 @@ _CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
 _GROUP = re.compile(r"\([^()]*\)")
 _OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
 """A quantifier and the character that it may leave out or repeat."""
-
-
-@lru_cache(maxsize=64)
-def _compiled(pattern: str) -> Any:
-    import regex  # only here: it takes longer to import than most searches
-
-    return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE)

@@ -10,7 +10,8 @@ from difflib import get_close_matches
 from vaultseek import limits
 from vaultseek.errors import BadQuery
 from vaultseek.kinds import KINDS
-from vaultseek.query.expression import problem_of
+from vaultseek.patterns import PatternTooLarge, problem_of
+from vaultseek.query.expression import FLAGS
 from vaultseek.query.filters import Extension
 from vaultseek.query.operators import EXTENSIONS, OPERATORS, TEXT_OPERATORS, property_filter
 from vaultseek.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
@@ -114,7 +115,13 @@ class _Parser:
         if match is None:
             return None
         pattern = match[1].replace("\\/", "/")
-        if problem := problem_of(pattern):
+        try:
+            problem = problem_of(pattern, FLAGS)
+        except PatternTooLarge as error:
+            raise BadQuery(
+                f"character {self.position}: the regular expression is too large; {error}"
+            ) from None
+        if problem:
             term = match[0][:SHOWN_CHARS]
             self.notes.append(f"{term} was taken as words; as a regular expression it is wrong: {problem}")
             return None

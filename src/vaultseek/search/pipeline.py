@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -47,16 +46,17 @@ from vaultseek.search.scoring import ScoredLanes, keyword_scores, score_lanes
 from vaultseek.search.selection import Selection, select_results
 from vaultseek.search.snippet import ExpressionMatcher, Matcher, TermMatcher
 from vaultseek.search.trace import Trace
+from vaultseek.threads import Threads
 
 T = TypeVar("T")
 FILTER_THREADS = 3
 """Searches with a filter that run at the same time: some filters read the text of every note, and must not
 hold up the others."""
 
-_thread = ThreadPoolExecutor(1, thread_name_prefix="search")
+_thread = Threads(1, thread_name_prefix="search")
 """The thread of searches without a filter, a few milliseconds each. Python computes in one thread at a time,
 and several that take turns answer a third fewer searches a second than one that takes one after the other."""
-_filter_threads = ThreadPoolExecutor(FILTER_THREADS, thread_name_prefix="filter")
+_filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +271,7 @@ class Searcher:
         if not notes or self._vault.semantic_reason(text) is not None:
             return {}
         with contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
-            async with asyncio.timeout(parsed.request.seconds):
+            async with asyncio.timeout(parsed.seconds):
                 return await self._vault.note_vectors(notes, text)
         return {}
 

@@ -53,6 +53,13 @@ class ParsedRequest:
     limit: int
     expressions: Budget | None = None
     """Time for regular expressions; None if there are none."""
+    end: float | None = None
+    """Monotonic time of the deadline."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Time until the deadline, None without one."""
+        return None if self.end is None else max(0.0, self.end - time.monotonic())
 
     @property
     def is_listing(self) -> bool:
@@ -96,6 +103,7 @@ def parse_request(request: SearchRequest) -> ParsedRequest:
         profile_query(query, request.settings.profile),
         request.limit or listing,
         _time_for_expressions(request, query),
+        None if request.seconds is None else time.monotonic() + request.seconds,
     )
 
 

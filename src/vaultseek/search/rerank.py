@@ -49,11 +49,12 @@ async def rerank(
     vault: SearchedVault,
 ) -> Reranking:
     """Reorder the first ``rerank_top_n`` results; those that are not read in time keep their places."""
-    settings, seconds = parsed.request.settings, parsed.request.seconds
+    settings = parsed.request.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
     rows = [notes[candidate.note] for candidate in first]
     passages = await asyncio.to_thread(choose_passages, rows, retrieval, vault.ledger)
     texts = [pair_text(row, passages.get(row.id)) for row in rows]
+    seconds = parsed.seconds
     try:
         async with asyncio.timeout(seconds):
             scores = await vault.rerank(

@@ -248,7 +248,7 @@ async def ask_semantic(
     concepts: tuple[Concept, ...] = ()
     reasons: dict[str, Reason] = {} if doubt is None else {"semantic": doubt}
     try:
-        async with asyncio.timeout(parsed.request.seconds):
+        async with asyncio.timeout(parsed.seconds):
             own = answer = await vault.ask_semantic(text, parsed.depth, allowed)
             expansion = await _expand(parsed, own, allowed, vault)
             if expansion is not None:

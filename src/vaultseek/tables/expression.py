@@ -11,7 +11,8 @@ from vaultseek.tables import operators, patterns
 from vaultseek.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS
 from vaultseek.tables.methods import EVERY_METHOD, FILE_FIELDS, item, method
 from vaultseek.tables.methods import field as field_of
-from vaultseek.tables.scope import Compiled, Scope, bounded
+from vaultseek.tables.scope import Compiled, Scope
+from vaultseek.tables.sizes import collected, sized
 from vaultseek.tables.syntax import (
     BadExpression,
     Binary,
@@ -68,10 +69,11 @@ class Language:
                 return _BINARY[operator](self.function(left, locals), self.function(right, locals))
             case ListOf(items):
                 parts = [self.function(each, locals) for each in items]
-                return lambda scope: bounded([part(scope) for part in parts])
+                return lambda scope: collected(part(scope) for part in parts)
             case MappingOf(items):
-                pairs = [(name, self.function(each, locals)) for name, each in items]
-                return lambda scope: bounded({name: part(scope) for name, part in pairs})
+                names = [name for name, _ in items]
+                made = [self.function(each, locals) for _, each in items]
+                return lambda scope: dict(zip(names, collected(part(scope) for part in made), strict=True))
 
     def _named(self, name: str, locals: frozenset[str]) -> Compiled:
         if name in locals:
@@ -113,7 +115,7 @@ class Language:
             self.remarks[f"{name}() is not drawn: its text stands for it"] = None
         parts = [self.function(each, locals) for each in arguments]
         run = function.run
-        return lambda scope: run(scope, [part(scope) for part in parts])
+        return lambda scope: sized(run(scope, collected(part(scope) for part in parts)))
 
     def _if(self, arguments: Sequence[Node], locals: frozenset[str]) -> Compiled:
         _check_number("if", len(arguments), 2, 3)
@@ -161,7 +163,7 @@ def _filter(scope: Scope, values: list[Value], keeps: Compiled, acc: Value) -> V
 
 
 def _map(scope: Scope, values: list[Value], made: Compiled, acc: Value) -> Value:
-    return bounded([made(scope) for _ in _elements(scope, values)])
+    return collected(made(scope) for _ in _elements(scope, values))
 
 
 def _reduce(scope: Scope, values: list[Value], combined: Compiled, acc: Value) -> Value:
@@ -206,7 +208,7 @@ def _call_of(of: Compiled, name: str, parts: Sequence[Compiled]) -> Compiled:
         if function is None:
             raise FormulaError(f"a {kind_of(value)} has no {name}()")
         _check_arguments(name, len(parts), function.least, function.most)
-        return function.run(scope, value, *[part(scope) for part in parts])
+        return sized(function.run(scope, value, *collected(part(scope) for part in parts)))
 
     return call
 
@@ -274,7 +276,7 @@ _BINARY: Mapping[str, Callable[[Compiled, Compiled], Compiled]] = {
     ">": _comparing(lambda sign: sign > 0),
     "<=": _comparing(lambda sign: sign <= 0),
     ">=": _comparing(lambda sign: sign >= 0),
-    "+": _both(operators.add),
+    "+": _both(lambda left, right: sized(operators.add(left, right))),
     "-": _both(operators.subtract),
     "*": _both(operators.multiply),
     "/": _both(operators.divide),

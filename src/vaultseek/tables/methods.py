@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cmp_to_key
 from typing import NamedTuple
 
 from vaultseek.tables import patterns
@@ -11,8 +12,9 @@ from vaultseek.tables.date_format import format_date
 from vaultseek.tables.dates import relative
 from vaultseek.tables.files import File
 from vaultseek.tables.functions import MOST_ARGUMENTS, as_link
-from vaultseek.tables.operators import as_number, equal, limited, sort_key
-from vaultseek.tables.scope import Scope, bounded
+from vaultseek.tables.operators import as_number, equal, order
+from vaultseek.tables.scope import Scope
+from vaultseek.tables.sizes import check_size, collected
 from vaultseek.tables.summaries import STATISTICS
 from vaultseek.tables.values import (
     MILLISECONDS,
@@ -115,10 +117,6 @@ _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon":
 # -- any value
 
 
-def _to_string(scope: Scope, value: Value) -> str:
-    return limited(text_of(value))
-
-
 def _is_type(scope: Scope, value: Value, kind: Value) -> bool:
     return kind_of(value) == text_of(kind).lower()
 
@@ -160,16 +158,17 @@ def _flat(values: Sequence[Value]) -> list[Value]:
 def _replace(scope: Scope, value: Value, pattern: Value, replacement: Value) -> str:
     text, new = text_of(value), text_of(replacement)
     if isinstance(pattern, Pattern):
-        return limited(patterns.replace(pattern, text, new))
+        return patterns.replace(pattern, text, new)
     old = text_of(pattern)
-    if old and text.count(old) * len(new) > len(limited(text)) * 1_000:
-        raise FormulaError("a replacement is too long")
-    return limited(text.replace(old, new)) if old else text
+    if not old:
+        return text
+    check_size(len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
 
 
 def _repeat(scope: Scope, value: Value, count: Value) -> str:
     text, times = text_of(value), max(0, _integer(count))
-    limited("x" * min(len(text) * times, 10**6))
+    check_size(len(text) * times)
     return text * times
 
 
@@ -184,7 +183,7 @@ def _split(scope: Scope, value: Value, separator: Value, most: Value = None) -> 
         parts = patterns.split(separator, text)
     else:
         parts = text.split(text_of(separator)) if text_of(separator) else list(text)
-    return list(parts if most is None else parts[: max(0, _integer(most))])
+    return collected(parts if most is None else parts[: max(0, _integer(most))])
 
 
 def _title(scope: Scope, value: Value) -> str:
@@ -240,7 +239,7 @@ def _day(scope: Scope, value: Date) -> Date:
 
 def _format(scope: Scope, value: Date, form: Value) -> str:
     try:
-        return limited(format_date(value.moment, limited(text_of(form))))
+        return format_date(value.moment, text_of(form))
     except (ValueError, OverflowError):
         raise FormulaError("the date is beyond the calendar") from None
 
@@ -271,14 +270,22 @@ def _flattened(scope: Scope, value: list[Value]) -> Value:
             waiting += reversed(each)
         else:
             flat.append(each)
-        if len(flat) + len(waiting) > 100_000:
-            raise FormulaError("a list has more than 100,000 elements")
-    return bounded(flat)
+        check_size(len(flat) + len(waiting))
+    return flat
 
 
 def _join(scope: Scope, value: list[Value], separator: Value = ",") -> str:
-    bounded(value)
-    return limited(text_of(separator).join(map(text_of, value)))
+    between, parts = text_of(separator), list(map(text_of, value))
+    check_size(len(between) * len(parts) + sum(map(len, parts)))
+    return between.join(parts)
+
+
+def _sort(scope: Scope, value: list[Value]) -> list[Value]:
+    def counted(left: Value, right: Value) -> int:
+        scope.around.budget.spend()
+        return order(left, right)
+
+    return sorted(value, key=cmp_to_key(counted))
 
 
 def _unique(scope: Scope, value: list[Value]) -> list[Value]:
@@ -314,7 +321,7 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
     "any": {
         "isTruthy": Method(0, 0, lambda scope, value: is_truthy(value)),
         "isType": Method(1, 1, _is_type),
-        "toString": Method(0, 0, _to_string),
+        "toString": Method(0, 0, lambda scope, value: text_of(value)),
         "isEmpty": Method(0, 0, lambda scope, value: is_empty(value)),
     },
     "string": {
@@ -354,7 +361,7 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "join": Method(0, 1, _join),
         "reverse": Method(0, 0, _reversed),
         "slice": Method(1, 2, _slice),
-        "sort": Method(0, 0, lambda scope, value: sorted(value, key=sort_key)),
+        "sort": Method(0, 0, _sort),
         "unique": Method(0, 0, _unique),
         **{name: Method(0, 0, lambda scope, value, run=run: run(value)) for name, run in STATISTICS.items()},
     },

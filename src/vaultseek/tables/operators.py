@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import cmp_to_key
 from typing import Any
 
-from vaultseek.limits import FORMULA_TEXT_CHARS
 from vaultseek.tables.dates import date_in, difference, read_duration, scaled, shifted
 from vaultseek.tables.files import File
 from vaultseek.tables.values import (
@@ -39,7 +38,7 @@ def add(left: Value, right: Value) -> Value:
     if is_number(left) and is_number(right):
         return number(left + right)
     if isinstance(left, str) or isinstance(right, str):
-        return limited(text_of(left) + text_of(right))
+        return text_of(left) + text_of(right)
     if left is None or right is None:
         return None
     raise _unfit("+", left, right)
@@ -129,13 +128,6 @@ def as_number(value: Value) -> float | None:
 
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?\s*", re.ASCII)
-
-
-def limited(text: str) -> str:
-    """Return a text that a formula has made. Raises FormulaError if it is too long."""
-    if len(text) > FORMULA_TEXT_CHARS:
-        raise FormulaError(f"a text is longer than {FORMULA_TEXT_CHARS:,} characters")
-    return text
 
 
 def _duration(value: Value) -> Duration | None:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from vaultseek.limits import FORMULA_PATTERN_SECONDS
+from vaultseek.patterns import BadPattern, compiled
+from vaultseek.tables.sizes import check_size
 from vaultseek.tables.values import FormulaError, Pattern
 from vaultseek.text import printable
 
 _REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
-_NAMED_FLAGS = {"i": "IGNORECASE", "m": "MULTILINE", "s": "DOTALL"}
+_FLAGS = "ims"
+"""Flags that change what matches."""
 
 
 def problem_of(pattern: Pattern) -> str | None:
     """Return what is wrong with a regular expression, or None."""
-    import regex
-
     try:
         _compiled(pattern)
-    except regex.error as error:
+    except BadPattern as error:
         return str(error)
     return None
 
@@ -33,8 +33,16 @@ def matches(pattern: Pattern, text: str) -> bool:
 def replace(pattern: Pattern, text: str, replacement: str) -> str:
     """Replace the first match, or with the flag ``g`` every one; ``$1`` is the first group."""
 
+    size = len(text)
+
     def written(match: Any) -> str:
-        return _REFERENCE.sub(lambda reference: _referred(reference, match), replacement)
+        def counted(part: str) -> str:
+            nonlocal size
+            size += len(part)
+            check_size(size)
+            return part
+
+        return counted(_REFERENCE.sub(lambda reference: counted(_referred(reference, match)), replacement))
 
     return str(_run(pattern, "sub", written, text, count=0 if "g" in pattern.flags else 1))
 
@@ -62,11 +70,5 @@ def _run(pattern: Pattern, method: str, *arguments: Any, **more: Any) -> Any:
         raise FormulaError(f"/{printable(pattern.source, 40)}/ takes too long; make it simpler") from None
 
 
-@lru_cache(maxsize=64)
 def _compiled(pattern: Pattern) -> Any:
-    import regex  # only here: it takes longer to import than most tables
-
-    flags = regex.VERSION0
-    for flag in pattern.flags:
-        flags |= getattr(regex, _NAMED_FLAGS[flag]) if flag in _NAMED_FLAGS else 0
-    return regex.compile(pattern.source, flags)
+    return compiled(pattern.source, "".join(flag for flag in pattern.flags if flag in _FLAGS))

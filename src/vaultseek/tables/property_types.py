@@ -5,33 +5,23 @@ A value that does not fit the type of its property, such as a word where a date 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vaultseek.limits import PROPERTY_TYPES_BYTES
 from vaultseek.tables.dates import read_date
 from vaultseek.tables.values import Date, Value
 from vaultseek.text import fold
-from vaultseek.vault.read import read_note
+from vaultseek.vault.obsidian import TYPES_FILE, app_settings
 
-FILE = ".obsidian/types.json"
 LISTS = frozenset({"tags", "aliases", "cssclasses"})
 """Properties that are lists in Obsidian, also where a note has them as a text with commas."""
 
 
 def read_types(root: Path) -> Mapping[str, str]:
     """Return the type of each property that has one, by its folded name; none if they cannot be read."""
-    file = read_note(root, FILE, PROPERTY_TYPES_BYTES)
-    if file is None or file.problem is not None:
-        return {}
-    try:
-        settings = json.loads(file.data)
-    except (ValueError, RecursionError):
-        return {}
-    types = settings.get("types") if isinstance(settings, dict) else None
+    types = app_settings(root, TYPES_FILE).get("types")
     pairs = types.items() if isinstance(types, dict) else ()
     return {fold(name): type for name, type in pairs if isinstance(type, str)}
 

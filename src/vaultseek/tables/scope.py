@@ -6,24 +6,33 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from vaultseek.errors import Cancelled, UsageError
-from vaultseek.limits import FORMULA_CHARS_MADE, TABLE_SECONDS
+from vaultseek.limits import TABLE_SECONDS, TABLE_VALUES_CHARS
 from vaultseek.tables.files import File
+from vaultseek.tables.sizes import size_of
 from vaultseek.tables.values import FormulaError, Value
 
 STEPS_BETWEEN_CHECKS = 256
 
 
 class Budget:
-    """The time that one table may take; its work ends as soon as nobody waits for it."""
+    """The time that one table may take, and the values that it may keep; it ends as soon as nobody waits."""
 
     def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds
         self._cancelled = cancelled
         self._end = time.monotonic() + seconds
         self._steps = 0
+        self._kept = 0
+
+    def keep(self, value: Value) -> Value:
+        """Return a value that is kept until the table is done. Raises FormulaError if there are too many."""
+        size = size_of(value)
+        if self._kept + size > TABLE_VALUES_CHARS:
+            raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")
+        self._kept += size
+        return value
 
     def spend(self, steps: int = 1) -> None:
         """Count steps. Raises UsageError when the time is over, Cancelled when the request is."""
@@ -64,7 +73,7 @@ class Scope:
             self._formulas[name] = FormulaError(f"the formula {name} refers to itself")
             outer, self.locals = self.locals, {}
             try:
-                self._formulas[name] = self.around.formulas[name](self)
+                self._formulas[name] = self.around.budget.keep(self.around.formulas[name](self))
             except FormulaError as error:
                 self._formulas[name] = error
             finally:
@@ -76,21 +85,3 @@ class Scope:
 
 
 Compiled = Callable[[Scope], Value]
-
-
-def bounded(value: Value, most: int = FORMULA_CHARS_MADE) -> Value:
-    """Return a list or mapping that a formula has made. Raises FormulaError if it holds too much."""
-    weight, waiting = 0, [value]
-    while waiting:
-        each: Any = waiting.pop()
-        if isinstance(each, Mapping):
-            waiting += each.values()
-            weight += len(each)
-        elif isinstance(each, list):
-            waiting += each
-            weight += len(each)
-        else:
-            weight += len(each) if isinstance(each, str) else 1
-        if weight > most:
-            raise FormulaError(f"a value holds more than {most:,} characters")
-    return value

@@ -231,8 +231,12 @@ class _Evaluation:
         if id not in row.values:
             column = self.columns.get(id) or self._hidden(id)
             self.around.budget.spend(8)
-            row.values[id] = self._value(column.value, row.scope, f"column {printable(id, 40)}")
+            kept = self._kept(column.value)
+            row.values[id] = self._value(kept, row.scope, f"column {printable(id, 40)}")
         return row.values[id]
+
+    def _kept(self, value: Compiled) -> Compiled:
+        return lambda scope: self.around.budget.keep(value(scope))
 
     def _hidden(self, id: str) -> Column:
         if id not in self.hidden:

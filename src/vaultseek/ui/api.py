@@ -15,6 +15,7 @@ from vaultseek.text import quote
 from vaultseek.ui.answer_graph import NODES, Place, answer_graph
 from vaultseek.ui.pictures import Picture, read_picture
 from vaultseek.ui.reader import read_note
+from vaultseek.vault.obsidian import has_obsidian
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 OpenEditor = Callable[[str, JSON], object]
@@ -62,7 +63,7 @@ class API:
                 {
                     "name": vault["name"],
                     "path": vault["path"],
-                    "obsidian": (Path(vault["path"]) / ".obsidian").is_dir(),
+                    "obsidian": has_obsidian(Path(vault["path"])),
                 }
                 for vault in vaults["vaults"]
             ],

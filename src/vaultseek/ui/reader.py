@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable
@@ -16,6 +15,7 @@ from vaultseek.markdown.frontmatter import read_frontmatter
 from vaultseek.mcp.addresses import section
 from vaultseek.model import JSON
 from vaultseek.paths import obsidian_url
+from vaultseek.vault.obsidian import app_settings, has_obsidian
 
 RENDERED_CHARS = 200_000
 """Characters of a note that are rendered; of a longer one, those around the line that was asked for."""
@@ -127,13 +127,9 @@ def piece_of(line: str, column: int) -> str:
 
 def keeps_line_breaks(vault: Path) -> bool:
     """True if the program of this vault shows the end of a line as one, as Obsidian does unless told."""
-    if not (vault / ".obsidian").is_dir():
+    if not has_obsidian(vault):
         return (vault / "logseq").is_dir()
-    try:
-        settings = json.loads((vault / ".obsidian" / "app.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return True
-    return not (isinstance(settings, dict) and settings.get("strictLineBreaks") is True)
+    return app_settings(vault).get("strictLineBreaks") is not True
 
 
 def _window(lines: list[str], part: Part, line: int) -> Part:

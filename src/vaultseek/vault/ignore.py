@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from vaultseek.kinds import DEFAULT_SWITCHES, is_read
-from vaultseek.limits import EXCLUDED_FILES_BYTES, EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS
+from vaultseek.limits import EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS, EXCLUDED_RULES_SECONDS
+from vaultseek.patterns import BadPattern, compiled
+from vaultseek.text import printable
+from vaultseek.vault.obsidian import app_settings, has_obsidian
 
 FOLDERS = frozenset({"node_modules", "__pycache__", "lost+found"})
 LEFTOVER = re.compile(
@@ -19,7 +22,6 @@ LEFTOVER = re.compile(
     """,
     re.IGNORECASE,
 )
-OBSIDIAN_FOLDER = ".obsidian"
 
 
 class Ignore:
@@ -33,7 +35,16 @@ class Ignore:
     ) -> None:
         self._root = root
         self._switches = frozenset(switches)
-        self._rules = [_glob(pattern) for pattern in exclude] + _obsidian_rules(root)
+        self._expressions = _Expressions()
+        self._rules = [*map(_glob, exclude), *_obsidian_rules(root, self._expressions)]
+
+    @property
+    def problems(self) -> list[str]:
+        """The rules of the vault itself that are not applied so far, and why not."""
+        return [
+            f"the rule /{printable(pattern)}/ of its excluded files is not applied: {why}"
+            for pattern, why in self._expressions.problems.items()
+        ]
 
     def is_read(self, path: str) -> bool:
         """True if a file is read, given that it is not skipped; any other one is an attachment."""
@@ -53,7 +64,7 @@ class Ignore:
     def is_nested_vault(self, path: str) -> bool:
         """True if a folder is a vault of its own."""
         try:
-            return (self._root / path / OBSIDIAN_FOLDER).is_dir()
+            return has_obsidian(self._root / path)
         except OSError:
             return False  # listing the folder will report the problem
 
@@ -94,41 +105,60 @@ def _glob(pattern: str) -> Rule:
     return rule
 
 
-def _obsidian_rules(root: Path) -> list[Rule]:
-    """Read the app's own "Excluded files": path prefixes, or regular expressions between slashes."""
-    try:
-        with (root / OBSIDIAN_FOLDER / "app.json").open("rb") as file:
-            settings = json.loads(file.read(EXCLUDED_FILES_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return []
-    filters = settings.get("userIgnoreFilters") if isinstance(settings, dict) else None
-    if not isinstance(filters, list):
-        return []
-    texts = [text for text in filters if isinstance(text, str) and text.strip()]
-    rules = (_obsidian_rule(text) for text in texts[:EXCLUDED_FILES_RULES])
-    return [rule for rule in rules if rule is not None]
+class _Expressions:
+    """The rules of one vault that are regular expressions. They are untrusted, and share what time they have.
 
+    A rule that has been slow is left out when the time is over.
+    """
 
-def _obsidian_rule(text: str) -> Rule | None:
-    if len(text) > 2 and text.startswith("/") and text.endswith("/"):
-        return _expression(text[1:-1])
-    prefix = text.strip().removeprefix("/").casefold()
-    return lambda path: path.casefold().startswith(prefix)
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+        """The rules that are left out, and why."""
+        self._seconds = EXCLUDED_RULES_SECONDS
 
-
-def _expression(pattern: str) -> Rule | None:
-    # The pattern is untrusted, so the engine needs a timeout.
-    import regex
-
-    try:
-        compiled = regex.compile(pattern)
-    except regex.error:
-        return None
-
-    def rule(path: str) -> bool:
+    def rule(self, pattern: str) -> Rule:
+        """Return the rule of a pattern; one that excludes nothing if the pattern is bad."""
         try:
-            return bool(compiled.search(path, timeout=EXCLUDED_RULE_SECONDS))
-        except TimeoutError:
-            return False
+            search = compiled(pattern).search
+        except BadPattern as error:
+            self.problems[pattern] = str(error)
+            return lambda path: False
 
-    return rule
+        def rule(path: str) -> bool:
+            if pattern in self.problems:
+                return False
+            began = time.thread_time()
+            try:
+                return bool(search(path, timeout=EXCLUDED_RULE_SECONDS, concurrent=True))
+            except TimeoutError:
+                return False
+            finally:
+                self._spend(pattern, time.thread_time() - began)
+
+        return rule
+
+    def _spend(self, pattern: str, seconds: float) -> None:
+        if seconds > _USUAL_SECONDS:
+            self._seconds -= seconds
+            if self._seconds < 0:
+                self.problems[pattern] = "it takes too long"
+
+
+_USUAL_SECONDS = 50e-6
+"""Time that a usual expression takes at most for a path."""
+
+
+def _obsidian_rules(root: Path, expressions: _Expressions) -> Iterator[Rule]:
+    """Read the app's own "Excluded files": path prefixes, or regular expressions between slashes."""
+    filters = app_settings(root).get("userIgnoreFilters")
+    texts = filters if isinstance(filters, list) else []
+    rules = [text for text in texts if isinstance(text, str) and text.strip()]
+    for text in rules[:EXCLUDED_FILES_RULES]:
+        if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+            yield expressions.rule(text[1:-1])
+        else:
+            yield _prefix(text.strip().removeprefix("/").casefold())
+
+
+def _prefix(prefix: str) -> Rule:
+    return lambda path: path.casefold().startswith(prefix)

@@ -15,6 +15,7 @@ from vaultseek.limits import PATH_BYTES
 from vaultseek.model import Problem
 from vaultseek.text import escape_undecodable
 from vaultseek.vault.ignore import Ignore
+from vaultseek.vault.obsidian import APP_FILE
 
 MOST_NS = 2**63 - 1
 """Largest number that the ledger takes: as a time, in the year 2262. File systems have later ones."""
@@ -47,7 +48,8 @@ class ScannedFile:
 def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
     """Yield every file of the vault, or of the folder ``below``.
 
-    A folder that cannot be listed yields one entry with a problem and does not stop the walk.
+    A folder that cannot be listed yields one entry with a problem and does not stop the walk. Rules of the
+    vault that are not applied are problems of the file that has them.
     """
     waiting = [below]
     while waiting:
@@ -66,6 +68,9 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
             reason = error.strerror or "cannot be read"
             message = f"{reason}; its notes are not searched, so look at the folder's permissions"
             yield ScannedFile(folder or ".", None, Problem("unreadable_folder", message))
+    if not below:
+        for message in ignore.problems:
+            yield ScannedFile(APP_FILE, None, Problem("bad_rule", message))
 
 
 def bad_name(path: str) -> ScannedFile | None:

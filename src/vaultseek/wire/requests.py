@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from dataclasses import dataclass, field
 
 from vaultseek import limits
 from vaultseek.errors import Cancelled, VaultseekError
 from vaultseek.text import quote
+from vaultseek.threads import Waiting, waiting
 from vaultseek.wire.protocol import Id, Request, is_id
 
 DEADLINE_GRACE_SECONDS = 1.0
 """Seconds after the deadline of a request before its handler is cancelled."""
+QUEUE_GRACE_SECONDS = 0.1
+"""Seconds that a request may wait for its turn although its deadline has passed."""
 
 
 @dataclass(eq=False, slots=True)
@@ -29,6 +34,8 @@ class Work:
     timer: asyncio.TimerHandle | None = None
     task: asyncio.Task[bytes] | None = None
     reason: VaultseekError | None = None
+    waiting: Waiting = field(default_factory=Waiting)
+    """The wait for its slot, then for threads."""
 
     def is_cancelled(self) -> bool:
         """True if the request was cancelled."""
@@ -44,7 +51,7 @@ class Requests:
     def __init__(
         self,
         slots: int,
-        perform: Callable[[Work], Awaitable[bytes]],
+        perform: Callable[[Work], Coroutine[None, None, bytes]],
         finished: Callable[[Request, bytes | VaultseekError], None],
     ) -> None:
         self._slots = slots
@@ -74,13 +81,15 @@ class Requests:
         await self._changed.wait()
 
     def add(self, work: Work) -> None:
-        """Run ``work`` as soon as a slot is free; it is cancelled soon after its deadline."""
+        """Run ``work`` as soon as a slot is free.
+
+        It is cancelled at its deadline if it waits for its turn then, otherwise soon after.
+        """
         if work.request.id is not None:
             self._by_id[work.request.id] = work
         if work.deadline is not None:
-            reason = Cancelled(f"the deadline of {quote(work.request.method)} passed")
-            end = work.deadline + DEADLINE_GRACE_SECONDS
-            work.timer = asyncio.get_running_loop().call_at(end, self._cancel, work, reason)
+            self._end_in_time(work, work.deadline)
+        work.waiting.since = time.monotonic()
         self._waiting.append(work)
         self._waiting_bytes += work.size
         self._start()
@@ -109,6 +118,21 @@ class Requests:
             await asyncio.wait(tasks, timeout=seconds)
             await asyncio.sleep(0)
 
+    def _end_in_time(self, work: Work, deadline: float) -> None:
+        """Cancel ``work`` if it waits in a queue at its deadline or later, and in any case a little later."""
+        loop = asyncio.get_running_loop()
+
+        def check() -> None:
+            since = work.waiting.since
+            queued = since is not None and time.monotonic() - since >= QUEUE_GRACE_SECONDS
+            if queued or loop.time() >= last:
+                self._cancel(work, Cancelled(f"the deadline of {quote(work.request.method)} passed"))
+            else:
+                work.timer = loop.call_at(min(last, loop.time() + QUEUE_GRACE_SECONDS), check)
+
+        last = deadline + DEADLINE_GRACE_SECONDS
+        work.timer = loop.call_at(deadline, check)
+
     def _start(self) -> None:
         while self._waiting and len(self._running) < self._slots:
             work = self._waiting.popleft()
@@ -123,7 +147,10 @@ class Requests:
             self._end(work, None if task.cancelled() else task.result())
             self._start()
 
-        work.task = asyncio.ensure_future(self._perform(work))
+        work.waiting.since = None
+        context = copy_context()
+        context.run(waiting.set, work.waiting)
+        work.task = asyncio.get_running_loop().create_task(self._perform(work), context=context)
         work.task.add_done_callback(done)
 
     def _cancel(self, work: Work, reason: VaultseekError) -> None:

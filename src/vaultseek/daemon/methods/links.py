@@ -16,9 +16,10 @@ from vaultseek.model import JSON, Link
 from vaultseek.notes import rename
 from vaultseek.notes.lookup import vault_path
 from vaultseek.notes.mentions import named_in
-from vaultseek.notes.new_links import Manner, has_obsidian, manner_of
+from vaultseek.notes.new_links import Manner, manner_of
 from vaultseek.notes.similar import similar_names
 from vaultseek.notes.targets import link_target, problem_message
+from vaultseek.vault.obsidian import has_obsidian
 from vaultseek.wire.context import Handler, RequestContext
 
 

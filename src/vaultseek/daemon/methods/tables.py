@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,11 +22,12 @@ from vaultseek.tables.notes import table_of_notes
 from vaultseek.tables.place import base_path, has_base
 from vaultseek.tables.run import tables_of
 from vaultseek.tables.scope import Budget
+from vaultseek.threads import Threads
 from vaultseek.wire.context import Handler, RequestContext
 
 T = TypeVar("T")
 
-_thread = ThreadPoolExecutor(1, thread_name_prefix="table")
+_thread = Threads(1, thread_name_prefix="table")
 """The thread of all tables: one may read every note of a vault, and must not hold up searches."""
 
 
